@@ -1,0 +1,86 @@
+# Every target builds what it needs in .venv; nothing has to be set up first.
+#   make test                      everything that must hold before a change goes in
+#   make test PYTHON=python3.13    with another interpreter (any >= 3.11), for a new .venv
+#   make test TESTS="-k readme"    hand arguments on to pytest
+
+PYTHON ?= python3
+TESTS ?=
+WORKERS ?= auto
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+# A stamp is newer than pyproject.toml when what it stands for is installed.
+HAVE_VENV := $(VENV)/.stamp-venv
+HAVE_RUNTIME := $(VENV)/.stamp-runtime
+HAVE_DEV := $(VENV)/.stamp-dev
+HAVE_BENCH := $(VENV)/.stamp-bench
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help test lint types layers reproduce bench format clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: lint types layers $(HAVE_DEV) ## lint, types, layers, then every test, the README's examples among them
+	@echo "==> tests"
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
+
+lint: $(HAVE_DEV) ## ruff: rules and formatting
+	@echo "==> lint"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(HAVE_DEV) ## mypy, strict, over src, tests, benchmarks and tools
+	@echo "==> types"
+	@$(BIN)/mypy
+
+layers: $(HAVE_DEV) ## import-linter: imports go one way only
+	@echo "==> layers"
+	@$(BIN)/lint-imports --no-logo
+
+reproduce: $(HAVE_RUNTIME) ## run the README's examples and show what they print
+	@echo "==> README examples"
+	@$(BIN)/python tools/run_readme.py README.md
+
+bench: $(HAVE_BENCH) ## measure the learners beside other libraries, one thread each
+	@echo "==> benchmarks"
+	@$(ONE_THREAD) $(BIN)/python benchmarks/learners.py
+
+format: $(HAVE_DEV) ## rewrite the sources the way lint wants them
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+clean: ## remove .venv, caches and build output
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@echo "==> clean"
+
+$(HAVE_VENV):
+	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \
+	    echo "Cannot find '$(PYTHON)'. Name a Python 3.11 or newer: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "onward needs Python 3.11 or newer, but '$(PYTHON)' is $$("$(PYTHON)" --version 2>&1)." >&2; \
+	    echo "Name another one: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
+	@echo "==> making $(VENV) with $$("$(PYTHON)" --version 2>&1)"
+	@"$(PYTHON)" -m venv $(VENV)
+	@touch $@
+
+$(HAVE_RUNTIME): pyproject.toml | $(HAVE_VENV)
+	@echo "==> installing onward (a minute or so the first time)"
+	@$(INSTALL) .
+	@touch $@
+
+$(HAVE_DEV): pyproject.toml | $(HAVE_VENV)
+	@echo "==> installing onward and the development tools (a minute or two the first time)"
+	@$(INSTALL) ".[dev]"
+	@touch $(HAVE_RUNTIME) $@
+
+$(HAVE_BENCH): pyproject.toml | $(HAVE_VENV)
+	@echo "==> installing onward and the libraries it is measured beside (a minute or so the first time)"
+	@$(INSTALL) ".[bench]"
+	@touch $(HAVE_RUNTIME) $@

@@ -1,0 +1,1 @@
+from padasip import filters as filters

@@ -1,0 +1,16 @@
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import Any
+
+from pyarrow import RecordBatch, Schema, Table
+
+def read_table(source: str | PathLike[str], *, columns: Sequence[str] | None = None, **kwargs: Any) -> Table: ...
+def write_table(table: Table, where: str | PathLike[str], row_group_size: int | None = None, **kwargs: Any) -> None: ...
+
+class ParquetFile:
+    schema_arrow: Schema
+    def __init__(self, source: str | PathLike[str], **kwargs: Any) -> None: ...
+    def iter_batches(
+        self, batch_size: int = 65536, *, columns: Sequence[str] | None = None, **kwargs: Any
+    ) -> Iterator[RecordBatch]: ...
+    def close(self, force: bool = False) -> None: ...
