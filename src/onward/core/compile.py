@@ -1,0 +1,24 @@
+"""How every loop of Onward is compiled."""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, cast
+
+import numba
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function on plain arrays, once for each machine.
+
+    The result is cached on disk. Arithmetic is done as written: no fastmath, so that the same rows
+    give the same bits in whatever batches they come. Division by zero gives inf, as in NumPy, because
+    the check for it would cost more than the division.
+    """
+    return cast(Callable[P, R], numba.njit(cache=True, error_model="numpy")(function))
+
+
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function into each of its callers: for steps of a hot loop, where passing arrays would cost more."""
+    return cast(Callable[P, R], numba.njit(cache=True, error_model="numpy", forceinline=True)(function))

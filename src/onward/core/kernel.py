@@ -1,0 +1,500 @@
+"""The compiled loops: one factorisation that every method reads.
+
+The information is kept as G = UᵀDU and the coefficients as the solution of Uθ = c. U is unit upper triangular;
+only what stands above the diagonal is used, in rows padded to whole vectors. c has a column for each target.
+
+Rows are absorbed in tiles. Within a tile the loops over pivots and rows are exchanged, which changes where
+numbers wait, not how they are computed: a value is the same to the last bit in whatever batches the rows come.
+
+Everything that is compiled is in this file, because the cache on disk notices changes only in the file that a
+function stands in. What simd.py and unrolled.py generate is compiled into it, so this file names their digest.
+"""
+
+import numpy as np
+
+from onward.core.compile import compiled, inlined
+from onward.core.simd import GROUP, absorb_group, absorb_single, fma, read_group, read_single
+from onward.core.types import Matrix, Vector
+from onward.core.unrolled import FEW, make_unrolled
+
+TILE = 8  # rows absorbed together: enough to share each load of U, few enough to stay in the cache
+RANK_TOLERANCE = 1e-12  # a residual this small beside its size is rounding, however many rows it came from
+SMALLEST_PIVOT = 1e-300  # below it a pivot has lost its digits
+DIGEST = "69da7e9a98d5d121"  # of those files; a test says so when it must change
+ORDINARY = 1e40  # values, weights and states well inside these bounds can neither overflow nor underflow
+
+
+# Columns of the tile's scalars, a row of them for each data row. First what the sweep needs, then what is summed.
+_R0, _BETA0, _R1, _BETA1, _A, _Q, _P, _RHO = range(8)
+
+
+_absorb_1, _absorb_2, _absorb_3, _absorb_4, _absorb_5 = (make_unrolled(d) for d in range(1, FEW + 1))
+
+
+@compiled
+def _absorb_few(
+    first: int,
+    X: Matrix,
+    Y: Matrix,
+    w: Vector,
+    intercept: bool,
+    U: Matrix,
+    D: Vector,
+    c: Matrix,
+    loss: Vector,
+    peak: Vector,
+    p: Matrix,
+    q: Vector,
+) -> None:
+    """`absorb` from row `first` on, for few coordinates, one target and no empty pivots: the same bits, sooner."""
+    d = D.shape[0]
+    if d == 1:
+        _absorb_1(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+    elif d == 2:
+        _absorb_2(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+    elif d == 3:
+        _absorb_3(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+    elif d == 4:
+        _absorb_4(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+    elif d == 5:
+        _absorb_5(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+
+
+@compiled
+def absorb(
+    X: Matrix,
+    Y: Matrix,
+    w: Vector,
+    intercept: bool,
+    U: Matrix,
+    D: Vector,
+    c: Matrix,
+    loss: Vector,
+    peak: Vector,
+    p: Matrix,
+    q: Vector,
+) -> int:
+    """Absorb the rows of X with targets Y and weights w, in order. Overwrites U, D, c, loss, peak, p and q.
+
+    Writes what was known of each row before it came: p = xᵀG⁻¹b, for each target, and the leverage q = xᵀG⁻¹x.
+    A row that raises the rank (only without regularisation) has p = 0 and q = inf. Adds Σ a ρ² to `loss`, and
+    raises `peak` to the largest ‖x‖².
+    With `intercept`, coordinate 0 is the constant 1. A negative weight removes a row.
+
+    Returns how many rows were absorbed: fewer than given if the next one needs a pivot too small to hold.
+    """
+    n, m, d = X.shape[0], Y.shape[1], D.shape[0]
+    R, S = np.zeros((TILE, U.shape[1])), np.empty((TILE, 8))
+    more, e = np.empty((TILE, 2 * m)), np.empty(d)
+    empty = 0
+    for k in range(d):
+        empty += D[k] == 0.0
+    i = 0
+    largest, total = peak[0], 0.0
+    while i < n and empty > 0:
+        largest = max(largest, _load(X, i, 1, intercept, R))
+        rank_rose = _absorb_deficient(R[0], e, Y[i], w[i], U, D, c, loss, p[i], q[i : i + 1], more[0])
+        if rank_rose < 0:
+            return i
+        empty -= rank_rose
+        i += 1
+    if m == 1 and 0 < d <= FEW:
+        peak[0] = largest
+        _absorb_few(i, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+        return int(n)
+    total = loss[0]
+    while i < n:
+        rows = min(TILE, n - i)
+        largest = max(largest, _load(X, i, rows, intercept, R))
+        for b in range(rows):
+            S[b, _A] = w[i + b]
+            S[b, _Q] = 0.0
+            S[b, _P] = 0.0
+            S[b, _RHO] = Y[i + b, 0]
+        for h in range(1, m):
+            for b in range(rows):
+                more[b, 2 * h] = 0.0
+                more[b, 2 * h + 1] = Y[i + b, h]
+        _absorb_tile(rows, R, S, more, U, D, c)
+        for b in range(rows):
+            q[i + b] = S[b, _Q]
+            p[i + b, 0] = S[b, _P]
+            total = fma(S[b, _A] * S[b, _RHO], S[b, _RHO], total)
+        for h in range(1, m):
+            for b in range(rows):
+                p[i + b, h] = more[b, 2 * h]
+                loss[h] = fma(S[b, _A] * more[b, 2 * h + 1], more[b, 2 * h + 1], loss[h])
+        i += rows
+    loss[0], peak[0] = total, largest
+    return i
+
+
+@compiled
+def read(X: Matrix, intercept: bool, U: Matrix, D: Vector, c: Matrix, p: Matrix, q: Vector) -> None:
+    """What is known of each row of X, without learning: overwrites p and q, as `absorb` would to the last bit."""
+    n, m, d = X.shape[0], c.shape[1], D.shape[0]
+    R, S = np.zeros((TILE, U.shape[1])), np.empty((TILE, 8))
+    more, e = np.empty((TILE, 2 * m)), np.empty(d)
+    deficient = False
+    for k in range(d):
+        deficient = deficient or D[k] == 0.0
+    if deficient:
+        for i in range(n):
+            _load(X, i, 1, intercept, R)
+            _read_deficient(R[0], e, U, D, c, p[i], q[i : i + 1])
+        return
+    for i in range(0, n, TILE):
+        rows = min(TILE, n - i)
+        _load(X, i, rows, intercept, R)
+        for b in range(rows):
+            S[b, _Q] = 0.0
+            S[b, _P] = 0.0
+            for h in range(1, m):
+                more[b, 2 * h] = 0.0
+        _read_tile(rows, R, S, more, U, D, c)
+        for b in range(rows):
+            q[i + b] = S[b, _Q]
+            p[i + b, 0] = S[b, _P]
+            for h in range(1, m):
+                p[i + b, h] = more[b, 2 * h]
+
+
+@compiled
+def ordinary(D: Vector, c: Matrix) -> bool:
+    """Whether the factor is full and far from the ends of the floating-point range."""
+    for k in range(D.shape[0]):
+        if not 1e-60 < D[k] < 1e120:
+            return False
+        for h in range(c.shape[1]):
+            if not abs(c[k, h]) < 1e60:
+                return False
+    return True
+
+
+@compiled
+def absorb_one(
+    x: Vector, y: float, w: float, intercept: bool, U: Matrix, D: Vector, c: Matrix, loss: Vector
+) -> tuple[bool, float, float, float]:
+    """`absorb` for a single row with one target: returns whether it was taken, p, q and ‖x‖².
+
+    A row that is not taken changes nothing: it holds a value that is not finite, or numbers so large or small,
+    in the row or in the factor, that only the guarded way will do.
+    """
+    squares = y * y
+    for j in range(x.shape[0]):
+        squares = fma(x[j], x[j], squares)
+    if not (squares < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and ordinary(D, c)):
+        return False, 0.0, 0.0, 0.0
+    R, S, more = np.zeros((1, U.shape[1])), np.empty((1, 8)), np.empty((1, 2))
+    square = _load(x.reshape(1, x.shape[0]), 0, 1, intercept, R)
+    S[0, _A] = w
+    S[0, _Q] = 0.0
+    S[0, _P] = 0.0
+    S[0, _RHO] = y
+    _absorb_tile(1, R, S, more, U, D, c)
+    loss[0] = fma(S[0, _A] * S[0, _RHO], S[0, _RHO], loss[0])
+    return True, S[0, _P], S[0, _Q], square
+
+
+@compiled
+def read_one(x: Vector, intercept: bool, U: Matrix, D: Vector, c: Matrix) -> tuple[float, float]:
+    """`read` for a single row with one target, on a factor without empty pivots: returns p and q."""
+    R, S, more = np.zeros((1, U.shape[1])), np.empty((1, 8)), np.empty((1, 2))
+    _load(x.reshape(1, x.shape[0]), 0, 1, intercept, R)
+    S[0, _Q] = 0.0
+    S[0, _P] = 0.0
+    _read_tile(1, R, S, more, U, D, c)
+    return S[0, _P], S[0, _Q]
+
+
+@inlined
+def _load(X: Matrix, first: int, rows: int, intercept: bool, R: Matrix) -> float:
+    """Copy rows of X into the tile R, behind the constant if there is one. Returns the largest ‖x‖²."""
+    lead = 1 if intercept else 0
+    largest = 0.0
+    for b in range(rows):
+        squares = float(lead)
+        R[b, 0] = 1.0
+        for j in range(X.shape[1]):
+            R[b, j + lead] = X[first + b, j]
+            squares = fma(X[first + b, j], X[first + b, j], squares)
+        largest = max(largest, squares)
+    return largest
+
+
+@inlined
+def _absorb_tile(rows: int, R: Matrix, S: Matrix, more: Matrix, U: Matrix, D: Vector, c: Matrix) -> None:
+    """Absorb the rows in R, two pivots at a time. Overwrites R, S, `more`, U, D and c.
+
+    In: a = w, q = p = 0, ρ = y. Out: a = w/(1 + wq), q, p, and ρ = y − p.
+    """
+    d = D.shape[0]
+    k = 0
+    while k + 1 < d:
+        u = _absorb_pair(k, rows, R, S, more, U[k, k + 1], D, c)
+        if k + 2 < d:
+            b = 0
+            while b + GROUP <= rows:
+                absorb_group(U, k, R, b, S, k + 2)
+                b += GROUP
+            while b < rows:
+                absorb_single(U, k, R, b, S, k + 2)
+                b += 1
+        U[k, k + 1] = u
+        k += 2
+    if k < d:
+        _absorb_last(k, rows, R, S, more, D, c)
+
+
+@inlined
+def _absorb_pair(k: int, rows: int, R: Matrix, S: Matrix, more: Matrix, u: float, D: Vector, c: Matrix) -> float:
+    """Absorb the rows, one after the other, into pivots k and k+1 and their coefficients; u = U[k, k+1], returned anew.
+
+    Overwrites S, `more`, and both pivots' D and c. Leaves each row's residuals and β in S, for the columns that follow.
+    The first target rides along in S; further ones take a loop each and keep p and ρ in `more`.
+    """
+    D_0, D_1, c_0, c_1 = D[k], D[k + 1], c[k, 0], c[k + 1, 0]
+    inverse_0, inverse_1 = 1.0 / D_0, 1.0 / D_1
+    for b in range(rows):
+        r, a = R[b, k], S[b, _A]
+        q = fma(r * inverse_0, r, S[b, _Q])
+        beta, a, D_0, inverse_0 = _rotate(r, a, D_0)
+        p, rho = fma(r, c_0, S[b, _P]), fma(-r, c_0, S[b, _RHO])
+        c_0 = fma(beta, rho, c_0)
+        S[b, _R0], S[b, _BETA0] = r, beta
+        r = fma(-r, u, R[b, k + 1])
+        u = fma(beta, r, u)
+        q = fma(r * inverse_1, r, q)
+        beta, a, D_1, inverse_1 = _rotate(r, a, D_1)
+        p, rho = fma(r, c_1, p), fma(-r, c_1, rho)
+        c_1 = fma(beta, rho, c_1)
+        S[b, _R1], S[b, _BETA1] = r, beta
+        S[b, _A], S[b, _Q], S[b, _P], S[b, _RHO] = a, q, p, rho
+    D[k], D[k + 1], c[k, 0], c[k + 1, 0] = D_0, D_1, c_0, c_1
+    _absorb_more(k, rows, _R0, S, more, c)
+    _absorb_more(k + 1, rows, _R1, S, more, c)
+    return u
+
+
+@inlined
+def _absorb_last(k: int, rows: int, R: Matrix, S: Matrix, more: Matrix, D: Vector, c: Matrix) -> None:
+    """`_absorb_pair` for the last pivot of an odd number."""
+    D_k, c_k = D[k], c[k, 0]
+    inverse = 1.0 / D_k
+    for b in range(rows):
+        r = R[b, k]
+        S[b, _Q] = fma(r * inverse, r, S[b, _Q])
+        beta, S[b, _A], D_k, inverse = _rotate(r, S[b, _A], D_k)
+        S[b, _P] = fma(r, c_k, S[b, _P])
+        rho = fma(-r, c_k, S[b, _RHO])
+        c_k = fma(beta, rho, c_k)
+        S[b, _R0], S[b, _BETA0], S[b, _RHO] = r, beta, rho
+    D[k], c[k, 0] = D_k, c_k
+    _absorb_more(k, rows, _R0, S, more, c)
+
+
+@inlined
+def _absorb_more(k: int, rows: int, slot: int, S: Matrix, more: Matrix, c: Matrix) -> None:
+    """The coefficients of further targets; the rows' residuals and β are in S from column `slot` on."""
+    for h in range(1, c.shape[1]):
+        c_k = c[k, h]
+        for b in range(rows):
+            r = S[b, slot]
+            more[b, 2 * h] = fma(r, c_k, more[b, 2 * h])
+            rho = fma(-r, c_k, more[b, 2 * h + 1])
+            more[b, 2 * h + 1] = rho
+            c_k = fma(S[b, slot + 1], rho, c_k)
+        c[k, h] = c_k
+
+
+@inlined
+def _rotate(r: float, a: float, D: float) -> tuple[float, float, float, float]:
+    """One row against one pivot: β, and what becomes of a, D and 1/D."""
+    ar = a * r
+    D_new = fma(ar, r, D)
+    inverse = 1.0 / D_new
+    return ar * inverse, (a * D) * inverse, D_new, inverse
+
+
+@inlined
+def _read_tile(rows: int, R: Matrix, S: Matrix, more: Matrix, U: Matrix, D: Vector, c: Matrix) -> None:
+    """`_absorb_tile` without learning: adds to q and p. Overwrites R, S and `more`."""
+    d = D.shape[0]
+    k = 0
+    while k + 1 < d:
+        for b in range(rows):
+            S[b, _R0] = R[b, k]
+            S[b, _R1] = fma(-R[b, k], U[k, k + 1], R[b, k + 1])
+        _read_pivot(k, rows, _R0, S, more, D, c)
+        _read_pivot(k + 1, rows, _R1, S, more, D, c)
+        if k + 2 < d:
+            b = 0
+            while b + GROUP <= rows:
+                read_group(U, k, R, b, S, k + 2)
+                b += GROUP
+            while b < rows:
+                read_single(U, k, R, b, S, k + 2)
+                b += 1
+        k += 2
+    if k < d:
+        for b in range(rows):
+            S[b, _R0] = R[b, k]
+        _read_pivot(k, rows, _R0, S, more, D, c)
+
+
+@inlined
+def _read_pivot(k: int, rows: int, slot: int, S: Matrix, more: Matrix, D: Vector, c: Matrix) -> None:
+    inverse = 1.0 / D[k]
+    for b in range(rows):
+        r = S[b, slot]
+        S[b, _Q] = fma(r * inverse, r, S[b, _Q])
+        S[b, _P] = fma(r, c[k, 0], S[b, _P])
+    for h in range(1, c.shape[1]):
+        for b in range(rows):
+            more[b, 2 * h] = fma(S[b, slot], c[k, h], more[b, 2 * h])
+
+
+# Without regularisation, pivots start empty (D = 0) and are filled as the rank rises. Only then is this part used.
+#
+# Whether a residual is 0 must be told from rounding. So every number carries a size, such that its error is a small
+# multiple of ε times it: e_j for the residual r_j, and M_kj for U_kj. M is kept in the part of U that is otherwise
+# unused, below the diagonal: M_kj at U[j, k]. The decision depends on no scale, neither of a column nor of a row.
+
+
+@compiled
+def _read_deficient(r: Vector, e: Vector, U: Matrix, D: Vector, c: Matrix, p: Vector, q: Vector) -> int:
+    """Read one row against a factor with empty pivots. Overwrites r with its residuals, e, p and q.
+
+    Returns the empty pivot that the row would fill, or −1 if it lies in the span of the rows before it.
+    """
+    d = D.shape[0]
+    for j in range(d):
+        e[j] = abs(r[j])
+    q[0] = 0.0
+    p[:] = 0.0
+    for k in range(d):
+        if D[k] == 0.0:
+            if abs(r[k]) > RANK_TOLERANCE * e[k]:
+                p[:] = 0.0
+                q[0] = np.inf
+                return k
+            continue
+        q[0] = fma(r[k] * (1.0 / D[k]), r[k], q[0])
+        for h in range(c.shape[1]):
+            p[h] = fma(r[k], c[k, h], p[h])
+        for j in range(k + 1, d):
+            e[j] += e[k] * abs(U[k, j]) + abs(r[k]) * U[j, k]
+            r[j] = fma(-r[k], U[k, j], r[j])
+    return -1
+
+
+@compiled
+def _absorb_deficient(
+    r: Vector,
+    e: Vector,
+    y: Vector,
+    w: float,
+    U: Matrix,
+    D: Vector,
+    c: Matrix,
+    loss: Vector,
+    p: Vector,
+    q: Vector,
+    rho: Vector,
+) -> int:
+    """Absorb one row into a factor with empty pivots. Overwrites everything but y and w.
+
+    Returns 1 if the rank rose, 0 if not, and −1, with the factor untouched, if the new pivot would be too small.
+    """
+    d, m = D.shape[0], c.shape[1]
+    x = r.copy()
+    fills = _read_deficient(r, e, U, D, c, p, q)
+    if w == 0.0:
+        return 0
+    if fills >= 0:
+        known = 0.0  # the leverage in the pivots before the one to fill
+        for k in range(fills):
+            if D[k] > 0.0:
+                known = fma(r[k] * (1.0 / D[k]), r[k], known)
+        if not w / (1.0 + w * known) * r[fills] * r[fills] >= SMALLEST_PIVOT:
+            return -1
+    a = w
+    for j in range(d):
+        e[j] = abs(x[j])
+    for h in range(m):
+        rho[h] = y[h]
+    for k in range(d):
+        if k == fills:
+            D[k] = a * x[k] * x[k]
+            for j in range(k + 1, d):
+                U[k, j] = x[j] / x[k]
+                U[j, k] = (e[j] + e[k] * abs(U[k, j])) / abs(x[k])
+            for h in range(m):
+                c[k, h] = rho[h] / x[k]
+            return 1
+        if D[k] == 0.0:
+            continue
+        ax = a * x[k]
+        D_new = fma(ax, x[k], D[k])
+        inverse = 1.0 / D_new
+        beta, kept = ax * inverse, D[k] * inverse
+        a = (a * D[k]) * inverse
+        D[k] = D_new
+        for h in range(m):
+            rho[h] = fma(-x[k], c[k, h], rho[h])
+            c[k, h] = fma(beta, rho[h], c[k, h])
+        for j in range(k + 1, d):
+            e_before = e[j]
+            e[j] += e[k] * abs(U[k, j]) + abs(x[k]) * U[j, k]
+            x[j] = fma(-x[k], U[k, j], x[j])
+            U[k, j] = fma(beta, x[j], U[k, j])
+            U[j, k] = max(abs(U[k, j]), kept * U[j, k] + abs(beta) * (e_before + e[k] * abs(U[k, j])))
+    for h in range(m):
+        loss[h] = fma(a * rho[h], rho[h], loss[h])
+    return 0
+
+
+# What a prior mean and the online loss need. Row by row and in order, so that batches make no difference.
+
+
+@compiled
+def multiply(X: Matrix, intercept: bool, theta: Matrix) -> Matrix:
+    """xᵀθ for each row of X and each column of θ."""
+    out = np.empty((X.shape[0], theta.shape[1]))
+    lead = 1 if intercept else 0
+    for i in range(X.shape[0]):
+        for h in range(theta.shape[1]):
+            total = theta[0, h] if intercept else 0.0
+            for j in range(X.shape[1]):
+                total = fma(X[i, j], theta[j + lead, h], total)
+            out[i, h] = total
+    return out
+
+
+@compiled
+def shrink(p: Matrix, q: Vector, w: Vector) -> Matrix:
+    """The forward read-out p / (1 + wq). Where q is infinite p is 0, and so is the read-out, even if w is 0."""
+    out = np.empty_like(p)
+    if p.shape[1] == 1:  # the same, in vectors
+        flat_p, flat_out = p.reshape(p.size), out.reshape(p.size)
+        for i in range(p.size):
+            wq = w[i] * q[i]
+            value = flat_p[i] / (1.0 + wq)
+            flat_out[i] = value if wq == wq else 0.0
+    else:
+        for i in range(p.shape[0]):
+            wq = w[i] * q[i]
+            for h in range(p.shape[1]):
+                out[i, h] = p[i, h] / (1.0 + wq) if wq == wq else 0.0
+    return out
+
+
+@compiled
+def add_squared_errors(predictions: Matrix, Y: Matrix, w: Vector, total: Vector) -> None:
+    """Add Σ w (ŷ − y)² to `total`, for each target."""
+    for h in range(Y.shape[1]):
+        t = total[h]
+        for i in range(Y.shape[0]):
+            error = predictions[i, h] - Y[i, h]
+            t += w[i] * (error * error)
+        total[h] = t
