@@ -1,0 +1,10 @@
+"""Online linear regression and linear bandits, with guarantees that hold at every round."""
+
+from importlib.metadata import version
+
+from onward.regression import ForwardRegressor, RidgeRegressor
+from onward.storage import StorageError, load
+
+__version__ = version("onward")
+
+__all__ = ["ForwardRegressor", "RidgeRegressor", "StorageError", "__version__", "load"]

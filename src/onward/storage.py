@@ -1,0 +1,156 @@
+"""Versioned model files: arrays and a JSON header under a checksum, never pickle.
+
+Layout, all little-endian: 8 bytes of signature, the format's version (uint32), the header's length (uint64), the
+header (JSON: kind, settings, and name, type and shape of each array), the arrays in that order, and the SHA-256
+of all that came before. Loading reads numbers and text; it never executes anything.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import struct
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+SIGNATURE = b"\x89ONWARD\n"
+VERSION = 1
+_PREFIX = struct.Struct("<8sIQ")
+_DIGEST = hashlib.sha256().digest_size
+_TYPES = ("<f8", "<i8")
+
+Settings = dict[str, Any]
+Arrays = dict[str, NDArray[Any]]
+
+
+class Recorded(Protocol):
+    """What can be made from a model file's settings and arrays."""
+
+    @classmethod
+    def from_record(cls, settings: Settings, arrays: Arrays) -> Self:
+        """Make it; KeyError, TypeError or ValueError if the record does not fit together."""
+
+
+T = TypeVar("T", bound=Recorded)
+
+_kinds: dict[str, Callable[[Settings, Arrays], Any]] = {}
+
+
+class StorageError(ValueError):
+    """A file that is not, or no longer, a model that can be loaded."""
+
+
+def kind(name: str) -> Callable[[type[T]], type[T]]:
+    """Class decorator: files of this kind are loaded by the class's `from_record(settings, arrays)`."""
+
+    def register(cls: type[T]) -> type[T]:
+        _kinds[name] = cls.from_record
+        return cls
+
+    return register
+
+
+def save(
+    path: str | os.PathLike[str], kind: str, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write a model file, wholly or not at all: an earlier file at `path` stays until the new one is on disk."""
+    target = Path(path)
+    described, chunks = [], []
+    for name, array in arrays.items():
+        stored = np.ascontiguousarray(array, dtype="<i8" if np.issubdtype(array.dtype, np.integer) else "<f8")
+        described.append({"name": name, "dtype": stored.dtype.str, "shape": list(array.shape)})
+        chunks.append(stored.tobytes())
+    try:
+        header = json.dumps(
+            {"kind": kind, "settings": settings, "arrays": described}, allow_nan=False, ensure_ascii=False
+        ).encode()
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"cannot save to {target}: a setting is not plain text or a finite number ({error})"
+        ) from error
+    body = b"".join([_PREFIX.pack(SIGNATURE, VERSION, len(header)), header, *chunks])
+    _write_atomically(target, body + hashlib.sha256(body).digest())
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load what `save` wrote: a learner, ready to go on exactly where it stopped.
+
+    Raises StorageError if the file is truncated, altered, foreign, or written by a newer version.
+    """
+    name, settings, arrays = read(path)
+    if name not in _kinds:
+        raise StorageError(f"{path}: holds a {name!r}, expected one of {', '.join(sorted(_kinds))}")
+    try:
+        return _kinds[name](settings, arrays)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StorageError(f"{path}: the contents of this {name!r} do not fit together ({error!r})") from error
+
+
+def read(path: str | os.PathLike[str]) -> tuple[str, Settings, Arrays]:
+    """The kind, settings and arrays in a model file, once its checksum was found right."""
+    data = Path(path).read_bytes()
+    if len(data) < _PREFIX.size or data[: len(SIGNATURE)] != SIGNATURE:
+        raise StorageError(f"{path}: not an Onward model file (expected it to begin with {SIGNATURE!r})")
+    _, version, header_length = _PREFIX.unpack_from(data)
+    if version > VERSION:
+        raise StorageError(
+            f"{path}: written in format {version}, but this version of onward reads formats up to {VERSION}; "
+            "upgrade onward to load it"
+        )
+    body, digest = data[:-_DIGEST], data[-_DIGEST:]
+    if len(data) < _PREFIX.size + _DIGEST or hashlib.sha256(body).digest() != digest:
+        raise StorageError(f"{path}: the file is truncated or altered (its checksum does not match)")
+    try:
+        header = json.loads(body[_PREFIX.size : _PREFIX.size + header_length])
+        arrays, position = {}, _PREFIX.size + header_length
+        for entry in header["arrays"]:
+            if entry["dtype"] not in _TYPES:
+                raise ValueError(f"array of type {entry['dtype']}")
+            dtype, shape = np.dtype(entry["dtype"]), tuple(entry["shape"])
+            count = int(np.prod(shape, dtype=np.int64))
+            stored = np.frombuffer(body, dtype, count, position).reshape(shape)
+            arrays[entry["name"]] = stored.astype(dtype.newbyteorder("="), copy=True)
+            position += count * dtype.itemsize
+        return header["kind"], header["settings"], arrays
+    except (KeyError, TypeError, ValueError) as error:
+        raise StorageError(f"{path}: the header does not describe the file ({error!r})") from error
+
+
+def _write_atomically(target: Path, data: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _mode(target))
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(target.parent)
+
+
+def _mode(target: Path) -> int:
+    """The permissions that the file has, or that a new file would get."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself durable, where the system lets folders be opened."""
+    if hasattr(os, "O_DIRECTORY"):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,243 @@
+"""Rows from whatever people keep them in: arrays, sparse matrices, data frames.
+
+Everything becomes a stream of float64 blocks, a block at a time, so a large table is never copied whole.
+"""
+
+import numbers
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, Protocol
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_array
+
+from onward.core.types import Matrix, Vector
+
+BLOCK = 1 << 16  # values in a block (1 MB): long enough to forget the overhead, short enough to stay in the cache
+
+
+class Rows(Protocol):
+    """A table of numbers that can be taken in slices."""
+
+    shape: tuple[int, int]
+    names: list[Hashable] | None
+
+    def block(self, start: int, stop: int) -> Matrix:
+        """Rows start … stop−1 as a writeable, C-contiguous float64 array."""
+
+
+class ArrayRows:
+    """The rows of an array or a sparse matrix that is known to hold numbers."""
+
+    def __init__(self, array: Any) -> None:
+        self.shape = array.shape
+        self.names: list[Hashable] | None = None
+        self._array = array
+
+    def block(self, start: int, stop: int) -> Matrix:
+        """As in `Rows`."""
+        part = self._array[start:stop]
+        if isinstance(part, sparse.csr_array | sparse.csr_matrix):
+            return np.require(part.toarray(), dtype=np.float64, requirements=["C", "A", "W"])
+        # A read-only array would be compiled for anew; copying the block is cheaper.
+        return np.require(part, dtype=np.float64, requirements=["C", "A", "W"])
+
+
+class _FrameRows:
+    def __init__(self, frame: nw.DataFrame[Any]) -> None:
+        self.shape = frame.shape
+        self.names: list[Hashable] | None = list(frame.columns)
+        self._frame = frame
+        self._mixed = self.shape[1] == 0
+        for j, name in enumerate(frame.columns):
+            column = frame[:, j]
+            if _holds_objects(column):
+                _check_objects(name, column.to_list())
+                self._mixed = True
+            elif not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+                raise ValueError(f"column {name!r} holds {column.dtype}, expected numbers")
+
+    def block(self, start: int, stop: int) -> Matrix:
+        """As in `Rows`."""
+        part = self._frame[start:stop]
+        if not self._mixed:
+            array = part.to_numpy()
+            if array.dtype.kind in "fiub":
+                return np.require(array, dtype=np.float64, requirements=["C", "A", "W"])
+        out = np.empty((stop - start, self.shape[1]))
+        for j in range(self.shape[1]):
+            column = part[:, j]  # by position: names may be numbers
+            if _holds_objects(column):
+                out[:, j] = np.array(column.to_list(), dtype=np.float64)
+            else:
+                out[:, j] = column.cast(nw.Float64).to_numpy()
+        return out
+
+
+def _holds_objects(column: nw.Series[Any]) -> bool:
+    return column.dtype in (nw.Object, nw.Unknown)
+
+
+def _check_objects(name: str, values: list[Any]) -> None:
+    for row, value in enumerate(values):
+        if value is not None and not isinstance(value, numbers.Real):
+            raise ValueError(f"column {name!r} holds {value!r} in row {row}, expected numbers")
+
+
+def as_rows(X: Any, estimator: object = None, min_columns: int = 1) -> Rows:
+    """X as rows of numbers; a clear error if it is no table of numbers. Values that are not finite pass."""
+    frame = nw.from_native(X, pass_through=True, eager_only=True)
+    if isinstance(frame, nw.DataFrame):
+        if frame.shape[0] == 0 or frame.shape[1] < min_columns:
+            what = "sample(s)" if frame.shape[0] == 0 else "feature(s)"
+            raise ValueError(f"Found array with 0 {what} (shape={frame.shape}) while a minimum of 1 is required.")
+        return _FrameRows(frame)
+    array = check_array(
+        X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, estimator=estimator, input_name="X"
+    )
+    return ArrayRows(array)
+
+
+class _PlacedRows:
+    def __init__(self, rows: Rows, places: Sequence[int], width: int) -> None:
+        self.shape = (rows.shape[0], width)
+        self.names: list[Hashable] | None = None
+        self._rows, self._places = rows, list(places)
+        if rows.names is not None:
+            self.names = [None] * width
+            for place, name in zip(places, rows.names, strict=True):
+                self.names[place] = name
+
+    def block(self, start: int, stop: int) -> Matrix:
+        out = np.zeros((stop - start, self.shape[1]))
+        out[:, self._places] = self._rows.block(start, stop)
+        return out
+
+
+def placed(rows: Rows, places: Sequence[int], width: int) -> Rows:
+    """The rows with their columns put at the given places among `width`; 0 elsewhere."""
+    return _PlacedRows(rows, places, width)
+
+
+def as_row(values: Any, names: Sequence[Hashable] | None = None) -> Matrix:
+    """One row of finite numbers, of shape (1, features); an error that says what came instead."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError("x must be one row of numbers, got a ragged sequence") from error
+    if array.dtype.kind == "O":
+        for value in array.ravel():
+            if not isinstance(value, numbers.Real):
+                raise ValueError(f"x must hold numbers, got {value!r}")
+    elif array.dtype.kind not in "biuf":
+        raise ValueError(f"x must hold numbers, got values of type {array.dtype}")
+    if array.ndim != 1 or (array.size == 0 and names is None):
+        raise ValueError(f"x must be one row of shape (features,), got shape {array.shape}")
+    row = np.array(array, dtype=np.float64, ndmin=2)
+    if not np.isfinite(row).all():
+        column = int(np.argmin(np.isfinite(row[0])))
+        named = f"position {column}" if names is None else f"feature {names[column]!r}"
+        raise ValueError(f"x must hold finite numbers, got {row[0, column]} in {named}")
+    return row
+
+
+def _block_rows(rows: Rows) -> int:
+    return max(1, BLOCK // max(1, rows.shape[1]))
+
+
+def in_one_block(rows: Rows) -> bool:
+    """Whether `blocks` gives all rows at once."""
+    return rows.shape[0] <= _block_rows(rows)
+
+
+def blocks(rows: Rows) -> Iterator[tuple[slice, Matrix, float]]:
+    """The rows in order, a block at a time: the slice that it stands for, the block, and the sum of its squares.
+
+    Raises ValueError at the first value that is not a finite number, saying where it stands. Each block is looked
+    through just before it is used, while it is in the cache.
+    """
+    size = _block_rows(rows)
+    for start in range(0, rows.shape[0], size):
+        stop = min(rows.shape[0], start + size)
+        block = rows.block(start, stop)
+        with np.errstate(over="ignore"):
+            squares = float(np.vdot(block, block))
+        if not (np.isfinite(squares) or np.isfinite(block).all()):
+            row, column = np.argwhere(~np.isfinite(block))[0]
+            named = repr(rows.names[column]) if rows.names is not None else str(column)
+            raise ValueError(
+                f"Input X contains {_kind(block[row, column])} in row {start + row}, column {named}; "
+                "expected finite numbers"
+            )
+        yield slice(start, stop), block, squares
+
+
+def as_targets(y: Any, n_rows: int) -> tuple[Matrix, bool]:
+    """y as an (n, m) array of finite numbers, and whether it came as one target without the second axis."""
+    array = _as_numbers(y, "y")
+    if array.ndim not in (1, 2):
+        raise ValueError(f"y must have shape (n,) or (n, targets), got shape {array.shape}")
+    if array.ndim == 2 and array.shape[1] == 0:
+        raise ValueError(f"y must have at least one target, got shape {array.shape}")
+    if len(array) != n_rows:
+        raise ValueError(f"X has {n_rows} rows, but y has inconsistent numbers of samples: {len(array)}")
+    targets = np.ascontiguousarray(array, dtype=np.float64).reshape(n_rows, -1)
+    _check_column(targets, "y")
+    return targets, array.ndim == 1
+
+
+def as_target(y: Any) -> tuple[Matrix, bool]:
+    """The target, or targets, of one row as an array (1, m), and whether it came as one number."""
+    if isinstance(y, float | int) and np.isfinite(y):
+        return np.array([[y]], dtype=np.float64), True
+    array = np.asarray(y)
+    if array.ndim > 1:
+        raise ValueError(f"y must be a number or of shape (targets,) for one row, got shape {array.shape}")
+    targets, _ = as_targets(array.reshape(1, -1), 1)
+    return targets, array.ndim == 0
+
+
+def as_weights(sample_weight: Any, n_rows: int) -> Vector:
+    """Weights of shape (n,): finite and not negative. None counts every row once; a number, every row alike."""
+    if sample_weight is None:
+        sample_weight = 1.0
+    if isinstance(sample_weight, numbers.Real):
+        weight = float(sample_weight)
+        if not 0.0 <= weight < np.inf:
+            raise ValueError(f"sample_weight must be finite and must not be negative, got {sample_weight}")
+        return np.broadcast_to(np.array([weight]), n_rows)  # one number, however many rows
+    array = _as_numbers(sample_weight, "sample_weight")
+    if array.shape != (n_rows,):
+        raise ValueError(f"sample_weight must have shape ({n_rows},) as X has {n_rows} rows, got {array.shape}")
+    weights = np.require(array, dtype=np.float64, requirements=["C", "W"])
+    _check_column(weights, "sample_weight")
+    if (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise ValueError(f"sample_weight must not be negative, got {weights[row]} in row {row}")
+    return weights
+
+
+def _as_numbers(values: Any, name: str) -> NDArray[Any]:
+    """An array, series or frame of numbers as an array; an error with the name in it if it is none."""
+    native = nw.from_native(values, pass_through=True, eager_only=True, allow_series=True)
+    array = native.to_numpy() if isinstance(native, nw.Series | nw.DataFrame) else values
+    try:
+        return check_array(
+            array, ensure_2d=False, dtype="numeric", ensure_all_finite=False, ensure_min_samples=0, input_name=name
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from error
+
+
+def _check_column(values: Matrix, name: str) -> None:
+    if not np.isfinite(values).all():
+        position = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(
+            f"Input {name} contains {_kind(values[tuple(position)])} in row {position[0]}; expected finite numbers"
+        )
+
+
+def _kind(value: float) -> str:
+    return "NaN" if np.isnan(value) else "infinity"

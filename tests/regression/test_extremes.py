@@ -1,0 +1,87 @@
+"""The ends of the floating-point range: finite and right, or refused; never silently NaN."""
+
+import pickle
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onward import ForwardRegressor, RidgeRegressor
+from tests.reference.streams import DIGITS, exact_rounds, relative_error
+
+exponents = st.integers(-150, 150)
+
+
+@given(st.integers(0, 2**32), exponents, exponents, exponents, st.sampled_from([0.0, 1e-12, 1.0, 1e12]), st.booleans())
+def test_values_of_any_size_are_right_or_refused(
+    seed: int, first: int, second: int, targets: int, lam: float, one_by_one: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(1, 2, (6, 2)) * rng.choice([-1, 1], (6, 2)) * np.array([10.0**first, 10.0**second])
+    y = rng.uniform(1, 2, 6) * 10.0**targets
+    model = ForwardRegressor(lam, fit_intercept=False)
+    before = None
+    try:
+        if one_by_one:
+            predictions = []
+            for x, target in zip(X, y, strict=True):
+                before = pickle.dumps(model)
+                predictions.append(model.predict_one(x))
+                model.learn_one(x, target)
+        else:
+            before = pickle.dumps(model)
+            predictions = list(model.predict_then_learn(X, y))
+    except ValueError as error:
+        refused = "rescale" in str(error)
+    else:
+        refused = False
+    if refused:
+        assert before == pickle.dumps(model)
+        return
+    assert np.isfinite(predictions).all()
+    assert np.isfinite([model.regularized_loss_, model.online_loss_, *model.coef_]).all()
+    if lam > 0:
+        p, q = exact_rounds(X, y, lam, digits=1000)
+        with mp.workdps(DIGITS):
+            exact = [a / (1 + b) for a, b in zip(p, q, strict=True)]
+        if max(exact) > 1e-290:
+            assert relative_error(np.array(predictions), exact, floor=1e-3) < 1e-8
+
+
+def test_large_and_small_values_do_work_where_they_can() -> None:
+    for scale in (1e150, 1e-140):
+        for lam in (0.0, 1e-6 * scale**2):
+            model = ForwardRegressor(lam, fit_intercept=False)
+            predictions = model.predict_then_learn([[scale], [scale], [scale]], [1.0, 2.0, 3.0])
+            assert predictions == pytest.approx([0.0, 0.5, 1.0], rel=1e-5)
+            assert model.regularized_loss_ == pytest.approx(2.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("learner", [ForwardRegressor, RidgeRegressor])
+def test_a_billion_rows_worth_of_weight(learner: type[ForwardRegressor | RidgeRegressor]) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((50, 3)), rng.standard_normal(50)
+    light, heavy = learner(1.0).fit(X, y), learner(1e9).fit(X, y, np.full(50, 1e9))
+    assert heavy.coef_ == pytest.approx(light.coef_, rel=1e-12)
+    assert heavy.regularized_loss_ == pytest.approx(1e9 * light.regularized_loss_, rel=1e-12)
+    assert heavy.information_gain_ == pytest.approx(light.information_gain_, rel=1e-12)
+
+
+def test_refused_in_the_middle_of_a_large_table() -> None:
+    X, y = np.ones((200_000, 2)), np.ones(200_000)
+    X[:, 0] = np.random.default_rng(0).standard_normal(200_000)
+    X[150_000] = 1e200
+    model = ForwardRegressor().fit(X[:10], y[:10])
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=r"cannot be learned in double precision.*got magnitudes up to 1e\+200"):
+        model.partial_fit(X, y)
+    assert pickle.dumps(model) == before
+
+
+def test_predictions_that_overflow_are_refused() -> None:
+    model = RidgeRegressor(1e-200, fit_intercept=False).fit([[1e-100]], [1e100])
+    for action in (lambda: model.predict([[1e150]]), lambda: model.predict_one([1e150])):
+        with pytest.raises(ValueError, match="overflows double precision"):
+            action()

@@ -1,0 +1,212 @@
+"""The online protocol: forward and ridge, one row or many, weights, targets, priors, merging."""
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from onward import ForwardRegressor, RidgeRegressor
+from onward.core.types import Matrix, Vector
+from onward.regression import OnlineRegressor
+
+LEARNERS = [ForwardRegressor, RidgeRegressor]
+learners = st.sampled_from(LEARNERS)
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> tuple[Matrix, Vector, Vector]:
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n, d = draw(st.integers(1, 30)), draw(st.integers(1, 7))
+    return rng.standard_normal((n, d)), rng.standard_normal(n), rng.uniform(0, 3, n)
+
+
+@st.composite
+def settings(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    prior = draw(st.none() | st.lists(st.floats(-3, 3), min_size=d, max_size=d))
+    return {
+        "lam": draw(st.sampled_from([1e-3, 1.0, 20.0])),
+        "fit_intercept": draw(st.booleans()),
+        "prior_mean": prior,
+        "prior_intercept": draw(st.sampled_from([0.0, 1.5])),
+    }
+
+
+@given(streams(), st.data())
+def test_forward_times_one_plus_leverage_is_ridge(stream: tuple[Matrix, Vector, Vector], data: st.DataObject) -> None:
+    X, y, w = stream
+    chosen = data.draw(settings(X.shape[1])) | {"prior_mean": None, "prior_intercept": 0.0}
+    forward, ridge = (learner(**chosen).fit(X, y, w + 0.1) for learner in LEARNERS)
+    new = np.random.default_rng(0).standard_normal((9, X.shape[1]))
+    assert_allclose(forward.predict(new) * (1 + forward.leverage(new)), ridge.predict(new), rtol=1e-13, atol=1e-13)
+    assert_array_equal(forward.coef_, ridge.coef_)
+
+
+@given(learners, streams(), st.data())
+def test_one_row_at_a_time_is_the_whole_table_to_the_last_bit(
+    learner: type[OnlineRegressor], stream: tuple[Matrix, Vector, Vector], data: st.DataObject
+) -> None:
+    X, y, w = stream
+    chosen = data.draw(settings(X.shape[1]))
+    whole, parts, single = learner(**chosen), learner(**chosen), learner(**chosen)
+    predictions = whole.predict_then_learn(X, y, w)
+    cut = data.draw(st.integers(0, len(X)))
+    halves = [parts.predict_then_learn(X[h], y[h], w[h]) for h in (slice(cut), slice(cut, None)) if len(X[h])]
+    assert_array_equal(np.concatenate(halves), predictions)
+    for x, target, weight, prediction in zip(X, y, w, predictions, strict=True):
+        assert single.predict_one(x, sample_weight=weight) == prediction
+        single.learn_one(x, target, sample_weight=weight)
+    for model in (parts, single):
+        assert_array_equal(model.coef_, whole.coef_)
+        assert model.regularized_loss_ == whole.regularized_loss_
+        assert model.online_loss_ == whole.online_loss_
+        assert model.n_seen_ == whole.n_seen_
+        assert model.information_.peak == whole.information_.peak
+
+
+@given(learners, streams(), st.data())
+def test_against_the_definition(
+    learner: type[OnlineRegressor], stream: tuple[Matrix, Vector, Vector], data: st.DataObject
+) -> None:
+    """Every prediction, and the attributes, from dense algebra at non-default settings.  [Alg. 1, Alg. 2]"""
+    X, y, w = stream
+    chosen = data.draw(settings(X.shape[1]))
+    model = learner(**chosen)
+    predictions = model.predict_then_learn(X, y, w)
+    A = np.column_stack([np.ones(len(X)), X]) if chosen["fit_intercept"] else X
+    start = np.zeros(A.shape[1])
+    start[A.shape[1] - X.shape[1] :] = 0.0 if chosen["prior_mean"] is None else chosen["prior_mean"]
+    if chosen["fit_intercept"]:
+        start[0] = chosen["prior_intercept"]
+    lam = chosen["lam"]
+    G, b = lam * np.eye(A.shape[1]), np.zeros(A.shape[1])
+    expected = np.empty(len(X))
+    for i, a in enumerate(A):
+        seen = G + w[i] * np.outer(a, a) if learner is ForwardRegressor else G
+        expected[i] = a @ start + a @ np.linalg.solve(seen, b)
+        G += w[i] * np.outer(a, a)
+        b += w[i] * (y[i] - a @ start) * a
+    assert_allclose(predictions, expected, rtol=1e-8, atol=1e-8)
+    theta = start + np.linalg.solve(G, b)
+    assert_allclose(model.coef_, theta[A.shape[1] - X.shape[1] :], rtol=1e-8, atol=1e-8)
+    assert model.intercept_ == (pytest.approx(theta[0], rel=1e-8, abs=1e-8) if chosen["fit_intercept"] else 0.0)
+    loss = (w * (y - A @ theta) ** 2).sum() + lam * ((theta - start) ** 2).sum()
+    assert model.regularized_loss_ == pytest.approx(loss, rel=1e-8, abs=1e-8)
+    assert model.online_loss_ == pytest.approx((w * (y - expected) ** 2).sum(), rel=1e-8)
+
+
+@given(learners, st.integers(0, 2**32), st.integers(1, 4))
+def test_several_targets_share_one_factorisation(learner: type[OnlineRegressor], seed: int, m: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, Y, w = rng.standard_normal((20, 3)), rng.standard_normal((20, m)), rng.uniform(0, 2, 20)
+    prior = rng.standard_normal((m, 3))
+    together = learner(prior_mean=prior, prior_intercept=np.arange(m))
+    predictions = together.predict_then_learn(X, Y, w)
+    assert predictions.shape == (20, m)
+    assert (together.coef_.shape, np.shape(together.intercept_)) == ((m, 3), (m,))
+    single = learner(prior_mean=prior, prior_intercept=np.arange(m))
+    for h in range(m):
+        alone = learner(prior_mean=prior[h], prior_intercept=float(h))
+        assert_array_equal(alone.predict_then_learn(X, Y[:, h], w), predictions[:, h])
+        assert_allclose(alone.coef_, together.coef_[h], rtol=1e-12, atol=1e-12)
+        assert together.regularized_loss_[h] == alone.regularized_loss_
+        assert together.online_loss_[h] == alone.online_loss_
+    for i in range(20):
+        assert_array_equal(np.ravel(single.predict_one(X[i], w[i])), predictions[i])
+        single.learn_one(X[i], Y[i], w[i])
+
+
+@given(learners, streams(), st.data())
+def test_merged_models_saw_everything(
+    learner: type[OnlineRegressor], stream: tuple[Matrix, Vector, Vector], data: st.DataObject
+) -> None:
+    X, y, w = stream
+    chosen = data.draw(settings(X.shape[1]))
+    cut = data.draw(st.integers(0, len(X)))
+    whole, left, right = learner(**chosen), learner(**chosen), learner(**chosen)
+    whole.partial_fit(X, y, w)
+    if cut:
+        left.partial_fit(X[:cut], y[:cut], w[:cut])
+    if cut < len(X):
+        right.partial_fit(X[cut:], y[cut:], w[cut:])
+    untouched = copy.deepcopy(right)
+    left.merge(right)
+    assert_allclose(left.coef_, whole.coef_, rtol=1e-8, atol=1e-8)
+    assert left.regularized_loss_ == pytest.approx(whole.regularized_loss_, rel=1e-8, abs=1e-8)
+    assert left.information_gain_ == pytest.approx(whole.information_gain_, rel=1e-9, abs=1e-9)
+    assert left.n_seen_ == whole.n_seen_
+    left.learn_one(X[0], 1.0)
+    if cut < len(X):
+        assert_array_equal(right.coef_, untouched.coef_)
+        assert right.n_seen_ == untouched.n_seen_
+
+
+def test_models_that_do_not_fit_do_not_merge() -> None:
+    X, y = np.eye(3), np.arange(3.0)
+    model = ForwardRegressor().fit(X, y)
+    before = model.coef_.copy()
+    others: list[tuple[OnlineRegressor, str]] = [
+        (RidgeRegressor().fit(X, y), "cannot merge a RidgeRegressor into a ForwardRegressor"),
+        (ForwardRegressor(2.0).fit(X, y), r"lam=1.0, the other has lam=2.0"),
+        (ForwardRegressor(fit_intercept=False).fit(X, y), "fit_intercept=True"),
+        (ForwardRegressor(prior_mean=[1, 2, 3]).fit(X, y), "prior_mean=None"),
+        (ForwardRegressor().fit(X[:, :2], y), "this model has 3 features, the other has 2"),
+        (ForwardRegressor().fit(X, np.column_stack([y, y])), "1 target.*the other has 2"),
+        (ForwardRegressor().learn_one({"a": 1.0}, 1.0), "only one of the models has named features"),
+    ]
+    for other, message in others:
+        with pytest.raises(ValueError, match=message):
+            model.merge(other)
+    assert_array_equal(model.coef_, before)
+    assert model.n_seen_ == 3
+
+
+def test_clipped_ridge() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((50, 3)), rng.uniform(-1, 1, 50)
+    plain, clipped, one = RidgeRegressor(1e-6), RidgeRegressor(1e-6, clip=0.5), RidgeRegressor(1e-6, clip=0.5)
+    predictions = plain.predict_then_learn(X, y)
+    assert np.abs(predictions).max() > 0.5
+    assert_array_equal(clipped.predict_then_learn(X, y), predictions.clip(-0.5, 0.5))
+    assert_array_equal(clipped.predict(X), plain.predict(X).clip(-0.5, 0.5))
+    assert clipped.online_loss_ < plain.online_loss_
+    assert clipped.online_loss_ == pytest.approx(((predictions.clip(-0.5, 0.5) - y) ** 2).sum())
+    for x, target, prediction in zip(X, y, predictions.clip(-0.5, 0.5), strict=True):
+        assert one.predict_one(x) == prediction
+        one.learn_one(x, target)
+
+
+def test_unregularised_forward_predicts_zero_where_the_rank_rises() -> None:
+    X = np.array([[0, 0], [1, 2], [2, 4], [1, 2], [0, 1e-9], [3, 1], [0, 0]], dtype=float)
+    y = np.array([5.0, 1, 2, 1, 7e-9, 10, 3])
+    model = ForwardRegressor(0.0, fit_intercept=False)
+    predictions = model.predict_then_learn(X, y)
+    assert_array_equal(predictions[[0, 1, 4, 6]], 0.0)
+    assert predictions[2] == pytest.approx(2 / (1 + 4))  # p = 2, q = |x|²/|x_1|² = 4
+    assert model.predict_one(np.array([0.0, 0.0])) == 0.0
+    fresh = ForwardRegressor(0.0, fit_intercept=False).fit(X[:3], y[:3])
+    assert fresh.predict_one(np.array([1.0, 0.0])) == 0.0  # outside the span
+    assert fresh.leverage([[1.0, 0.0]])[0] == np.inf
+    assert_array_equal(fresh.predict([[1.0, 0.0], [0.0, 0.0]], sample_weight=[0.0, 0.0]), 0.0)
+    assert_allclose(fresh.coef_, [0.2, 0.4])  # the shortest of the minimisers
+
+
+def test_prediction_before_learning_is_the_prior() -> None:
+    assert ForwardRegressor().predict_one([1.0, 2.0]) == 0.0
+    assert ForwardRegressor().predict_one({}) == 0.0
+    assert RidgeRegressor(prior_mean=[1, 1], prior_intercept=0.5).predict_one([1.0, 2.0]) == 3.5
+    assert RidgeRegressor(prior_mean=[1, 1], clip=2).predict_one([1.0, 2.0]) == 2.0
+    assert ForwardRegressor(prior_mean={"a": 2.0}).predict_one({"b": 1.0, "a": 3.0}) == 6.0
+    assert_array_equal(ForwardRegressor(prior_mean=[[1, 0], [0, 1]]).predict_one([3.0, 4.0]), [3.0, 4.0])
+
+
+def test_a_failing_fit_leaves_the_earlier_one() -> None:
+    model = ForwardRegressor().fit(np.eye(3), np.arange(3.0))
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((4, 2), np.nan), np.arange(4.0))
+    assert_array_equal(model.coef_, before)
+    assert model.n_features_in_ == 3
