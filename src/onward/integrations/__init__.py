@@ -1,0 +1,1 @@
+"""The learners inside other libraries. Each module needs its library, which an extra of the same name installs."""

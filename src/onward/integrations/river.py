@@ -1,0 +1,248 @@
+"""The learners as river regressors, for river's pipelines, evaluations and ensembles.
+
+    from river import datasets, evaluate, metrics, preprocessing
+    from onward.integrations.river import ForwardRegressor
+
+    model = preprocessing.StandardScaler() | ForwardRegressor()
+    evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+
+A feature is known by its name: one that was never seen before becomes a new coordinate, exactly as if it had been there
+at 0, and one that a row lacks counts as 0.
+"""
+
+from collections.abc import Hashable, Mapping
+from typing import Any, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from narwhals.stable.v2.typing import IntoDataFrame, IntoSeries
+from numpy.typing import ArrayLike
+
+from onward import regression
+
+try:
+    from river import base
+except ModuleNotFoundError as error:
+    if error.name != "river":
+        raise
+    raise ImportError('onward.integrations.river needs river: pip install "onward[river]"', name="river") from None
+
+__all__ = ["ForwardRegressor", "MultiTargetForwardRegressor", "MultiTargetRidgeRegressor", "RidgeRegressor"]
+
+Features = Mapping[Any, float]
+
+
+class _Wrapped:
+    """What is asked of any of them. The settings are the wrapped learner's, so they are kept in one place only."""
+
+    model: regression.OnlineRegressor
+
+    @property
+    def lam(self) -> float:
+        """Regularisation λ."""
+        return self.model.lam
+
+    @property
+    def fit_intercept(self) -> bool:
+        """Whether there is a constant feature."""
+        return self.model.fit_intercept
+
+    @property
+    def prior_mean(self) -> ArrayLike | Mapping[Any, float] | None:
+        """The coefficients to start from."""
+        return self.model.prior_mean
+
+    @property
+    def prior_intercept(self) -> ArrayLike:
+        """The constant's coefficient to start from."""
+        return self.model.prior_intercept
+
+    def _predict(self, x: Features) -> Any:
+        try:
+            return self.model.predict_one(x)
+        except ValueError:
+            # river's MinMaxScaler makes NaN of a feature that it has not seen yet. The model has not seen it either, so
+            # the row is predicted without it; a NaN in a feature that the model knows is refused.
+            known = set(getattr(self.model, "feature_names_in_", ()))
+            seen = {name: value for name, value in x.items() if name in known or value == value}
+            if len(seen) == len(x):
+                raise
+            return self.model.predict_one(seen)
+
+
+class _Forward(_Wrapped):
+    model: regression.ForwardRegressor
+
+    def __init__(
+        self,
+        lam: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        prior_mean: ArrayLike | Mapping[Any, float] | None = None,
+        prior_intercept: float = 0.0,
+    ) -> None:
+        self.model = regression.ForwardRegressor(
+            lam, fit_intercept=fit_intercept, prior_mean=prior_mean, prior_intercept=prior_intercept
+        )
+
+
+class _Ridge(_Wrapped):
+    model: regression.RidgeRegressor
+
+    def __init__(
+        self,
+        lam: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        clip: float | None = None,
+        prior_mean: ArrayLike | Mapping[Any, float] | None = None,
+        prior_intercept: float = 0.0,
+    ) -> None:
+        self.model = regression.RidgeRegressor(
+            lam, fit_intercept=fit_intercept, clip=clip, prior_mean=prior_mean, prior_intercept=prior_intercept
+        )
+
+    @property
+    def clip(self) -> float | None:
+        """The bound on the predictions. It is the one setting that what was learned does not hang on: `mutate` it."""
+        return self.model.clip
+
+    @clip.setter
+    def clip(self, clip: float | None) -> None:
+        self.model.clip = clip
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"clip"}
+
+
+class _OneTarget(_Wrapped, base.MiniBatchRegressor):
+    @classmethod
+    def from_onward(cls, model: regression.OnlineRegressor) -> Self:
+        """Go on in river from where an onward model stands. The model is shared, not copied."""
+        wrapped = cls()
+        if type(model) is not type(wrapped.model):
+            expected = type(wrapped.model).__name__
+            raise TypeError(f"expected an onward {expected}, got {type(model).__name__}")
+        if model.__sklearn_is_fitted__():
+            if not hasattr(model, "feature_names_in_"):
+                raise ValueError(
+                    f"river's rows are dicts of named features, but this model was fitted with {model.n_features_in_} "
+                    "features without names; expected one that learned from dicts or from a frame"
+                )
+            if np.ndim(model.online_loss_):
+                raise ValueError(f"expected a model of a single target, got {len(model.online_loss_)} target column(s)")
+        wrapped.model = model
+        return wrapped
+
+    def learn_one(self, x: Features, y: float, w: float = 1.0) -> None:
+        """Learn one row with weight w."""
+        if np.ndim(y):
+            raise ValueError(f"y must be a number for a regressor of one target, got shape {np.shape(y)}")
+        self.model.learn_one(x, y, w)
+
+    def predict_one(self, x: Features) -> float:
+        """Predict one row. Before anything was learned: the prior's prediction, 0 if none was given."""
+        return float(self._predict(x))
+
+    def learn_many(self, X: IntoDataFrame, y: IntoSeries, w: float | IntoSeries | None = None) -> None:
+        """Learn the rows of a frame in order, as `learn_one` would: all of them, or none if one is refused.
+
+        The columns may differ from call to call. `w` is one weight for all rows, or a series of them.
+        """
+        shape = np.shape(np.asarray(y))
+        if len(shape) != 1:
+            raise ValueError(f"y must be a series for a regressor of one target, got shape {shape}")
+        if len(_frame(X)) or shape[0]:
+            self.model.learn_many(X, y, w)
+
+    def predict_many(self, X: IntoDataFrame) -> Any:
+        """Predict each row of a frame; returns a series of the frame's kind, with its index."""
+        frame = _frame(X)
+        if len(frame) and self.model.__sklearn_is_fitted__():
+            values = self.model.predict_many(X)
+        else:
+            names: list[Hashable] = list(frame.columns)
+            rows = (dict(zip(names, row, strict=True)) for row in frame.iter_rows())
+            values = np.array([self.predict_one(x) for x in rows], dtype=np.float64)
+        series = nw.new_series("", values, nw.Float64, backend=frame.implementation).to_native()
+        if (index := nw.maybe_get_index(frame)) is not None:
+            series.index, series.name = index, None
+        return series
+
+
+class _ManyTargets(_Wrapped, base.MultiTargetRegressor):
+    # The targets' names, in the model's order; none before a row was learned.
+    targets: tuple[Hashable, ...] = ()
+
+    def learn_one(self, x: Features, y: Mapping[Any, float], w: float = 1.0, **kwargs: Any) -> None:
+        """Learn one row with weight w. Every row must have the targets of the first.
+
+        What river hands to all steps of a pipeline, and is for others, is passed over.
+        """
+        targets = self.targets or tuple(y)
+        if len(y) != len(targets) or any(name not in y for name in targets):
+            raise ValueError(f"y has targets {list(y)}, but this model was fitted with {list(targets)}")
+        self.model.learn_one(x, [y[name] for name in targets], w)
+        self.targets = targets
+
+    def predict_one(self, x: Features) -> dict[Hashable, float]:
+        """Predict one row. Before anything was learned the targets are not known: an empty dict."""
+        if not self.targets:
+            return {}
+        return dict(zip(self.targets, self._predict(x).tolist(), strict=True))
+
+
+class ForwardRegressor(_Forward, _OneTarget):
+    """The forward algorithm (Vovk–Azoury–Warmuth) as a river regressor: `onward.ForwardRegressor` in `.model`.
+
+    It predicts p / (1 + q), with p the ridge prediction and q = xᵀG⁻¹x the leverage of the row: where little is known,
+    it says little.  [Alg. 2; for lam=0, App. E]
+
+    Args:
+        lam: regularisation λ ≥ 0. With 0, a row that raises the rank is predicted as 0.
+        fit_intercept: add a constant feature, regularised like the others.
+        prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
+            first row.
+        prior_intercept: the same for the constant.
+    """
+
+
+class RidgeRegressor(_Ridge, _OneTarget):
+    """Online ridge regression as a river regressor: `onward.RidgeRegressor` in `.model`.  [Alg. 1]
+
+    Args:
+        lam: regularisation λ > 0.
+        fit_intercept: add a constant feature, regularised like the others.
+        clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
+        prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
+            first row.
+        prior_intercept: the same for the constant.
+    """
+
+
+class MultiTargetForwardRegressor(_Forward, _ManyTargets):
+    """`ForwardRegressor` for a dict of targets. They share one state, so many cost little more than one.
+
+    Args:
+        lam: regularisation λ ≥ 0. With 0, a row that raises the rank is predicted as 0.
+        fit_intercept: add a constant feature, regularised like the others.
+        prior_mean: coefficients to start from and shrink towards, as in `ForwardRegressor`, for every target alike.
+        prior_intercept: the same for the constant.
+    """
+
+
+class MultiTargetRidgeRegressor(_Ridge, _ManyTargets):
+    """`RidgeRegressor` for a dict of targets. They share one state, so many cost little more than one.
+
+    Args:
+        lam: regularisation λ > 0.
+        fit_intercept: add a constant feature, regularised like the others.
+        clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
+        prior_mean: coefficients to start from and shrink towards, as in `RidgeRegressor`, for every target alike.
+        prior_intercept: the same for the constant.
+    """
+
+
+def _frame(X: IntoDataFrame) -> nw.DataFrame[Any]:
+    return nw.from_native(X, eager_only=True)
