@@ -1,0 +1,140 @@
+"""The README's Python examples are run, and its shell lines checked as far as names can be."""
+
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tools.run_readme import blocks
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.M))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+COMMANDS = {"cd", "git", "python", "python3", *PROJECT.get("scripts", {})}
+
+
+def run_readme(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "tools" / "run_readme.py"), str(path), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def shell_lines(markdown: str) -> list[str]:
+    """The commands of the shell blocks; in a console block those after the prompt."""
+    found: list[str] = []
+    for block in blocks(markdown):
+        lines = block.code.replace("\\\n", " ").splitlines()
+        if block.language in {"sh", "bash", "shell"}:
+            found += [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+        elif block.language == "console":
+            found += [line[2:] for line in lines if line.startswith("$ ")]
+    return found
+
+
+def complaint(line: str) -> str | None:
+    """Why a shell line of the README could not work, or None."""
+    words = shlex.split(line, comments=True)
+    while words and re.match(r"[A-Z_]+=", words[0]):
+        words = words[1:]
+    match words:
+        case ["make", *targets]:
+            unknown = {word for word in targets if "=" not in word} - TARGETS
+            return f"no such make target: {', '.join(sorted(unknown))}" if unknown else None
+        case ["pip", "install", *wanted]:
+            named = ",".join(re.findall(r"\[(.*?)\]", " ".join(wanted)))
+            unknown = set(named.split(",")) - {""} - set(PROJECT["optional-dependencies"])
+            return f"no such extra: {', '.join(sorted(unknown))}" if unknown else None
+        case [command, *_] if command in COMMANDS:
+            return None
+    return "not a command we recognise"
+
+
+def test_python_examples_run() -> None:
+    result = run_readme(README, "--require-extras")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_shell_lines_are_known() -> None:
+    complaints = {line: complaint(line) for line in shell_lines(README.read_text(encoding="utf-8"))}
+    assert {line: why for line, why in complaints.items() if why} == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("make test", None),
+        ("make PYTHON=python3.12 lint types  # both", None),
+        ("OMP_NUM_THREADS=1 make bench", None),
+        ("make tests", "no such make target: tests"),
+        ('pip install "onward[river,dev]"', None),
+        ("pip install -e .[rivers]", "no such extra: rivers"),
+        ("frobnicate now", "not a command we recognise"),
+    ],
+)
+def test_shell_line_check_can_fail(line: str, why: str | None) -> None:
+    assert complaint(line) == why
+
+
+def test_shell_lines_are_found() -> None:
+    sh = "```sh\n# a comment\nmake test\n```\n"
+    console = "```console\n$ make lint\nAll fine\n```\n"
+    python = "```python\nmake = 1\n```\n"
+    assert shell_lines(sh + console + python) == ["make test", "make lint"]
+
+
+def test_failing_example_is_named_by_its_line(tmp_path: Path) -> None:
+    page = tmp_path / "PAGE.md"
+    page.write_text("# Page\n\n```python\nx = 1\n```\n\ntext\n\n```python\nprint('so far')\nassert x == 2\n```\n")
+    result = run_readme(page)
+    assert result.returncode != 0
+    assert "so far" in result.stdout
+    assert "PAGE.md:10:" in result.stderr
+    assert "line 11" in result.stderr  # the traceback points into the page
+    assert "AssertionError" in result.stderr
+
+
+def test_leaving_early_is_a_failure(tmp_path: Path) -> None:
+    page = tmp_path / "PAGE.md"
+    page.write_text("```python\nraise SystemExit(0)\n```\n")
+    assert run_readme(page).returncode != 0
+
+
+def test_examples_share_a_namespace_and_leave_no_files(tmp_path: Path) -> None:
+    page = tmp_path / "PAGE.md"
+    page.write_text("```python\nx = 40\nopen('left.txt', 'w').close()\n```\n\n```python\nprint(x + 2)\n```\n")
+    result = run_readme(page)
+    assert result.returncode == 0, result.stderr
+    assert "\n42\n" in result.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["PAGE.md"]
+
+
+def test_missing_extra_is_skipped_unless_required(tmp_path: Path) -> None:
+    page = tmp_path / "PAGE.md"
+    page.write_text("```python extra=no_such_module\n1 / 0\n```\n\n```python extra=json\nprint('ran')\n```\n")
+    result = run_readme(page)
+    assert result.returncode == 0, result.stderr
+    assert "skipped: no_such_module not installed" in result.stdout
+    assert "\nran\n" in result.stdout
+    required = run_readme(page, "--require-extras")
+    assert required.returncode != 0
+    assert "PAGE.md:2: needs no_such_module" in required.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("no examples here\n", "no Python examples found"),
+        ("```python\nx = 1\n", "line 1: this fence is never closed"),
+        ("```python skip\nx = 1\n```\n", "line 1: expected extra=MODULE after python, got 'skip'"),
+    ],
+)
+def test_what_cannot_be_run_is_an_error(tmp_path: Path, text: str, message: str) -> None:
+    page = tmp_path / "PAGE.md"
+    page.write_text(text)
+    result = run_readme(page)
+    assert result.returncode != 0
+    assert message in result.stderr
