@@ -25,7 +25,7 @@ class Information:
         D: pivots (d,). Without regularisation a pivot is 0 until the rank fills it.
         c: coefficients (d, m) of the factored system, a column for each target.
         loss: min over θ of the quadratic, for each target (m,).
-        lam: λ.  rows: rows absorbed.
+        lam: λ.  rows: rows absorbed.  counted: those of them with a weight other than 0.
         peak: the largest ‖x‖² absorbed.
         intercept: whether coordinate 0 is a constant 1, which the rows that are given then lack.
     """
@@ -38,6 +38,7 @@ class Information:
         self.loss: Vector = np.zeros(n_targets)
         self.lam = float(lam)
         self.rows = 0
+        self.counted = 0
         self.peak = 0.0
         self.intercept = bool(intercept)
 
@@ -75,6 +76,16 @@ class Information:
         """Σ w ‖x‖² = tr(G) − dλ."""
         above = self.triangle() - np.eye(len(self.D))
         return float(max(0.0, np.sum(self.D @ np.square(above)) + np.sum(self.D - self.lam)))
+
+    def norm(self, vector: Vector) -> float:
+        """√(vᵀGv) of a vector over all coordinates."""
+        return math.sqrt(float(self.D @ np.square(self.triangle() @ vector)))
+
+    def of_target(self, target: int) -> Self:
+        """A copy that knows of one target only."""
+        other = self.copy()
+        other.c, other.loss = self.c[:, [target]], self.loss[[target]]
+        return other
 
     def triangle(self) -> Matrix:
         """U with its unit diagonal, and without the padding."""
@@ -136,6 +147,7 @@ class Information:
                     f"with lam={self.lam:g}; rescale the columns"
                 )
         self.rows += len(X)
+        self.counted += int(np.count_nonzero(w))
         self.peak = float(peak[0])
         return p, q
 
@@ -166,6 +178,7 @@ class Information:
             self._restore(before)
             raise
         self.rows += other.rows
+        self.counted += other.counted
         self.peak = max(self.peak, other.peak)
 
     def regularize(self, weight: float) -> None:
@@ -203,9 +216,9 @@ class Information:
                 f"cannot remove the row: {left:.3g} of the information in its direction would be left, "
                 f"expected more than {REMOVAL_MARGIN:g}"
             )
-        rows, peak = self.rows, self.peak
+        rows, counted, peak = self.rows, self.counted, self.peak
         self.absorb(X, np.ascontiguousarray(y, dtype=np.float64).reshape(1, -1), np.array([-float(w)]))
-        self.rows, self.peak = rows - 1, peak
+        self.rows, self.counted, self.peak = rows - 1, counted - bool(w), peak
 
     def copy(self) -> Self:
         """A state that can be changed without touching this one."""
@@ -219,12 +232,12 @@ class Information:
 
     def _absorb_coordinates(self, rows: Matrix, targets: Matrix, weights: Vector) -> None:
         """Absorb rows over all coordinates, the constant included; they are no observations, so none is counted."""
-        counted = self.rows, self.peak, self.intercept
+        counted = self.rows, self.counted, self.peak, self.intercept
         self.intercept = False
         try:
             self.absorb(np.ascontiguousarray(rows), np.ascontiguousarray(targets), weights)
         finally:
-            self.rows, self.peak, self.intercept = counted
+            self.rows, self.counted, self.peak, self.intercept = counted
 
     def _ordinary(self, squares: float, Y: Matrix, w: Vector) -> bool:
         """Whether nothing can overflow or underflow: true of nearly all data, and cheap to see."""

@@ -106,6 +106,7 @@ class Knowledge:
             "lam": state.lam,
             "intercept": state.intercept,
             "rows": state.rows,
+            "counted": state.counted,
             "peak": state.peak,
             "names": self.names,
             "open": self.open,
@@ -126,7 +127,8 @@ class Knowledge:
             if name in arrays and arrays[name].shape != shape:
                 raise ValueError(f"array {name} has shape {arrays[name].shape}, expected {shape}")
         state.U, state.D, state.c, state.loss = (arrays[name] for name in ("U", "D", "c", "loss"))
-        state.rows, state.peak = int(settings["rows"]), float(settings["peak"])
+        state.rows, state.counted = int(settings["rows"]), int(settings["counted"])
+        state.peak = float(settings["peak"])
         names = settings["names"]
         if names is not None and len(names) != state.n_features:
             raise ValueError(f"{len(names)} names for {state.n_features} features")

@@ -3,7 +3,7 @@
 import numbers
 import os
 from collections.abc import Hashable, Mapping
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 from onward import storage
 from onward.core import Information, kernel
 from onward.core.types import Matrix, Vector
+from onward.regression.guarantees import Guarantees
 from onward.regression.knowledge import Knowledge
 from onward.regression.prior import Prior, prior_matrix, prior_of
 from onward.tables import (
@@ -37,10 +38,9 @@ _REAL = (float, int, np.floating, np.integer)
 _PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
 
 
-class OnlineRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """What both learners share. Everything is checked, and learned, before anything of the model is replaced."""
 
-    _kind = ""
     _knowledge: Knowledge | None = None
     _row_shape: tuple[int, ...]
     _quick: Information | None = None  # the state, if the one-row path may take the short way
@@ -197,6 +197,7 @@ class OnlineRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 )
                 if taken:
                     state.rows += 1
+                    state.counted += w > 0.0
                     if square > state.peak:
                         state.peak = square
                     error = self._read_out_one(p, q, w) - y
@@ -450,7 +451,7 @@ class ForwardRegressor(OnlineRegressor):
         prior_intercept: the same for the constant.
     """
 
-    _kind = "forward"
+    _kind: Literal["forward", "ridge"] = "forward"
 
     def _read_out(self, base: Matrix | None, p: Matrix, q: Vector, w: Vector) -> Matrix:
         predictions = kernel.shrink(p, q, w)
@@ -472,7 +473,7 @@ class RidgeRegressor(OnlineRegressor):
         prior_intercept: the same for the constant.
     """
 
-    _kind = "ridge"
+    _kind: Literal["forward", "ridge"] = "ridge"
 
     def __init__(
         self,

@@ -1,0 +1,36 @@
+"""Confidence sets that hold at every round at once, with probability at least 1 − δ.
+
+Noise is σ-sub-Gaussian given the past, θ* is fixed, and rows may be chosen in view of everything before (for the set
+with unknown σ: Gaussian noise, and rows that do not depend on it). With weights, √w·noise must be σ-sub-Gaussian. Where
+a model has a prior mean θ_0, S bounds ‖θ* − θ_0‖. Coordinates are all of a model's: the constant first, if it has one.
+
+| known              | set                                                                         | class          |
+|--------------------|-----------------------------------------------------------------------------|----------------|
+| σ, S (ridge)       | ‖θ_t − θ*‖ in the norm of G ≤ σ√(2 log 1/δ + I) + √λ S                      | `Ellipsoid`    |
+| σ, S (forward)     | ‖θ_t(x) − θ*‖ in the norm of G + xxᵀ ≤ σ√(2 log 1/δ + I) + bias(x) S, all x | `ForwardSet`   |
+| σ                  | ‖b − Aθ*‖ in the norm of G⁻¹ ≤ σ√(2 log 1/δ + I)                            | `QuadraticSet` |
+| nothing (Gaussian) | exp(−I/2) (1 − Q/s)^(−n/2) < 1/δ at θ*                                      | `QuadraticSet` |
+
+(Theorem 1 of Tirinzoni et al. 2020, which the paper quotes, leaves its constant open, so it gives no set to compute.)
+"""
+
+from onward.confidence.choose import confidence_set, observation_reach
+from onward.confidence.sequence import RunningIntersection, needed_noise_width
+from onward.confidence.sets import ConfidenceSet, Ellipsoid, ForwardSet, QuadraticSet
+from onward.confidence.widths import Bias, Width, bias_width, information, noise_width
+
+__all__ = [
+    "Bias",
+    "ConfidenceSet",
+    "Ellipsoid",
+    "ForwardSet",
+    "QuadraticSet",
+    "RunningIntersection",
+    "Width",
+    "bias_width",
+    "confidence_set",
+    "information",
+    "needed_noise_width",
+    "noise_width",
+    "observation_reach",
+]

@@ -1,0 +1,119 @@
+"""Which set to use for what is known, and how far the next observation can be from its mean."""
+
+import math
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import gammaln
+from scipy.stats import norm
+
+from onward.confidence.sets import Ellipsoid, ForwardSet, QuadraticSet
+from onward.confidence.widths import Bias, Width, bias_width, information, noise_width
+from onward.core import Information
+from onward.core.checks import not_negative, probability
+from onward.core.types import Matrix, Vector
+
+
+def confidence_set(
+    state: Information,
+    prior: Vector,
+    kind: Literal["ridge", "forward"],
+    delta: float = 0.05,
+    sigma: float | None = None,
+    theta_bound: float | None = None,
+    *,
+    width: Width = "determinant",
+    bias: Bias = "tight",
+    feature_bound: float | None = None,
+) -> Ellipsoid | ForwardSet | QuadraticSet:
+    """The set for what is known. `state` has one target; `prior` is θ_0 over all coordinates."""
+    probability("delta", delta)
+    gain = information(state, width, feature_bound)
+    state = state.copy()
+    if sigma is None:
+        if theta_bound is not None:
+            raise ValueError(
+                f"theta_bound says nothing while sigma is unknown: expected sigma too, got theta_bound={theta_bound}"
+            )
+        return _unknown_sigma_set(state, prior, delta, gain)
+    noise = float(noise_width(sigma, delta, gain))
+    if theta_bound is None:
+        return _free_set(state, prior, noise)
+    not_negative("theta_bound", theta_bound)
+    bias_width(state.lam, 0.0, bias)  # an unknown bias is refused by both learners
+    if kind == "forward":
+        return ForwardSet(state, state.coefficients()[:, 0] + prior, prior, noise, theta_bound, bias)
+    return Ellipsoid(state, state.coefficients()[:, 0] + prior, noise + math.sqrt(state.lam) * theta_bound)
+
+
+def _free_set(state: Information, prior: Vector, noise: float) -> QuadraticSet:
+    """No bound on θ*: (b − Aθ)ᵀ G⁻¹ (b − Aθ) ≤ noise², so m = α²/(α + λ) for A's eigenvalues α."""
+    axes, alpha, center, _ = _ordinary_least_squares(state)
+    return QuadraticSet(state, center + prior, noise, axes, alpha**2 / (alpha + state.lam))
+
+
+def _unknown_sigma_set(state: Information, prior: Vector, delta: float, gain: float) -> QuadraticSet:
+    """σ unknown: Q < γ s with γ = 1 − exp(−(2 log(1/δ) + I)/n), so m = α (α/(α + λ) − γ) and radius² = γ s_0."""
+    axes, alpha, center, residual = _ordinary_least_squares(state)
+    n = state.counted
+    gamma = -math.expm1(-(2 * math.log(1 / delta) + gain) / n) if n else 1.0
+    share = alpha / (alpha + state.lam)
+    # Below what rounding can tell from 0, a direction is open rather than wrongly closed.
+    stiffness = np.where(alpha > 0, alpha * (share - gamma), -1.0 if n == 0 else 0.0)
+    return QuadraticSet(state, center + prior, math.sqrt(gamma * residual), axes, stiffness)
+
+
+def _ordinary_least_squares(state: Information) -> tuple[Matrix, Vector, Vector, float]:
+    """A's axes and eigenvalues (0 where rounding could have made them), A⁺b, and the squared residuals there."""
+    G = state.second_moment()
+    eigenvalues, axes = np.linalg.eigh(G)
+    alpha = eigenvalues - state.lam
+    alpha[alpha <= 1e-12 * len(alpha) * eigenvalues[-1]] = 0.0
+    known = alpha > 0
+    b = state.triangle().T @ (state.D * state.c[:, 0])
+    along = axes.T @ b
+    center = axes[:, known] @ (along[known] / alpha[known])
+    shrunk = np.sum(along[known] ** 2 * state.lam / (alpha[known] * eigenvalues[known]))
+    total = float(state.loss[0]) + float(state.D @ state.c[:, 0] ** 2)  # Σ w y²
+    return axes, alpha, center, max(float(state.loss[0]) - float(shrunk), np.finfo(float).eps * total)
+
+
+# The next observation
+
+
+def observation_reach(knowledge: QuadraticSet | Ellipsoid | ForwardSet, delta: float, sigma: float | None) -> float:
+    """How far the next observation can be from its mean, with probability 1 − δ.
+
+    With σ known: σ√(2 log(2/δ)). Without, for Gaussian noise: half of δ goes to an upper bound on σ that holds at all
+    rounds, half to the Gaussian quantile. The mean must be known at a δ of its own: add the two by the union bound.
+    """
+    if sigma is not None:
+        return sigma * math.sqrt(2 * math.log(2 / delta))
+    if not isinstance(knowledge, QuadraticSet):
+        raise TypeError("expected the set for unknown sigma")
+    return _sigma_bound(knowledge, delta / 2) * float(norm.ppf(1 - delta / 4))
+
+
+def _sigma_bound(region: QuadraticSet, delta: float) -> float:
+    """An upper bound on σ at all rounds: s(θ*)/σ² cannot stay below a line that a mixture martingale draws.
+
+    With v = s/σ², M = Γ(a + n/2)/Γ(a) · aᵃ (a + v/2)^(−a−n/2) e^(v/2) is a martingale that starts at 1 (likelihood
+    ratios, their precisions mixed by a Gamma law with a = 1/2), so M < 1/δ for all n with probability 1 − δ. s(θ*) is
+    at most its largest value on the region.
+    """
+    n, a = region.state.counted, 0.5
+    if not region.bounded or n < 1:
+        return math.inf
+
+    def log_martingale(v: float) -> float:
+        return float(
+            gammaln(a + n / 2) - gammaln(a) + a * math.log(a) - (a + n / 2) * math.log(a + v / 2) + v / 2
+        ) - math.log(1 / delta)
+
+    if log_martingale(0.0) < 0:  # too few rounds to bound σ
+        return math.inf
+    least = float(brentq(log_martingale, 0.0, float(n)))  # M falls until v = n
+    _, alpha, _, residual = _ordinary_least_squares(region.state)
+    largest = residual + region.radius**2 * float(np.max(alpha / region.stiffness))
+    return math.sqrt(largest / least)

@@ -1,0 +1,65 @@
+"""Sets over time: a sequence that never widens, and whether sets hold where θ* is known."""
+
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onward.confidence.sets import ConfidenceSet
+from onward.core import Information
+from onward.core.checks import positive
+from onward.core.types import Matrix, Vector
+
+
+class RunningIntersection:
+    """Intervals for fixed rows that never widen: at each round, intersected with what was known before.
+
+    Each set holds at all rounds at once, so their intersection does too, with the same δ. If it ever becomes empty,
+    an assumption (σ, S, linearity, a fixed θ*) is wrong.
+    """
+
+    def __init__(self, X: ArrayLike) -> None:
+        self.rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
+        self.interval: Matrix = np.tile([-np.inf, np.inf], (len(self.rows), 1))
+
+    def update(self, current: ConfidenceSet) -> Self:
+        """Take in the set of this round."""
+        now = current.interval(self.rows)
+        self.interval = np.column_stack(
+            [np.maximum(self.interval[:, 0], now[:, 0]), np.minimum(self.interval[:, 1], now[:, 1])]
+        )
+        return self
+
+    @property
+    def empty(self) -> bool:
+        """Whether the sets contradict each other for some row."""
+        return bool((self.interval[:, 0] > self.interval[:, 1]).any())
+
+
+# Whether a set holds, in simulations where θ* is known
+
+
+def needed_noise_width(
+    X: Matrix, y: Vector, theta: Vector, lam: float, kind: Literal["free", "ridge", "forward"]
+) -> Vector:
+    """The least ‖·‖ that each round's set must allow to hold θ*, for rounds 1 … T in one pass of O(d²) a row.
+
+    `free`: ‖Σ xε‖ in the norm of G_t⁻¹, after round t. `ridge`: ‖θ_t − θ*‖ in the norm of G_t. `forward`: before
+    round t, ‖θ_{t−1}(x_t) − θ*‖ in the norm of G_{t−1} + x_t x_tᵀ. Compare with the sets' radii.
+    """
+    positive("lam", lam)
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    theta = np.asarray(theta, dtype=np.float64)
+    noise = np.asarray(y, dtype=np.float64) - X @ theta
+    state = Information(X.shape[1], 1, lam)
+    if kind != "free":
+        state.c[:, 0] = -theta  # b starts at −λθ*, so b_t becomes Σ xε − λθ* = G_t (θ_t − θ*)
+    start = state.lam * float(theta @ theta) if kind != "free" else 0.0
+    p, q = state.absorb(X, np.ascontiguousarray(noise[:, None]), np.ones(len(X)))
+    # ‖b‖² in the norm of G⁻¹ grows by y² − (y − p)²/(1 + q) with every row.
+    squares = start + np.cumsum(noise**2 - (noise - p[:, 0]) ** 2 / (1 + q))
+    if kind == "forward":
+        before = np.concatenate([[start], squares[:-1]])
+        guess = -(X @ theta)  # a row x with target −xᵀθ* turns b into (G + xxᵀ)(θ(x) − θ*)
+        squares = before + guess**2 - (guess - p[:, 0]) ** 2 / (1 + q)
+    return np.sqrt(np.maximum(squares, 0.0))

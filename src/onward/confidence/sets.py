@@ -1,0 +1,287 @@
+"""The sets themselves, and what can be asked of each."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onward.confidence.widths import Bias, bias_width
+from onward.core import Information, kernel
+from onward.core.types import Matrix, Vector
+
+
+class ConfidenceSet(Protocol):
+    """What every set can be asked."""
+
+    @property
+    def center(self) -> Vector:
+        """The estimate (d,) that the set lies around."""
+
+    @property
+    def radius(self) -> float:
+        """How far the set reaches, in its own norm."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the set is bounded in every direction."""
+
+    @property
+    def log_volume(self) -> float:
+        """The logarithm of the volume; inf if the set is unbounded."""
+
+    @property
+    def volume(self) -> float:
+        """The volume; inf if the set is unbounded."""
+
+    def contains(self, theta: ArrayLike) -> bool:
+        """Whether θ (d,) is in the set."""
+
+    def interval(self, X: ArrayLike) -> Matrix:
+        """Lower and upper ends (n, 2) of xᵀθ over the set, for rows X (n, features) or one row; ±inf if unbounded."""
+
+    def coordinates(self) -> Matrix:
+        """Lower and upper ends (d, 2) of each coordinate of θ over the set; ±inf if unbounded."""
+
+    def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
+        """Points (points, 2) around the set's shadow on two coordinates, to draw the ellipse; NaN if unbounded."""
+
+
+@dataclass(frozen=True)
+class Ellipsoid:
+    """{θ : ‖θ − center‖ ≤ radius} in the norm of a state's G. The ridge set, and the forward set at one x.  [§3]"""
+
+    state: Information
+    center: Vector
+    radius: float
+
+    bounded = True
+
+    @property
+    def log_volume(self) -> float:
+        """The logarithm of the volume."""
+        return _log_ball(len(self.center)) + len(self.center) * _log(self.radius) - self.state.log_det / 2
+
+    @property
+    def volume(self) -> float:
+        """The volume."""
+        return _exp(self.log_volume)
+
+    def contains(self, theta: ArrayLike) -> bool:
+        """Whether θ (d,) is in the set."""
+        apart = _coordinates_of(theta, len(self.center)) - self.center
+        return self.state.norm(apart) <= self.radius
+
+    def interval(self, X: ArrayLike) -> Matrix:
+        """Lower and upper ends (n, 2) of xᵀθ over the set."""
+        return self._ends(*_full_rows(self.state, X))
+
+    def coordinates(self) -> Matrix:
+        """Lower and upper ends (d, 2) of each coordinate of θ over the set."""
+        return self._ends(np.eye(len(self.center)), False)
+
+    def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
+        """Points (points, 2) around the set's shadow on two coordinates."""
+        axes = np.zeros((3, len(self.center)))
+        axes[[0, 2], first] = axes[[1, 2], second] = 1.0
+        a, b, both = _leverages(self.state, axes, False)
+        covariance = np.array([[a, (both - a - b) / 2], [(both - a - b) / 2, b]])
+        return _ellipse(self.center[[first, second]], self.radius**2 * covariance, points)
+
+    def _ends(self, rows: Matrix, intercept: bool) -> Matrix:
+        middle = kernel.multiply(rows, intercept, np.ascontiguousarray(self.center[:, None]))[:, 0]
+        return _around(middle, self.radius * np.sqrt(_leverages(self.state, rows, intercept)))
+
+
+@dataclass(frozen=True)
+class ForwardSet:
+    """The forward algorithm's sets, one for each x: `at(x)`. They hold for all x at once.  [§3; Alg. 3]
+
+    Intervals for xᵀθ* are taken from x's own set. At x = 0 it is the ridge set: that is what `center`, `radius`,
+    `contains` and the rest speak of where no x is given.
+    """
+
+    state: Information
+    ridge: Vector  # θ_t, the prior included
+    prior: Vector  # θ_0
+    noise: float
+    theta_bound: float
+    bias: Bias
+
+    bounded = True
+
+    def at(self, x: ArrayLike) -> Ellipsoid:
+        """The set around θ_t(x) = (G + xxᵀ)⁻¹b, in the norm of G + xxᵀ."""
+        rows, intercept = _full_rows(self.state, x)
+        if len(rows) != 1:
+            raise ValueError(f"x must be one row, got {len(rows)}")
+        state = self.state.copy()
+        state.absorb(rows, np.zeros((1, state.n_targets)), np.ones(1))
+        squared_norm = float(rows[0] @ rows[0]) + intercept
+        radius = self.noise + float(bias_width(self.state.lam, squared_norm, self.bias)) * self.theta_bound
+        return Ellipsoid(state, state.coefficients()[:, 0] + self.prior, radius)
+
+    @property
+    def _at_zero(self) -> Ellipsoid:
+        return Ellipsoid(self.state, self.ridge, self.noise + math.sqrt(self.state.lam) * self.theta_bound)
+
+    @property
+    def center(self) -> Vector:
+        """θ_t, the ridge estimate."""
+        return self._at_zero.center
+
+    @property
+    def radius(self) -> float:
+        """The radius at x = 0."""
+        return self._at_zero.radius
+
+    @property
+    def log_volume(self) -> float:
+        """The logarithm of the volume of the set at x = 0."""
+        return self._at_zero.log_volume
+
+    @property
+    def volume(self) -> float:
+        """The volume of the set at x = 0."""
+        return self._at_zero.volume
+
+    def contains(self, theta: ArrayLike, x: ArrayLike | None = None) -> bool:
+        """Whether θ (d,) is in the set at x."""
+        return (self._at_zero if x is None else self.at(x)).contains(theta)
+
+    def interval(self, X: ArrayLike) -> Matrix:
+        """Lower and upper ends (n, 2) of xᵀθ, each over the set at that x."""
+        return self._ends(*_full_rows(self.state, X))
+
+    def coordinates(self) -> Matrix:
+        """Lower and upper ends (d, 2) of each coordinate, each over the set at that unit vector."""
+        return self._ends(np.eye(len(self.ridge)), False)
+
+    def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
+        """Points (points, 2) around the shadow of the set at x = 0 on two coordinates."""
+        return self._at_zero.boundary(first, second, points)
+
+    def _ends(self, rows: Matrix, intercept: bool) -> Matrix:
+        p, q = np.empty((len(rows), self.state.n_targets)), np.empty(len(rows))
+        kernel.read(rows, intercept, self.state.U, self.state.D, self.state.c, p, q)
+        squared_norms = np.einsum("ij,ij->i", rows, rows) + intercept
+        radius = self.noise + bias_width(self.state.lam, squared_norms, self.bias) * self.theta_bound
+        middle = p[:, 0] / (1 + q) + kernel.multiply(rows, intercept, np.ascontiguousarray(self.prior[:, None]))[:, 0]
+        return _around(middle, radius * np.sqrt(q / (1 + q)))
+
+
+@dataclass(frozen=True)
+class QuadraticSet:
+    """{θ : Σ m_i e_i² ≤ radius²}, e the deviation from `center` along the axes of A = Σ xxᵀ.  [§3]
+
+    Where m_i = 0 nothing is known: the set is unbounded along that axis. Where m_i < 0 for some i the region is open to
+    all sides, and every interval is (−inf, inf).
+    """
+
+    state: Information
+    center: Vector
+    radius: float
+    axes: Matrix = field(repr=False)  # orthonormal columns
+    stiffness: Vector = field(repr=False)  # m
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the set is bounded in every direction."""
+        return bool((self.stiffness > 0).all())
+
+    @property
+    def log_volume(self) -> float:
+        """The logarithm of the volume; inf if the set is unbounded."""
+        if not self.bounded:
+            return math.inf
+        d = len(self.center)
+        return _log_ball(d) + d * _log(self.radius) - float(np.sum(np.log(self.stiffness))) / 2
+
+    @property
+    def volume(self) -> float:
+        """The volume; inf if the set is unbounded."""
+        return _exp(self.log_volume)
+
+    def contains(self, theta: ArrayLike) -> bool:
+        """Whether θ (d,) is in the set."""
+        apart = self.axes.T @ (_coordinates_of(theta, len(self.center)) - self.center)
+        return float(np.sum(self.stiffness * apart**2)) <= self.radius**2
+
+    def interval(self, X: ArrayLike) -> Matrix:
+        """Lower and upper ends (n, 2) of xᵀθ over the set; ±inf where it is unbounded."""
+        rows, intercept = _full_rows(self.state, X)
+        return self._ends(np.column_stack([np.ones(len(rows)), rows]) if intercept else rows)
+
+    def coordinates(self) -> Matrix:
+        """Lower and upper ends (d, 2) of each coordinate of θ over the set; ±inf where it is unbounded."""
+        return self._ends(np.eye(len(self.center)))
+
+    def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
+        """Points (points, 2) around the set's shadow on two coordinates; NaN if that is unbounded."""
+        pair = np.eye(len(self.center))[[first, second]]
+        if not np.isfinite(self._ends(pair)).all():
+            return np.full((points, 2), np.nan)
+        along = pair @ self.axes
+        stiff = self.stiffness > 0
+        covariance = (along[:, stiff] / self.stiffness[stiff]) @ along[:, stiff].T
+        return _ellipse(self.center[[first, second]], self.radius**2 * covariance, points)
+
+    def _ends(self, rows: Matrix) -> Matrix:
+        stiff = self.stiffness > 0
+        along = rows @ (self.axes[:, stiff] / np.sqrt(self.stiffness[stiff]))
+        reach = self.radius * np.sqrt(np.einsum("ij,ij->i", along, along))
+        if not stiff.all():
+            size = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+            if (self.stiffness < 0).any():
+                reach[size > 0] = np.inf
+            else:
+                open_along = np.abs(rows @ self.axes[:, ~stiff]).max(axis=1)
+                reach[open_along > 1e-12 * size] = np.inf
+        return _around(rows @ self.center, reach)
+
+
+def _full_rows(state: Information, X: ArrayLike) -> tuple[Matrix, bool]:
+    rows = np.atleast_2d(np.require(X, dtype=np.float64, requirements=["C", "A", "W"]))
+    if rows.ndim != 2 or rows.shape[1] != state.n_features:
+        raise ValueError(f"x has {rows.shape[-1]} features, but this set is over {state.n_features}")
+    if not np.isfinite(rows).all():
+        raise ValueError("x must hold finite numbers")
+    return rows, state.intercept
+
+
+def _coordinates_of(theta: ArrayLike, d: int) -> Vector:
+    vector = np.asarray(theta, dtype=np.float64)
+    if vector.shape != (d,) or not np.isfinite(vector).all():
+        raise ValueError(f"theta must hold {d} finite numbers (the constant first, if there is one), got {theta!r}")
+    return vector
+
+
+def _leverages(state: Information, rows: Matrix, intercept: bool) -> Vector:
+    p, q = np.empty((len(rows), state.n_targets)), np.empty(len(rows))
+    kernel.read(rows, intercept, state.U, state.D, state.c, p, q)
+    return q
+
+
+def _around(middle: Vector, reach: Vector) -> Matrix:
+    return np.column_stack([middle - reach, middle + reach])
+
+
+def _ellipse(center: Vector, covariance: Matrix, points: int) -> Matrix:
+    values, vectors = np.linalg.eigh(covariance)
+    angles = np.linspace(0, 2 * np.pi, points)
+    circle = np.stack([np.cos(angles), np.sin(angles)])
+    points_around: Matrix = center + ((vectors * np.sqrt(np.maximum(values, 0))) @ circle).T
+    return points_around
+
+
+def _log_ball(d: int) -> float:
+    return d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1)
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf
+
+
+def _exp(value: float) -> float:
+    return math.exp(value) if value < 709 else math.inf

@@ -1,0 +1,125 @@
+"""What a learner can promise at every round: confidence sets, intervals and a table of coefficients."""
+
+from collections.abc import Hashable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward.confidence import Bias, Ellipsoid, ForwardSet, QuadraticSet, Width, confidence_set, observation_reach
+from onward.core.checks import probability
+from onward.regression.knowledge import Knowledge
+from onward.tables import Rows, blocks
+
+
+class Guarantees:
+    """The part of a learner that speaks of uncertainty. Every statement holds at all rounds at once."""
+
+    _kind: Literal["forward", "ridge"]
+
+    def _fitted(self) -> Knowledge:
+        raise NotImplementedError
+
+    def _readable(self, X: Any) -> tuple[Knowledge, Rows]:
+        raise NotImplementedError
+
+    def confidence_set(
+        self,
+        delta: float = 0.05,
+        sigma: float | None = None,
+        theta_bound: float | None = None,
+        *,
+        width: Width = "determinant",
+        bias: Bias = "tight",
+        feature_bound: float | None = None,
+        target: int | None = None,
+    ) -> Ellipsoid | ForwardSet | QuadraticSet:
+        """A set that holds the true coefficients at every round at once, with probability at least 1 − delta.
+
+        Args:
+            delta: the probability that it may fail, ever.
+            sigma: the noise is sigma-sub-Gaussian; None if unknown: Gaussian noise, and rows that do not depend on it.
+            theta_bound: S ≥ ‖θ* − θ_0‖, the constant included; None for the set that needs no such bound.
+            width: `determinant` (tightest), `trace` or `uniform` (as in the paper).
+            bias: of the forward set: `tight` √(λ + ‖x‖²) or `paper` √λ + ‖x‖.
+            feature_bound: X ≥ ‖x‖, the constant included, for `uniform`; None for the largest norm seen.
+            target: which one, if the model has several.
+        """
+        knowledge = self._fitted()
+        count = knowledge.state.n_targets
+        if (target is None and count > 1) or (target is not None and not 0 <= target < count):
+            raise ValueError(f"target must be one of 0 to {count - 1} for a model of {count} targets, got {target!r}")
+        state = knowledge.state.of_target(target or 0)
+        prior = np.zeros(len(state.D)) if knowledge.prior is None else knowledge.prior[:, target or 0]
+        return confidence_set(
+            state, prior, self._kind, delta, sigma, theta_bound, width=width, bias=bias, feature_bound=feature_bound
+        )
+
+    def interval(
+        self,
+        X: Any,
+        delta: float = 0.05,
+        sigma: float | None = None,
+        theta_bound: float | None = None,
+        of: Literal["mean", "observation"] = "mean",
+        *,
+        width: Width = "determinant",
+        bias: Bias = "tight",
+        feature_bound: float | None = None,
+    ) -> NDArray[np.float64]:
+        """Lower and upper ends for each row, of shape (n, 2), or (n, targets, 2) for several targets.
+
+        `of="mean"`: for xᵀθ*, for all rows and rounds at once, with probability at least 1 − delta (for each target).
+        `of="observation"`: for the target that the row would come with; half of delta goes to the mean, half to the
+        noise (union bound), and it holds for each single observation, not for all of them at once.
+        The other arguments are those of `confidence_set`. An end is infinite where nothing is known.
+        """
+        if of not in ("mean", "observation"):
+            raise ValueError(f"of must be 'mean' or 'observation', got {of!r}")
+        probability("delta", delta)
+        knowledge, rows = self._readable(X)
+        out = np.empty((rows.shape[0], knowledge.state.n_targets, 2))
+        share = delta if of == "mean" else delta / 2
+        sets = [
+            self.confidence_set(
+                share, sigma, theta_bound, width=width, bias=bias, feature_bound=feature_bound, target=target
+            )
+            for target in range(knowledge.state.n_targets)
+        ]
+        for where, block, _ in blocks(rows):
+            for target, region in enumerate(sets):
+                out[where, target] = region.interval(block)
+        if of == "observation":
+            for target, region in enumerate(sets):
+                reach = observation_reach(region, delta / 2, sigma)
+                out[:, target, 0] -= reach
+                out[:, target, 1] += reach
+        return out[:, 0] if knowledge.flat else out
+
+    def coefficient_table(
+        self,
+        delta: float = 0.05,
+        sigma: float | None = None,
+        theta_bound: float | None = None,
+        *,
+        width: Width = "determinant",
+        bias: Bias = "tight",
+        feature_bound: float | None = None,
+        target: int | None = None,
+    ) -> dict[str, Any]:
+        """Each coefficient with its time-uniform interval: columns `feature`, `estimate`, `lower`, `upper`.
+
+        A dict of columns, which every data frame library takes. The intervals hold for all features and all rounds at
+        once. The estimate is the ridge coefficient. Arguments are those of `confidence_set`.
+        """
+        knowledge = self._fitted()
+        region = self.confidence_set(
+            delta, sigma, theta_bound, width=width, bias=bias, feature_bound=feature_bound, target=target
+        )
+        names = knowledge.names if knowledge.names is not None else [f"x{j}" for j in range(knowledge.state.n_features)]
+        theta = knowledge.state.coefficients()[:, target or 0]
+        if knowledge.prior is not None:
+            theta = theta + knowledge.prior[:, target or 0]
+        ends = region.coordinates()
+        constant: list[Hashable] = ["(intercept)"] if knowledge.state.intercept else []
+        return {"feature": [*constant, *names], "estimate": theta, "lower": ends[:, 0], "upper": ends[:, 1]}

@@ -1,0 +1,347 @@
+"""The sets' geometry: what they contain, where they end, how large they are, and where nothing is known."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from onward import ForwardRegressor, RidgeRegressor
+from onward.confidence import (
+    Bias,
+    ConfidenceSet,
+    Ellipsoid,
+    ForwardSet,
+    QuadraticSet,
+    RunningIntersection,
+    Width,
+    bias_width,
+    information,
+    noise_width,
+)
+from onward.core.types import Matrix, Vector
+from onward.regression import OnlineRegressor
+
+LEARNERS = [ForwardRegressor, RidgeRegressor]
+KNOWN: dict[str, dict[str, Any]] = {
+    "sigma and S": {"sigma": 1.0, "theta_bound": 2.0},
+    "sigma": {"sigma": 1.0},
+    "nothing": {},
+}
+
+
+def data(seed: int, n: int = 40, d: int = 3) -> tuple[Matrix, Vector]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, X @ rng.standard_normal(d) + rng.standard_normal(n)
+
+
+def dense(model: OnlineRegressor) -> tuple[Matrix, Vector]:
+    """G and b over all coordinates."""
+    G = model.information_.second_moment()
+    return G, G @ model.information_.coefficients()[:, 0]
+
+
+@given(st.integers(0, 2**32), st.sampled_from(LEARNERS), st.booleans(), st.sampled_from([1e-3, 1.0, 30.0]))
+def test_radii_and_regions_are_those_of_the_paper(
+    seed: int, learner: type[OnlineRegressor], intercept: bool, lam: float
+) -> None:
+    X, y = data(seed)
+    model = learner(lam, fit_intercept=intercept).fit(X, y)
+    G, b = dense(model)
+    d = len(b)
+    gain = np.linalg.slogdet(G)[1] - d * math.log(lam)
+    noise = 1.5 * math.sqrt(2 * math.log(1 / 0.03) + gain)
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(3)
+    full = np.concatenate([[1.0], x]) if intercept else x
+    theta = np.linalg.solve(G, b) + 0.3 * rng.standard_normal(d)
+
+    region = model.confidence_set(0.03, 1.5, 2.0)
+    apart = np.linalg.solve(G, b) - theta
+    assert region.contains(theta) == (math.sqrt(apart @ G @ apart) <= noise + math.sqrt(lam) * 2)
+    if isinstance(region, ForwardSet):
+        at, G_x = region.at(x), G + np.outer(full, full)
+        center = np.linalg.solve(G_x, b)
+        factors: dict[Bias, float] = {
+            "tight": math.sqrt(lam + full @ full),
+            "paper": math.sqrt(lam) + math.sqrt(full @ full),
+        }
+        for bias, factor in factors.items():
+            chosen = model.confidence_set(0.03, 1.5, 2.0, bias=bias)
+            assert isinstance(chosen, ForwardSet)
+            assert chosen.at(x).radius == pytest.approx(noise + factor * 2)
+        assert_allclose(at.center, center, rtol=1e-7, atol=1e-9)
+        reach = at.radius * math.sqrt(full @ np.linalg.solve(G_x, full))
+        assert_allclose(region.interval(x)[0], [full @ center - reach, full @ center + reach], rtol=1e-7, atol=1e-9)
+        assert_allclose(at.interval(x), region.interval(x), rtol=1e-7, atol=1e-9)
+        assert region.contains(theta, x) == at.contains(theta)
+    else:
+        reach = region.radius * math.sqrt(full @ np.linalg.solve(G, full))
+        assert_allclose(region.interval(x)[0], [full @ region.center - reach, full @ region.center + reach], rtol=1e-7)
+
+    A = G - lam * np.eye(d)
+    free = model.confidence_set(0.03, 1.5)
+    inverse = np.linalg.inv(A)
+    reach = noise * math.sqrt(full @ inverse @ G @ inverse @ full)
+    middle = full @ inverse @ b
+    assert_allclose(free.interval(x)[0], [middle - reach, middle + reach], rtol=1e-6, atol=1e-8)
+    left = b - A @ theta
+    assert free.contains(theta) == (left @ np.linalg.solve(G, left) <= noise**2)
+
+    unknown = model.confidence_set(0.03)
+    design = np.column_stack([np.ones(len(X)), X]) if intercept else X
+    residual = y - design @ theta
+    s, gradient = residual @ residual, design.T @ residual
+    process = -gain / 2 - len(y) / 2 * math.log(1 - gradient @ np.linalg.solve(G, gradient) / s)
+    assert unknown.contains(theta) == (process < math.log(1 / 0.03))
+
+
+def some_sets() -> list[tuple[str, ConfidenceSet]]:
+    X, y = data(3)
+    return [
+        (f"{learner.__name__}, {name} known", learner(0.5, fit_intercept=False).fit(X, y).confidence_set(**known))
+        for learner in LEARNERS
+        for name, known in KNOWN.items()
+    ]
+
+
+@pytest.mark.parametrize(("name", "region"), some_sets(), ids=[name for name, _ in some_sets()])
+def test_intervals_end_where_the_set_ends(name: str, region: ConfidenceSet) -> None:
+    rng = np.random.default_rng(0)
+    assert region.contains(region.center)
+    inside = 0
+    member: ConfidenceSet = region
+    for x in rng.standard_normal((20, 3)):
+        if isinstance(region, ForwardSet):
+            member = region.at(x)
+        lower, upper = member.interval(x)[0]
+        for _ in range(50):
+            theta = member.center + rng.standard_normal(3) * rng.uniform(0, 2)
+            if member.contains(theta):
+                inside += 1
+                assert lower - 1e-9 <= x @ theta <= upper + 1e-9
+        # The end is reached: just inside there is a member, just outside there is none along that line.
+        direction = _furthest(member, x)
+        assert member.contains(member.center + 0.999 * direction)
+        assert not member.contains(member.center + 1.001 * direction)
+        assert x @ (member.center + direction) == pytest.approx(upper, rel=1e-6)
+    assert inside > 50
+
+
+def _furthest(member: ConfidenceSet, x: Vector) -> Vector:
+    """The deviation from the center at which xᵀθ is largest."""
+    if isinstance(member, QuadraticSet):
+        along: Vector = member.axes @ ((member.axes.T @ x) / member.stiffness)
+    else:
+        assert isinstance(member, Ellipsoid)
+        along = np.asarray(np.linalg.solve(member.state.second_moment(), x), dtype=np.float64)
+    direction: Vector = along * (member.radius / math.sqrt(x @ along))
+    return direction
+
+
+@pytest.mark.parametrize(("name", "region"), some_sets(), ids=[name for name, _ in some_sets()])
+def test_volume_and_shadow(name: str, region: ConfidenceSet) -> None:
+    rng = np.random.default_rng(1)
+    ends = region.coordinates() if not isinstance(region, ForwardSet) else region.at(np.zeros(3)).coordinates()
+    box = ends[:, 1] - ends[:, 0]
+    points = ends[:, 0] + rng.random((20_000, 3)) * box
+    share = np.mean([region.contains(point) for point in points])
+    assert region.volume == pytest.approx(share * np.prod(box), rel=0.03)
+    assert region.log_volume == pytest.approx(math.log(region.volume))
+    shadow = region.boundary(0, 2, points=400)
+    assert_allclose(shadow.min(axis=0), ends[[0, 2], 0], rtol=1e-3, atol=1e-3)
+    assert_allclose(shadow.max(axis=0), ends[[0, 2], 1], rtol=1e-3, atol=1e-3)
+    assert_allclose(shadow[0], shadow[-1])
+
+
+def test_what_is_unbounded_says_so() -> None:
+    X = np.zeros((30, 3))
+    X[:, :2] = np.random.default_rng(0).standard_normal((30, 2))
+    model = ForwardRegressor(0.5, fit_intercept=False).fit(X, X[:, 0] + np.random.default_rng(1).standard_normal(30))
+    for region in (model.confidence_set(sigma=1.0), model.confidence_set()):
+        assert not region.bounded
+        assert region.volume == math.inf
+        assert np.isfinite(region.interval([[1.0, -2.0, 0.0]])).all()
+        assert_array_equal(region.interval([[1.0, 0.0, 1e-6]]), [[-math.inf, math.inf]])
+        assert_array_equal(region.interval([[0.0, 0.0, 0.0]]), [[0.0, 0.0]])
+        assert_array_equal(np.isinf(region.coordinates()), [[False] * 2, [False] * 2, [True] * 2])
+        assert np.isnan(region.boundary(0, 2)).all()
+        assert np.isfinite(region.boundary(0, 1)).all()
+        assert region.contains([*region.center[:2], 1e9])
+    few = ForwardRegressor(0.5, fit_intercept=False).fit(X[:3], [1.0, 2.0, 0.5])
+    assert_array_equal(few.interval(X[:2]), [[-math.inf, math.inf]] * 2)  # too few rows to know σ: open to all sides
+    assert few.confidence_set(sigma=1.0, theta_bound=1.0).bounded
+
+
+def test_a_large_lambda_does_not_invent_knowledge() -> None:
+    X, y = data(0)
+    X[:, 2] = 1e-9 * X[:, 2]  # invisible beside λ in double precision
+    model = RidgeRegressor(1e4, fit_intercept=False).fit(X, y)
+    assert_array_equal(model.interval([[0.0, 0.0, 1.0]], sigma=1.0), [[-math.inf, math.inf]])
+
+
+@given(st.integers(0, 2**32), st.sampled_from(LEARNERS), st.sampled_from(sorted(KNOWN)))
+def test_prior_and_weights_move_the_set_with_them(seed: int, learner: type[OnlineRegressor], known: str) -> None:
+    """With a prior mean θ_0 the set is that of the residuals, shifted; weights w are rows √w·x with targets √w·y."""
+    X, y = data(seed)
+    rng = np.random.default_rng(seed)
+    prior, w = rng.standard_normal(3), rng.uniform(0.1, 3, len(y))
+    given_prior = learner(fit_intercept=False, prior_mean=prior).fit(X, y, w)
+    root = np.sqrt(w)
+    plain = learner(fit_intercept=False).fit(root[:, None] * X, root * (y - X @ prior))
+    a, b = given_prior.confidence_set(**KNOWN[known]), plain.confidence_set(**KNOWN[known])
+    assert_allclose(a.center, b.center + prior, rtol=1e-6, atol=1e-8)
+    assert a.radius == pytest.approx(b.radius, rel=1e-7)
+    shifted = b.interval(X[:5]) + (X[:5] @ prior)[:, None]
+    assert_allclose(a.interval(X[:5]), shifted, rtol=1e-5, atol=1e-7)
+
+
+def test_rows_of_weight_zero_do_not_count() -> None:
+    X, y = data(0)
+    w = np.ones(len(y))
+    w[10:] = 0
+    for learner in LEARNERS:
+        with_zeros, without = learner().fit(X, y, w), learner().fit(X[:10], y[:10])
+        assert with_zeros.information_.counted == 10
+        assert_allclose(with_zeros.interval(X), without.interval(X))
+        one = learner()
+        for x, target, weight in zip(X, y, w, strict=True):
+            one.learn_one(x, target, weight)
+        assert one.information_.counted == 10
+
+
+def test_tables_targets_and_the_coefficient_table() -> None:
+    X, y = data(0)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    both = ForwardRegressor().fit(frame, np.column_stack([y, -2 * y]))
+    single = ForwardRegressor().fit(frame, -2 * y)
+    intervals = both.interval(frame, sigma=1.0, theta_bound=1.0)
+    assert intervals.shape == (40, 2, 2)
+    assert_allclose(intervals[:, 1], single.interval(frame, sigma=1.0, theta_bound=1.0))
+    table = pd.DataFrame(single.coefficient_table(sigma=1.0))
+    assert list(table["feature"]) == ["(intercept)", "a", "b", "c"]
+    assert_allclose(table["estimate"], [single.intercept_, *single.coef_])
+    assert (table["lower"] < table["estimate"]).all()
+    assert (table["estimate"] < table["upper"]).all()
+    assert_allclose(both.coefficient_table(sigma=1.0, target=1)["lower"], table["lower"])
+    with pytest.raises(ValueError, match="target must be one of 0 to 1 for a model of 2 targets, got None"):
+        both.confidence_set(sigma=1.0)
+
+
+def test_widths_are_ordered() -> None:
+    X, y = data(0)
+    state = RidgeRegressor(0.3).fit(X, y).information_
+    tight, trace, uniform, given_bound = (
+        information(state),
+        information(state, "trace"),
+        information(state, "uniform"),
+        information(state, "uniform", 100.0),
+    )
+    assert tight < trace < uniform < given_bound
+    squares = (X**2).sum(axis=1) + 1
+    assert trace == pytest.approx(4 * math.log1p(squares.sum() / (0.3 * 4)))
+    assert uniform == pytest.approx(4 * math.log1p(40 * squares.max() / (0.3 * 4)))
+    assert bias_width(0.3, 4.0, "tight") < bias_width(0.3, 4.0, "paper")
+    assert noise_width(2.0, 0.1, 3.0) == pytest.approx(2 * math.sqrt(2 * math.log(10) + 3))
+    widths: list[Width] = ["determinant", "trace", "uniform"]
+    radii = [RidgeRegressor(0.3).fit(X, y).confidence_set(0.1, 1.0, 1.0, width=width).radius for width in widths]
+    assert radii == sorted(radii)
+
+
+def test_a_set_does_not_change_when_the_model_learns_on() -> None:
+    X, y = data(0)
+    model = ForwardRegressor().fit(X, y)
+    regions = [model.confidence_set(**known) for known in KNOWN.values()]
+    before = [region.interval(X[:3]) for region in regions]
+    model.partial_fit(X, y)
+    for region, ends in zip(regions, before, strict=True):
+        assert_array_equal(region.interval(X[:3]), ends)
+
+
+def test_running_intersection_never_widens() -> None:
+    X, y = data(2, n=200)
+    model = RidgeRegressor(fit_intercept=False)
+    sequence = RunningIntersection(np.eye(3))
+    widths, single = [], []
+    for x, target in zip(X, y, strict=True):
+        model.learn_one(x, target)
+        region = model.confidence_set(0.05, 1.0, 3.0)
+        sequence.update(region)
+        single.append(np.diff(region.interval(np.eye(3)))[:, 0])
+        widths.append(np.diff(sequence.interval)[:, 0])
+    assert (np.diff(widths, axis=0) <= 1e-12).all()
+    assert (np.array(widths) <= np.array(single) + 1e-12).all()
+    assert (np.diff(single, axis=0) > 1e-12).any()  # a single round's interval does widen now and then
+    assert not sequence.empty
+    sequence.update(RidgeRegressor(fit_intercept=False).fit(X, y + 50 * X[:, 0]).confidence_set(0.05, 1.0, 3.0))
+    assert sequence.empty
+
+
+@pytest.mark.parametrize("sigma", [1.0, None])
+def test_intervals_of_observations_hold_as_often_as_they_say(sigma: float | None) -> None:
+    misses, kept, delta = 0, 0, 0.2
+    for seed in range(1500):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((30, 2))
+        y = X @ np.array([0.6, -0.8]) + rng.standard_normal(30)
+        model = ForwardRegressor(fit_intercept=False).fit(X[:-1], y[:-1])
+        lower, upper = model.interval(X[-1:], delta, sigma, of="observation")[0]
+        mean = model.interval(X[-1:], delta / 2, sigma)[0]
+        assert lower < mean[0] < mean[1] < upper
+        misses += not lower <= y[-1] <= upper
+        kept += not lower + (upper - lower) / 3 <= y[-1] <= upper - (upper - lower) / 3  # a third of it is too short
+    assert misses <= 1500 * delta
+    assert kept > 1500 * delta / 2
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"delta": 0.0}, "delta must be a number strictly between 0 and 1, got 0.0"),
+    ({"delta": 1.0}, "delta must be .* got 1.0"),
+    ({"delta": math.nan}, "delta must be .* got nan"),
+    ({"delta": "0.1"}, "delta must be .* got '0.1'"),
+    ({"sigma": 0.0}, "sigma must be a number > 0, got 0.0"),
+    ({"sigma": -1.0}, "sigma must be a number > 0, got -1.0"),
+    ({"sigma": math.inf}, "sigma must be a number > 0, got inf"),
+    ({"sigma": 1.0, "theta_bound": -1.0}, "theta_bound must be a number >= 0, got -1.0"),
+    ({"sigma": 1.0, "theta_bound": math.nan}, "theta_bound must be .* got nan"),
+    ({"theta_bound": 1.0}, "theta_bound says nothing while sigma is unknown"),
+    ({"sigma": 1.0, "width": "wide"}, "width must be 'determinant', 'trace' or 'uniform', got 'wide'"),
+    ({"sigma": 1.0, "theta_bound": 1.0, "bias": "none"}, "bias must be 'tight' or 'paper', got 'none'"),
+    ({"sigma": 1.0, "feature_bound": 1.0}, "feature_bound is for width='uniform', got width='determinant'"),
+    ({"sigma": 1.0, "width": "uniform", "feature_bound": 0.1}, "feature_bound must be at least the largest norm seen"),
+    ({"sigma": 1.0, "width": "uniform", "feature_bound": -1.0}, "feature_bound must be a number > 0, got -1.0"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), BAD)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_bad_parameters(learner: type[OnlineRegressor], settings: dict[str, Any], message: str) -> None:
+    X, y = data(0)
+    model = learner().fit(X, y)
+    for ask in (model.confidence_set, model.coefficient_table, lambda **s: model.interval(X, **s)):
+        with pytest.raises(ValueError, match=message):
+            ask(**settings)
+
+
+def test_bad_questions() -> None:
+    X, y = data(0)
+    region = ForwardRegressor().fit(X, y).confidence_set(sigma=1.0, theta_bound=1.0)
+    assert isinstance(region, ForwardSet)
+    with pytest.raises(ValueError, match="x has 2 features, but this set is over 3"):
+        region.interval([[1.0, 2.0]])
+    with pytest.raises(ValueError, match="x must hold finite numbers"):
+        region.interval([[1.0, math.nan, 2.0]])
+    with pytest.raises(ValueError, match="theta must hold 4 finite numbers"):
+        region.contains([1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="x must be one row, got 2"):
+        region.at(X[:2])
+    median: Any = "median"
+    with pytest.raises(ValueError, match="of must be 'mean' or 'observation', got 'median'"):
+        ForwardRegressor().fit(X, y).interval(X, of=median)
+    with pytest.raises(ValueError, match="confidence sets need lam > 0, got lam=0"):
+        ForwardRegressor(0.0).fit(X, y).interval(X, sigma=1.0)
