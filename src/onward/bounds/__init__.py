@@ -1,0 +1,101 @@
+"""The paper's regret bounds, corrected: one function for each, named for what it bounds.
+
+`<who>_regret_to_<whom>` bounds the loss of `who` less that of `whom`:
+
+    who     ridge, forward, unregularized_forward, truth (θ* as if it were a learner)
+    whom    penalized   min_θ (L(θ) + λ‖θ‖²)
+            best        min_θ L(θ), so this regret is the paper's R
+            truth       L(θ*), so this regret is the paper's R̄
+
+`<policy>_regret` bounds the pseudo-regret of a bandit policy, `<what>_sum` a sum that the proofs need. Every name comes
+in two forms:
+
+    forward_regret_to_truth(horizon, *, d, lam, feature_bound, …)    from constants; horizon may be an array
+    forward_regret_to_truth_along(trace, *, …)                       along a run, after each of its rounds
+
+The second uses what was seen in place of what is possible, so it is smaller, and valid at all rounds at once as well.
+`<who>_identity` gives exactly what the bounds bound. All logarithms are natural. A parameter that is out of its range
+is a ValueError that says so.
+
+Statements that the paper prints and that fail or lack a proof are in `onward.bounds.as_printed`, and only there.
+"""
+
+from onward.bounds.bandits import (
+    oful_forward_regret,
+    oful_forward_regret_along,
+    oful_regret,
+    oful_regret_along,
+    oful_regret_with_kappa,
+    oful_regret_with_kappa_along,
+)
+from onward.bounds.deterministic import (
+    forward_regret_to_best,
+    forward_regret_to_best_along,
+    forward_regret_to_penalized,
+    forward_regret_to_penalized_along,
+    minimax_regret,
+    minimax_regret_as_quoted,
+    ridge_regret_to_best,
+    ridge_regret_to_best_along,
+    ridge_regret_to_penalized,
+    ridge_regret_to_penalized_along,
+    unregularized_forward_regret_to_best_along,
+)
+from onward.bounds.identities import Terms, forward_identity, ridge_identity, truth_identity
+from onward.bounds.lemmas import (
+    information_gain,
+    information_gain_along,
+    leverage_after_sum,
+    leverage_after_sum_along,
+    leverage_before_sum,
+    leverage_before_sum_along,
+    noise_sum,
+)
+from onward.bounds.linear_algebra import smallest_eigenvalues, smallest_positive_eigenvalues
+from onward.bounds.stochastic import (
+    forward_regret_to_truth,
+    forward_regret_to_truth_along,
+    ridge_regret_to_truth,
+    ridge_regret_to_truth_along,
+    truth_regret_to_best,
+    truth_regret_to_best_along,
+)
+
+__all__ = [
+    "Terms",
+    "forward_identity",
+    "forward_regret_to_best",
+    "forward_regret_to_best_along",
+    "forward_regret_to_penalized",
+    "forward_regret_to_penalized_along",
+    "forward_regret_to_truth",
+    "forward_regret_to_truth_along",
+    "information_gain",
+    "information_gain_along",
+    "leverage_after_sum",
+    "leverage_after_sum_along",
+    "leverage_before_sum",
+    "leverage_before_sum_along",
+    "minimax_regret",
+    "minimax_regret_as_quoted",
+    "noise_sum",
+    "oful_forward_regret",
+    "oful_forward_regret_along",
+    "oful_regret",
+    "oful_regret_along",
+    "oful_regret_with_kappa",
+    "oful_regret_with_kappa_along",
+    "ridge_identity",
+    "ridge_regret_to_best",
+    "ridge_regret_to_best_along",
+    "ridge_regret_to_penalized",
+    "ridge_regret_to_penalized_along",
+    "ridge_regret_to_truth",
+    "ridge_regret_to_truth_along",
+    "smallest_eigenvalues",
+    "smallest_positive_eigenvalues",
+    "truth_identity",
+    "truth_regret_to_best",
+    "truth_regret_to_best_along",
+    "unregularized_forward_regret_to_best_along",
+]

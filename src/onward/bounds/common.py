@@ -1,0 +1,185 @@
+"""What all bounds share: their parameters and the ranges of these, and the two ways to call one."""
+
+import functools
+import math
+import numbers
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward.core.checks import not_negative, positive, probability
+from onward.core.trace import Trace
+from onward.core.types import Matrix, Vector
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+
+def _count(name: str, value: object) -> None:
+    whole = isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value).is_integer()
+    if not whole or positive(name, value) < 1:
+        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
+
+
+def _not_negative_each(name: str, value: object) -> None:
+    wrong = ValueError(f"{name} must be finite and >= 0, one number or one for each round, got {value!r}")
+    values = _floats(value, wrong)
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        raise wrong
+
+
+# A name means the same in every bound, so its range stands here once.
+CHECKS: dict[str, Callable[[str, object], object]] = {
+    "d": _count,
+    "lam": positive,
+    "sigma": positive,
+    "delta": probability,
+    "feature_bound": not_negative,
+    "target_bound": not_negative,
+    "theta_bound": not_negative,
+    "mixing": positive,
+    "clip": positive,
+    "smallest_eigenvalue": _not_negative_each,
+    "largest_eigenvalue": positive,
+    "squares": _not_negative_each,
+    "gamma": probability,
+    "drift": not_negative,
+    "memory": _count,
+}
+OPTIONAL = {"mixing", "clip"}  # may be None
+
+
+def check(**parameters: object) -> None:
+    """Raise ValueError for the first parameter that is out of its range, with the range and what came."""
+    for name, value in parameters.items():
+        # A name that is none of these is for the function to refuse: a TypeError, as for any call.
+        if name in CHECKS and not (value is None and name in OPTIONAL):
+            CHECKS[name](name, value)
+
+
+def rounds(horizon: object, least: int = 1) -> Vector:
+    """The horizon T, or several, as an array; ValueError unless whole and at least `least`."""
+    wrong = ValueError(f"horizon must be a whole number >= {least}, or an array of such, got {horizon!r}")
+    T = _floats(horizon, wrong)
+    if T.ndim > 1 or not (np.isfinite(T).all() and (least <= T).all() and (np.floor(T) == T).all()):
+        raise wrong
+    return T
+
+
+def design(X: object) -> Matrix:
+    """The rows of a run as an array (T, d); ValueError unless finite and of two dimensions."""
+    rows = _floats(X, ValueError("X must be an array of finite numbers of shape (T, d), got something else"))
+    if rows.ndim != 2 or 0 in rows.shape or not np.isfinite(rows).all():
+        raise ValueError(f"X must be an array of finite numbers of shape (T, d), got one of shape {rows.shape}")
+    return np.ascontiguousarray(rows)
+
+
+def column(name: str, values: object, length: int) -> Vector:
+    """An array of `length` finite numbers, or ValueError."""
+    text = f"{name} must be an array of {length} finite numbers"
+    array = _floats(values, ValueError(f"{text}, got {values!r}"))
+    if array.shape != (length,) or not np.isfinite(array).all():
+        raise ValueError(f"{text}, got one of shape {array.shape}: {values!r}")
+    return np.ascontiguousarray(array)
+
+
+def _floats(value: object, wrong: ValueError) -> Vector:
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        raise wrong
+    return array.astype(np.float64)
+
+
+class OverHorizons(Protocol[P]):
+    """A bound at horizon T: a number for one T, an array for several."""
+
+    @overload
+    def __call__(self, horizon: int, *args: P.args, **kwargs: P.kwargs) -> float: ...
+    @overload
+    def __call__(self, horizon: Sequence[int] | NDArray[Any], *args: P.args, **kwargs: P.kwargs) -> Vector: ...
+
+
+def over_horizons(formula: Callable[Concatenate[Vector, P], Vector]) -> OverHorizons[P]:
+    """Let a formula in an array T be called with one horizon or several, all parameters checked."""
+    return _over_horizons(formula, 1)
+
+
+def over_horizons_from(least: int) -> Callable[[Callable[Concatenate[Vector, P], Vector]], OverHorizons[P]]:
+    """`over_horizons` for a statement about T ≥ least only."""
+    return lambda formula: _over_horizons(formula, least)
+
+
+def _over_horizons(formula: Callable[Concatenate[Vector, P], Vector], least: int) -> OverHorizons[P]:
+    @functools.wraps(formula)
+    def called(horizon: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
+        T = rounds(horizon, least)
+        check(**kwargs)
+        _same_length(kwargs, T.shape)
+        values = np.broadcast_to(formula(T, *args, **kwargs), np.shape(T))
+        return float(values) if np.ndim(values) == 0 else np.array(values)
+
+    return called
+
+
+class AlongTrace(Protocol[P, R_co]):
+    """A statement about every round of a run."""
+
+    def __call__(self, trace: Trace, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """The statement about this run."""
+
+
+def along_trace(formula: Callable[Concatenate[Trace, P], R_co]) -> AlongTrace[P, R_co]:
+    """Check the trace and the parameters of a formula that has a value for every round of a run."""
+
+    @functools.wraps(formula)
+    def called(trace: Trace, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        check_trace(trace)
+        check(**kwargs)
+        _same_length(kwargs, trace.y.shape)
+        return formula(trace, *args, **kwargs)
+
+    return called
+
+
+def check_trace(trace: Trace) -> None:
+    """Raise ValueError unless the trace is one of a regularised run, with a value for every round."""
+    if not isinstance(trace, Trace):
+        raise ValueError(f"trace must be an onward.core.trace.Trace, got {trace!r}")
+    check(d=trace.d, lam=trace.lam)
+    for name in ("y", "p", "q", "norms"):
+        column(f"trace.{name}", getattr(trace, name), len(trace.y))
+    if not ((trace.q >= 0).all() and (trace.norms >= 0).all()):
+        raise ValueError("trace.q and trace.norms must be >= 0, got a negative value")
+
+
+def _same_length(parameters: dict[str, Any], shape: tuple[int, ...]) -> None:
+    for name, value in parameters.items():
+        if np.ndim(value) and np.shape(value) != shape:
+            raise ValueError(f"{name} must have a value for each round, shape {shape}, got shape {np.shape(value)}")
+
+
+# The quantities that the formulas are made of
+
+
+def u(T: Vector, d: int, lam: float, X: float | Vector) -> Vector:
+    """u_T = d log(1 + T X²/(λ d)), which bounds the information gain I_T."""
+    return d * np.log1p(T * np.square(X / math.sqrt(lam)) / d)
+
+
+def kappa(lam: float, X: float | Vector) -> Vector:
+    """κ = (X²/λ) / log(1 + X²/λ), 1 in the limit X = 0."""
+    r = np.square(np.asarray(X, dtype=np.float64) / math.sqrt(lam))
+    return np.divide(r, np.log1p(r), out=np.ones_like(r), where=r > 0)
+
+
+def tail(squares: Vector, sigma: float, delta: float, mixing: float | None) -> Vector:
+    """σ √(2 (A + 1/σ'²) log(√(1 + σ'²A)/δ)), the martingale's bound, with σ' = 1/σ unless given."""
+    slack = sigma * sigma if mixing is None else 1.0 / (mixing * mixing)
+    return sigma * np.sqrt(2.0 * (squares + slack) * (0.5 * np.log1p(squares / slack) + math.log(1.0 / delta)))
+
+
+def so_far(values: Vector) -> Vector:
+    """The largest value up to each round."""
+    return np.maximum.accumulate(values)

@@ -1,0 +1,188 @@
+"""Regret against any targets whatever: nothing is assumed but bounds on features and targets."""
+
+import math
+
+import numpy as np
+
+from onward.bounds.common import along_trace, column, design, over_horizons, over_horizons_from, so_far, u
+from onward.bounds.linear_algebra import leverages_after
+from onward.core.trace import Trace
+from onward.core.types import Vector
+
+
+@over_horizons
+def ridge_regret_to_penalized(
+    horizon: Vector, *, d: int, lam: float, feature_bound: float, target_bound: float
+) -> Vector:
+    """Loss of online ridge less min_θ (L(θ) + λ‖θ‖²) is at most this: 4 Y² u_T.  [Thm 2.1]
+
+    Args:
+        horizon: T, or several.
+        d: coordinates.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+        target_bound: Y, neither a target nor a *prediction* of ridge is larger in absolute value. To have that without
+            looking at the predictions, clip them to [−Y, Y]: the bound holds for clipped ridge too.
+    """
+    return 4.0 * target_bound * target_bound * u(horizon, d, lam, feature_bound)
+
+
+@along_trace
+def ridge_regret_to_penalized_along(trace: Trace, *, clip: float | None = None) -> Vector:
+    """At every round of a run, loss of ridge less min_θ (L(θ) + λ‖θ‖²) is at most 4 max(|y|, |p|)² Σh.  [Thm 2.1]
+
+    Args:
+        trace: the run.
+        clip: the predictions were clipped to [−clip, clip]; no target may be larger.
+    """
+    p = trace.p
+    if clip is not None:
+        if (np.abs(trace.y) > clip).any():
+            raise ValueError(f"clip must be at least the largest |y|, {np.abs(trace.y).max():g}, got {clip!r}")
+        p = np.clip(p, -clip, clip)
+    Y = so_far(np.maximum(np.abs(trace.y), np.abs(p)))
+    return 4.0 * Y * Y * np.cumsum(trace.h)
+
+
+@over_horizons
+def forward_regret_to_penalized(
+    horizon: Vector, *, d: int, lam: float, feature_bound: float, target_bound: float
+) -> Vector:
+    """Loss of the forward algorithm less min_θ (L(θ) + λ‖θ‖²) is at most this: Y² u_T.  [Thm 2.2]
+
+    Args:
+        horizon: T, or several.
+        d: coordinates.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+        target_bound: Y, no target is larger in absolute value; predictions may be.
+    """
+    return target_bound * target_bound * u(horizon, d, lam, feature_bound)
+
+
+@along_trace
+def forward_regret_to_penalized_along(trace: Trace) -> Vector:
+    """At every round of a run, loss of forward less min_θ (L(θ) + λ‖θ‖²) is at most max|y|² Σh.  [Thm 2.2]"""
+    Y = so_far(np.abs(trace.y))
+    return Y * Y * np.cumsum(trace.h)
+
+
+@over_horizons
+def ridge_regret_to_best(
+    horizon: Vector,
+    *,
+    d: int,
+    lam: float,
+    feature_bound: float,
+    target_bound: float,
+    smallest_eigenvalue: float | Vector,
+) -> Vector:
+    """Loss of online ridge less min_θ L(θ) is at most this: 4 Y² u_T + λ Y² T / λ⁺.  [Cor 2.3.1]
+
+    Args:
+        horizon: T, or several.
+        d: coordinates.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+        target_bound: Y, neither a target nor a prediction is larger in absolute value, as in Thm 2.1.
+        smallest_eigenvalue: λ⁺, the smallest positive eigenvalue of Σxxᵀ (see `smallest_positive_eigenvalues`), one
+            for each horizon if these are several. The bound is infinite where it is 0.
+    """
+    Y2 = target_bound * target_bound
+    return 4.0 * Y2 * u(horizon, d, lam, feature_bound) + _penalty(lam, Y2 * horizon, smallest_eigenvalue)
+
+
+@along_trace
+def ridge_regret_to_best_along(trace: Trace, *, smallest_eigenvalue: Vector, clip: float | None = None) -> Vector:
+    """At every round of a run, loss of ridge less min_θ L(θ) is at most 4 max(|y|, |p|)² Σh + λ Σy²/λ⁺.  [Cor 2.3.1]
+
+    Args:
+        trace: the run.
+        smallest_eigenvalue: λ⁺ of Σxxᵀ after each round, as `smallest_positive_eigenvalues` gives it.
+        clip: the predictions were clipped to [−clip, clip]; no target may be larger.
+    """
+    regret = ridge_regret_to_penalized_along(trace, clip=clip)
+    return regret + _penalty(trace.lam, np.cumsum(trace.y**2), smallest_eigenvalue)
+
+
+@over_horizons
+def forward_regret_to_best(
+    horizon: Vector,
+    *,
+    d: int,
+    lam: float,
+    feature_bound: float,
+    target_bound: float,
+    smallest_eigenvalue: float | Vector,
+) -> Vector:
+    """Loss of the forward algorithm less min_θ L(θ) is at most this: Y² u_T + λ Y² T / λ⁺.  [Cor 2.3.1]
+
+    Args:
+        horizon: T, or several.
+        d: coordinates.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+        target_bound: Y, no target is larger in absolute value.
+        smallest_eigenvalue: λ⁺, the smallest positive eigenvalue of Σxxᵀ (see `smallest_positive_eigenvalues`), one
+            for each horizon if these are several. The bound is infinite where it is 0.
+    """
+    Y2 = target_bound * target_bound
+    return Y2 * u(horizon, d, lam, feature_bound) + _penalty(lam, Y2 * horizon, smallest_eigenvalue)
+
+
+@along_trace
+def forward_regret_to_best_along(trace: Trace, *, smallest_eigenvalue: Vector) -> Vector:
+    """At every round of a run, loss of forward less min_θ L(θ) is at most max|y|² Σh + λ Σy²/λ⁺.  [Cor 2.3.1]
+
+    Args:
+        trace: the run.
+        smallest_eigenvalue: λ⁺ of Σxxᵀ after each round, as `smallest_positive_eigenvalues` gives it.
+    """
+    penalty = _penalty(trace.lam, np.cumsum(trace.y**2), smallest_eigenvalue)
+    return forward_regret_to_penalized_along(trace) + penalty
+
+
+def unregularized_forward_regret_to_best_along(X: object, y: object) -> Vector:
+    """At every round, loss of the forward algorithm with λ = 0 less min_θ L(θ) is at most max|y|² Σh.  [Thm E.2]
+
+    Quoted from Gaillard et al. 2019, Theorem 11, its first inequality. h = xᵀG†x is 1 in a round that raises the rank.
+
+    Args:
+        X: the rows of the run (T, d).
+        y: its targets (T,).
+    """
+    rows = design(X)
+    Y = so_far(np.abs(column("y", y, len(rows))))
+    return Y * Y * np.cumsum(leverages_after(rows))
+
+
+@over_horizons_from(8)
+def minimax_regret(horizon: Vector, *, d: int, target_bound: float) -> Vector:
+    """Whatever the algorithm, some rows and targets make L − min_θ L(θ) at least this, for T ≥ 8.  [Thm 2.3]
+
+    Quoted from Gaillard et al. 2019, d Y² (log T − 3 − log d − log log T), not proven here: rows in [0, 1]^d, known
+    beforehand, targets in [−Y, Y].
+
+    Args:
+        horizon: T, or several; at least 8.
+        d: coordinates.
+        target_bound: Y.
+    """
+    return d * target_bound * target_bound * (np.log(horizon) - 3.0 - math.log(d) - np.log(np.log(horizon)))
+
+
+@over_horizons_from(8)
+def minimax_regret_as_quoted(horizon: Vector, *, d: int, target_bound: float) -> Vector:
+    """The same with `log log d` for `log log T`, as the paper quotes it: infinite, so false, at d = 1.  [Thm 2.3]
+
+    See docs/errata.md, 9. Use `minimax_regret`.
+    """
+    doubly = math.log(math.log(d)) if d > 1 else -math.inf
+    return d * target_bound * target_bound * (np.log(horizon) - 3.0 - math.log(d) - doubly)
+
+
+def _penalty(lam: float, squares: Vector, smallest_eigenvalue: float | Vector) -> Vector:
+    """λ Σy² / λ⁺ ≥ λ‖θ‖² of the best θ: what the penalised minimum may exceed the minimum by."""
+    eigenvalue = np.broadcast_to(np.asarray(smallest_eigenvalue, dtype=np.float64), np.shape(squares))
+    penalty: Vector = np.full(np.shape(squares), np.inf)
+    return np.divide(lam * squares, eigenvalue, out=penalty, where=eigenvalue > 0)

@@ -1,0 +1,66 @@
+"""What the regret is, exactly: the equalities that the bounds are drawn from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onward.bounds.common import along_trace, column, design
+from onward.bounds.linear_algebra import unpenalized
+from onward.core.trace import Trace
+from onward.core.types import Vector
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The regret to min_θ (L(θ) + λ‖θ‖²), taken apart round by round.
+
+    Attributes:
+        first: what a round adds (T,).
+        second: what a round takes off (T,).
+    """
+
+    first: Vector
+    second: Vector
+
+    @property
+    def each(self) -> Vector:
+        """Loss of a round less what the penalised minimum rises by in it (T,)."""
+        return self.first - self.second
+
+    @property
+    def regret(self) -> Vector:
+        """Loss so far less min_θ (L(θ) + λ‖θ‖²) (T,)."""
+        return np.cumsum(self.each)
+
+
+@along_trace
+def ridge_identity(trace: Trace) -> Terms:
+    """Regret of online ridge to the penalised minimum is Σ (p − y)² h; nothing is taken off.  [Eq 4]"""
+    return Terms((trace.p - trace.y) ** 2 * trace.h, np.zeros_like(trace.y))
+
+
+@along_trace
+def forward_identity(trace: Trace) -> Terms:
+    """Regret of forward to the penalised minimum is Σ y² h − Σ q ŷ², with ŷ its prediction.  [Eq 5]
+
+    The paper's second sum runs over the *next* rounds, t + 1 ≤ T. Its terms stand here at the round they belong to;
+    that of the first round is 0, for ŷ is.
+    """
+    return Terms(trace.y**2 * trace.h, trace.q * trace.forward**2)
+
+
+def truth_identity(X: object, y: object, theta: object) -> Vector:
+    """L(θ*) − min_θ L(θ) = ‖θ_OLS − θ*‖² in the norm of Σxxᵀ, after each round: R less R̄.  [Thm 3.1] [Eq 8]
+
+    O(d²) a row. Never negative but for rounding.
+
+    Args:
+        X: the rows of the run (T, d).
+        y: its targets (T,).
+        theta: θ* (d,).
+    """
+    rows = design(X)
+    residuals = column("y", y, len(rows)) - rows @ column("theta", theta, rows.shape[1])
+    # Fitted to the residuals at θ*, least squares returns θ_OLS − θ*, and large targets cannot swamp the difference.
+    p, q = unpenalized(rows, residuals)
+    return np.cumsum(residuals**2 - (residuals - p) ** 2 / (1.0 + q))

@@ -1,0 +1,84 @@
+"""The three inequalities that the theorems are made of."""
+
+import numpy as np
+
+from onward.bounds.common import along_trace, check, kappa, over_horizons, so_far, tail, u
+from onward.core.trace import Trace
+from onward.core.types import Vector
+
+
+@over_horizons
+def information_gain(horizon: Vector, *, d: int, lam: float, feature_bound: float) -> Vector:
+    """log det G_T − d log λ = Σ log(1 + q) is at most this: u_T = d log(1 + T X²/(λ d)).  [Lem B.2]
+
+    Args:
+        horizon: T, or several.
+        d: coordinates.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+    """
+    return u(horizon, d, lam, feature_bound)
+
+
+@along_trace
+def information_gain_along(trace: Trace) -> Vector:
+    """At every round of a run, log det G − d log λ is at most d log(1 + Σ‖x‖²/(λ d)).  [Lem B.2]"""
+    return trace.d * np.log1p(np.cumsum(trace.norms**2) / (trace.lam * trace.d))
+
+
+@over_horizons
+def leverage_before_sum(horizon: Vector, *, d: int, lam: float, feature_bound: float) -> Vector:
+    """Σ xᵀG⁻¹x with G before each row, which is what ridge pays for, is at most this: κ u_T.  [Lem C.1]
+
+    Args:
+        horizon: T, or several.
+        d: coordinates.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+    """
+    return kappa(lam, feature_bound) * u(horizon, d, lam, feature_bound)
+
+
+@along_trace
+def leverage_before_sum_along(trace: Trace) -> Vector:
+    """At every round of a run, Σq is at most κ I, with κ from the largest row so far.  [Lem C.1]"""
+    return kappa(trace.lam, so_far(trace.norms)) * trace.gain
+
+
+@over_horizons
+def leverage_after_sum(horizon: Vector, *, d: int, lam: float, feature_bound: float) -> Vector:
+    """Σ xᵀG⁻¹x with G after each row, which is what forward pays for, is at most this: u_T.  [Lem B.2]
+
+    Also for a sum that starts after T0 rounds: `lam` is then the smallest eigenvalue of G after these, and `horizon`
+    the number of rounds from T0 + 1 on.
+
+    Args:
+        horizon: T, or several.
+        d: coordinates.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+    """
+    return u(horizon, d, lam, feature_bound)
+
+
+@along_trace
+def leverage_after_sum_along(trace: Trace) -> Vector:
+    """At every round of a run, Σh is at most the information gain I.  [Lem B.2]"""
+    return trace.gain
+
+
+def noise_sum(squares: Vector, *, sigma: float, delta: float, mixing: float | None = None) -> Vector:
+    """|Σ ε a| is at most this at every round at once, with probability 1 − δ.  [Lem C.2] [Lem D.1]
+
+    σ √(2 (A + 1/σ'²) log(√(1 + σ'²A)/δ)) with A = Σ a², where a is known before ε. In the theorems a is the error of
+    the prediction, (θ − θ*)ᵀx.
+
+    Args:
+        squares: A after each round.
+        sigma: σ, the noise is σ-sub-Gaussian.
+        delta: δ, the probability that it fails.
+        mixing: σ' > 0. Any will do, if chosen beforehand: the bound is least, relative to √A, for A around 10/σ'². The
+            default 1/σ makes the bound scale with σ² when targets are rescaled.
+    """
+    check(squares=squares, sigma=sigma, delta=delta, mixing=mixing)
+    return tail(np.asarray(squares, dtype=np.float64), sigma, delta, mixing)
