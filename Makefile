@@ -50,6 +50,7 @@ reproduce: $(HAVE_RUNTIME) ## run the README's examples and show what they print
 bench: $(HAVE_BENCH) ## measure the learners beside other libraries, one thread each
 	@echo "==> benchmarks"
 	@$(ONE_THREAD) $(BIN)/python benchmarks/learners.py
+	@$(ONE_THREAD) $(BIN)/python benchmarks/guarantees.py
 
 format: $(HAVE_DEV) ## rewrite the sources the way lint wants them
 	@$(BIN)/ruff check --fix .
