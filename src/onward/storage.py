@@ -1,13 +1,14 @@
 """Versioned model files: arrays and a JSON header under a checksum, never pickle.
 
 Layout, all little-endian: 8 bytes of signature, the format's version (uint32), the header's length (uint64), the
-header (JSON: kind, settings, and name, type and shape of each array), the arrays in that order, and the SHA-256
+header (JSON: kind, settings, and name and shape of each array), the arrays (float64) in that order, and the SHA-256
 of all that came before. Loading reads numbers and text; it never executes anything.
 """
 
 import contextlib
 import hashlib
 import json
+import math
 import os
 import struct
 import tempfile
@@ -21,8 +22,9 @@ from numpy.typing import NDArray
 SIGNATURE = b"\x89ONWARD\n"
 VERSION = 1
 _PREFIX = struct.Struct("<8sIQ")
+_NUMBER = np.dtype("<f8")
 _DIGEST = hashlib.sha256().digest_size
-_TYPES = ("<f8", "<i8")
+_MISFITS = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 
 Settings = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
@@ -59,11 +61,13 @@ def save(
     path: str | os.PathLike[str], kind: str, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
     """Write a model file, wholly or not at all: an earlier file at `path` stays until the new one is on disk."""
-    target = Path(path)
+    target = Path(path).resolve()  # a link stays a link
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"cannot save to {path}: the folder {target.parent} does not exist")
     described, chunks = [], []
     for name, array in arrays.items():
-        stored = np.ascontiguousarray(array, dtype="<i8" if np.issubdtype(array.dtype, np.integer) else "<f8")
-        described.append({"name": name, "dtype": stored.dtype.str, "shape": list(array.shape)})
+        stored = np.ascontiguousarray(array, dtype=_NUMBER)
+        described.append({"name": name, "shape": list(array.shape)})
         chunks.append(stored.tobytes())
     try:
         header = json.dumps(
@@ -87,7 +91,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise StorageError(f"{path}: holds a {name!r}, expected one of {', '.join(sorted(_kinds))}")
     try:
         return _kinds[name](settings, arrays)
-    except (KeyError, TypeError, ValueError) as error:
+    except _MISFITS as error:
         raise StorageError(f"{path}: the contents of this {name!r} do not fit together ({error!r})") from error
 
 
@@ -109,15 +113,13 @@ def read(path: str | os.PathLike[str]) -> tuple[str, Settings, Arrays]:
         header = json.loads(body[_PREFIX.size : _PREFIX.size + header_length])
         arrays, position = {}, _PREFIX.size + header_length
         for entry in header["arrays"]:
-            if entry["dtype"] not in _TYPES:
-                raise ValueError(f"array of type {entry['dtype']}")
-            dtype, shape = np.dtype(entry["dtype"]), tuple(entry["shape"])
-            count = int(np.prod(shape, dtype=np.int64))
-            stored = np.frombuffer(body, dtype, count, position).reshape(shape)
-            arrays[entry["name"]] = stored.astype(dtype.newbyteorder("="), copy=True)
-            position += count * dtype.itemsize
+            shape = tuple(entry["shape"])
+            count = math.prod(shape)
+            stored = np.frombuffer(body, _NUMBER, count, position).reshape(shape)
+            arrays[entry["name"]] = stored.astype(np.float64, copy=True)
+            position += count * _NUMBER.itemsize
         return header["kind"], header["settings"], arrays
-    except (KeyError, TypeError, ValueError) as error:
+    except _MISFITS as error:
         raise StorageError(f"{path}: the header does not describe the file ({error!r})") from error
 
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array
 
 from onward.core.types import Matrix, Vector
 
-BLOCK = 1 << 16  # values in a block (1 MB): long enough to forget the overhead, short enough to stay in the cache
+BLOCK = 1 << 16  # values in a block (512 KB): long enough to forget the overhead, short enough to stay in the cache
 
 
 class Rows(Protocol):
@@ -94,9 +94,14 @@ def as_rows(X: Any, estimator: object = None, min_columns: int = 1) -> Rows:
             what = "sample(s)" if frame.shape[0] == 0 else "feature(s)"
             raise ValueError(f"Found array with 0 {what} (shape={frame.shape}) while a minimum of 1 is required.")
         return _FrameRows(frame)
-    array = check_array(
-        X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, estimator=estimator, input_name="X"
-    )
+    try:
+        array = check_array(
+            X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, estimator=estimator, input_name="X"
+        )
+    except OverflowError as error:
+        raise ValueError("X must hold numbers below 1e308, got a larger whole number") from error
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"X must hold numbers, got {array.dtype}")
     return ArrayRows(array)
 
 
@@ -121,6 +126,13 @@ def placed(rows: Rows, places: Sequence[int], width: int) -> Rows:
     return _PlacedRows(rows, places, width)
 
 
+def as_mapping(x: Any) -> Any:
+    """A pandas series whose index is text, as a dict; whatever else it is, unchanged."""
+    if hasattr(x, "to_dict") and hasattr(x, "index") and all(isinstance(label, str) for label in x.index):
+        return x.to_dict()
+    return x
+
+
 def as_row(values: Any, names: Sequence[Hashable] | None = None) -> Matrix:
     """One row of finite numbers, of shape (1, features); an error that says what came instead."""
     try:
@@ -135,7 +147,10 @@ def as_row(values: Any, names: Sequence[Hashable] | None = None) -> Matrix:
         raise ValueError(f"x must hold numbers, got values of type {array.dtype}")
     if array.ndim != 1 or (array.size == 0 and names is None):
         raise ValueError(f"x must be one row of shape (features,), got shape {array.shape}")
-    row = np.array(array, dtype=np.float64, ndmin=2)
+    try:
+        row = np.array(array, dtype=np.float64, ndmin=2)
+    except OverflowError as error:
+        raise ValueError("x must hold numbers below 1e308, got a larger whole number") from error
     if not np.isfinite(row).all():
         column = int(np.argmin(np.isfinite(row[0])))
         named = f"position {column}" if names is None else f"feature {names[column]!r}"
@@ -183,15 +198,15 @@ def as_targets(y: Any, n_rows: int) -> tuple[Matrix, bool]:
         raise ValueError(f"y must have at least one target, got shape {array.shape}")
     if len(array) != n_rows:
         raise ValueError(f"X has {n_rows} rows, but y has inconsistent numbers of samples: {len(array)}")
-    targets = np.ascontiguousarray(array, dtype=np.float64).reshape(n_rows, -1)
+    targets = np.require(array, dtype=np.float64, requirements=["C", "W"]).reshape(n_rows, -1)
     _check_column(targets, "y")
     return targets, array.ndim == 1
 
 
 def as_target(y: Any) -> tuple[Matrix, bool]:
     """The target, or targets, of one row as an array (1, m), and whether it came as one number."""
-    if isinstance(y, float | int) and np.isfinite(y):
-        return np.array([[y]], dtype=np.float64), True
+    if isinstance(y, float) and np.isfinite(y):
+        return np.array([[y]]), True
     array = np.asarray(y)
     if array.ndim > 1:
         raise ValueError(f"y must be a number or of shape (targets,) for one row, got shape {array.shape}")
@@ -204,7 +219,7 @@ def as_weights(sample_weight: Any, n_rows: int) -> Vector:
     if sample_weight is None:
         sample_weight = 1.0
     if isinstance(sample_weight, numbers.Real):
-        weight = float(sample_weight)
+        weight = _as_float(sample_weight)
         if not 0.0 <= weight < np.inf:
             raise ValueError(f"sample_weight must be finite and must not be negative, got {sample_weight}")
         return np.broadcast_to(np.array([weight]), n_rows)  # one number, however many rows
@@ -224,10 +239,13 @@ def _as_numbers(values: Any, name: str) -> NDArray[Any]:
     native = nw.from_native(values, pass_through=True, eager_only=True, allow_series=True)
     array = native.to_numpy() if isinstance(native, nw.Series | nw.DataFrame) else values
     try:
-        return check_array(
+        checked = check_array(
             array, ensure_2d=False, dtype="numeric", ensure_all_finite=False, ensure_min_samples=0, input_name=name
         )
-    except (TypeError, ValueError) as error:
+        if checked.dtype.kind not in "biuf":
+            raise ValueError(f"expected numbers, got {checked.dtype}")
+        return checked
+    except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers: {error}") from error
 
 
@@ -237,6 +255,13 @@ def _check_column(values: Matrix, name: str) -> None:
         raise ValueError(
             f"Input {name} contains {_kind(values[tuple(position)])} in row {position[0]}; expected finite numbers"
         )
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
 
 
 def _kind(value: float) -> str:

@@ -173,7 +173,9 @@ def test_discount_scales_the_quadratic_and_regularize_restores(problem: Problem,
     state = learned(problem)
     G = state.second_moment()
     theta = state.coefficients()
+    loss = state.loss.copy()
     state.discount(gamma)
+    assert_allclose(state.loss, gamma * loss)
     assert_allclose(state.second_moment(), gamma * G, rtol=1e-12, atol=1e-12)
     assert_allclose(state.coefficients(), theta)
     state.regularize((1 - gamma) * lam)
@@ -299,3 +301,50 @@ def test_the_compiled_file_names_the_generated_code_it_was_compiled_with() -> No
     sources = b"".join((folder / name).read_bytes() for name in ("simd.py", "unrolled.py"))
     digest = hashlib.sha256(sources).hexdigest()[:16]
     assert digest == kernel.DIGEST, f"set kernel.DIGEST to {digest}, so that kernels are compiled anew"
+
+
+def test_the_state_refuses_what_the_loops_would_misread() -> None:
+    state = learned((np.eye(3), np.ones((3, 1)), np.ones(3), 1.0, False))
+    before = state.copy()
+    X, Y, w = np.ones((4, 3)), np.ones((4, 1)), np.ones(4)
+    bad: list[tuple[Matrix, Matrix, Vector]] = [
+        (np.asfortranarray(np.ones((4, 3))), Y, w),
+        (np.ones((4, 2)), Y, w),
+        (X, np.ones((3, 1)), w),
+        (X, np.ones((4, 2)), w),
+        (X, Y, np.ones(5)),
+        (X.astype(np.float32).astype(">f8"), Y, w),
+    ]
+    for rows, targets, weights in bad:
+        with pytest.raises(ValueError, match="must be a writeable C-contiguous float64 array of shape"):
+            state.absorb(rows, targets, weights)
+    assert_same_bits(state, before)
+
+
+def test_what_cannot_be_held_leaves_the_state_as_it_was() -> None:
+    full, empty = learned((np.eye(2), np.ones((2, 1)), np.ones(2), 1.0, False)), Information(2, 1, 0.0)
+    for state, rows in ((full, [[1.0, 2.0], [1e200, 1e199]]), (empty, [[1.0, 2.0], [1e-170, 1e-169]])):
+        before = state.copy()
+        with pytest.raises(ValueError, match="cannot be learned in double precision"):
+            state.absorb(np.array(rows), np.ones((2, 1)), np.ones(2))
+        assert_same_bits(state, before)
+
+
+@pytest.mark.parametrize("d", [30, 60, 120])
+def test_rank_is_found_in_many_coordinates(d: int) -> None:
+    rng = np.random.default_rng(d)
+    thin = rng.standard_normal((2 * d, d // 2)) @ rng.standard_normal((d // 2, d))
+    cases = [
+        (rng.standard_normal((2 * d, d)), d),
+        (thin, d // 2),
+        (thin * 10.0 ** rng.uniform(-6, 9, d), d // 2),
+        (rng.integers(0, 2, (2 * d, d)).astype(float), d),
+    ]
+    for X, rank in cases:
+        state = Information(d, 1, 0.0)
+        y = rng.standard_normal((2 * d, 1))
+        q = state.absorb(np.ascontiguousarray(X), y, np.ones(2 * d))[1]
+        assert state.rank == np.isinf(q).sum() == rank
+        scaled = X / np.abs(X).max(axis=0)
+        residual = y - scaled @ np.linalg.lstsq(scaled, y, rcond=1e-11)[0]
+        assert state.loss[0] == pytest.approx((residual**2).sum(), rel=1e-6)

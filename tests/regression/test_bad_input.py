@@ -232,3 +232,58 @@ def test_a_bad_value_anywhere_changes_nothing(seed: int, row: int, column: int, 
         with pytest.raises(ValueError, match="finite"):
             model.learn_one(X[row], y[row])
         assert pickle.dumps(model) == before
+
+
+def test_the_short_way_for_one_row_refuses_like_the_long_one() -> None:
+    clipped = RidgeRegressor(clip=1.0).fit([[1.0], [2.0]], [1.0, 2.0])
+    named = ForwardRegressor().learn_one({"a": 1.0}, 1.0)
+    unnamed = ForwardRegressor().fit(np.eye(2), [1.0, 2.0])
+    huge: Any = 10**400
+    actions: list[tuple[OnlineRegressor, Callable[[], object], str]] = [
+        (clipped, lambda: clipped.predict_one(np.array([INF])), "finite"),
+        (clipped, lambda: clipped.predict_one(np.array([NAN])), "finite"),
+        (named, lambda: named.predict_one({"a": INF}), "finite"),
+        (named, lambda: named.learn_one({"a": NAN}, 1.0), "finite"),
+        (unnamed, lambda: unnamed.learn_one({}, 3.0), "without names"),
+        (unnamed, lambda: unnamed.predict_one({}), "without names"),
+        (unnamed, lambda: unnamed.learn_one([1.0, huge], 1.0), "number"),
+        (unnamed, lambda: unnamed.learn_one(np.ones(2), huge), "y"),
+        (unnamed, lambda: unnamed.learn_one(np.ones(2), 1.0, huge), "sample_weight"),
+        (named, lambda: named.learn_one({"a": huge}, 1.0), "number"),
+        (unnamed, lambda: unnamed.partial_fit([[1.0, huge]], [1.0]), "number"),
+        (unnamed, lambda: unnamed.partial_fit([[1.0, 1.0]], [huge]), "y"),
+    ]
+    for model, action, message in actions:
+        before = pickle.dumps(model)
+        with pytest.raises(ValueError, match=message):
+            action()
+        assert pickle.dumps(model) == before
+    with pytest.raises(ValueError, match="y"):
+        ForwardRegressor().learn_one([1.0], huge)
+
+
+def test_dates_are_no_numbers() -> None:
+    days = np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")
+    refuse(lambda model: model.partial_fit(GOOD, days), "expected numbers|not supported")
+    refuse(lambda model: model.partial_fit(np.array([days, days, days]).T, [1.0, 2.0]), "numbers|not supported")
+
+
+def test_a_refused_named_row_changes_nothing() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 0.0], "b": [0.0, 1.0, 1.0]})
+    model = ForwardRegressor().fit(frame, [1.0, 2.0, 3.0])
+    before = pickle.dumps(model)
+    refused: list[Callable[[], object]] = [
+        lambda: model.learn_one({"a": 1.0}, [1.0, 2.0]),
+        lambda: model.learn_one({"new": 1.0}, NAN),
+        lambda: model.learn_many(pd.DataFrame({"a": [NAN]}), [1.0]),
+        lambda: model.learn_many(pd.DataFrame({"new": [1.0]}), [1.0, 2.0]),
+    ]
+    for action in refused:
+        with pytest.raises(ValueError, match=r"y|finite"):
+            action()
+        assert pickle.dumps(model) == before
+    other = ForwardRegressor().fit(frame.rename(columns={"a": "c"}), [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="this model has features"):
+        model.merge(other)  # tables with other columns do not fit,
+    model.learn_one({"a": 1.0}, 1.0)
+    assert set(model.merge(other).feature_names_in_) == {"a", "b", "c"}  # unless one learned by name

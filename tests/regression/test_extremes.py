@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from onward import ForwardRegressor, RidgeRegressor
 from tests.reference.streams import DIGITS, exact_rounds, relative_error
@@ -85,3 +86,52 @@ def test_predictions_that_overflow_are_refused() -> None:
     for action in (lambda: model.predict([[1e150]]), lambda: model.predict_one([1e150])):
         with pytest.raises(ValueError, match="overflows double precision"):
             action()
+
+
+@given(st.integers(0, 2**32), st.integers(0, 70), st.sampled_from([0.0, 1e-6, 1.0]), st.booleans())
+def test_rows_of_any_scale_are_right_or_refused(seed: int, decades: int, lam: float, one_by_one: bool) -> None:
+    """A row much larger than those before it takes over their pivots; nothing of the old must be left in the new."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((6, 2)) * 10.0 ** rng.uniform(-decades, decades, (6, 1))
+    y = rng.standard_normal(6)
+    model = RidgeRegressor(lam, fit_intercept=False) if lam else ForwardRegressor(lam, fit_intercept=False)
+    try:
+        if one_by_one:
+            for x, target in zip(X, y, strict=True):
+                model.learn_one(x, target)
+        else:
+            model.fit(X, y)
+    except ValueError as error:
+        if "rescale" in str(error):
+            return
+        raise
+    assert np.isfinite([model.online_loss_, model.regularized_loss_]).all()
+    with mp.workdps(1000):
+        rows = mp.matrix(X.tolist())
+        exact = mp.lu_solve(mp.mpf(lam) * mp.eye(2) + rows.T * rows, rows.T * mp.matrix(y.tolist()))
+        for x in X:
+            a, b = mp.mpf(float(x[0])), mp.mpf(float(x[1]))
+            error = abs(a * (mp.mpf(float(model.coef_[0])) - exact[0]) + b * (mp.mpf(float(model.coef_[1])) - exact[1]))
+            # No better than the coefficients' last digit can be: each term is exact to that.
+            assert float(error / (1 + abs(a * exact[0]) + abs(b * exact[1]))) < 1e-9
+
+
+def test_what_is_not_finite_is_refused_not_returned() -> None:
+    model = RidgeRegressor(1.0, fit_intercept=False).fit([[1.0]], [1e100])
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=r"squared error of a prediction is beyond 1e300|rescale"):
+        model.learn_one([1e100], 1.0)
+    assert pickle.dumps(model) == before
+    gain = ForwardRegressor(1e-12, fit_intercept=False).partial_fit([[1e130]], [1.0]).partial_fit([[1e150]], [1.0])
+    assert gain.information_gain_ == pytest.approx(np.log(1e150) * 2 - np.log(1e-12))
+    forward = ForwardRegressor().fit(np.eye(3) + 0.5, [1.0, 2.0, 3.0])
+    for action in (forward.predict, forward.leverage):
+        with pytest.raises(ValueError, match="overflows double precision"):
+            action([[1e308, -1.7e308, 1.7e308]])
+
+
+def test_many_empty_rows_wear_nothing_away() -> None:
+    model = RidgeRegressor(1.0, fit_intercept=False).fit([[3.0, 0.1]], [7.0])
+    before = model.coef_.copy()
+    model.partial_fit(np.zeros((200_000, 2)), np.zeros(200_000))
+    assert_array_equal(model.coef_, before)

@@ -124,3 +124,19 @@ def test_names_where_there_are_none() -> None:
     with pytest.raises(ValueError, match="column names"):
         ForwardRegressor().learn_many(pd.DataFrame(np.eye(2), columns=["a", "a"]), [1.0, 2.0])
     assert model.n_seen_ == 2
+
+
+def test_a_named_series_is_a_row_by_name() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 0.5], "b": [0.0, 1.0, 1.0]})
+    model = ForwardRegressor().fit(frame, [1.0, 2.0, 3.0])
+    series = pd.Series({"b": 5.0, "a": 1.0})
+    assert model.predict_one(series) == model.predict_one(dict(series))
+    by_series, by_dict = ForwardRegressor(), ForwardRegressor()
+    for (_, row), target in zip(frame.iterrows(), [1.0, 2.0, 3.0], strict=True):
+        by_series.learn_one(row, target)
+        by_dict.learn_one({str(name): float(value) for name, value in row.items()}, target)
+    assert_array_equal(by_series.coef_, by_dict.coef_)
+    assert list(by_series.feature_names_in_) == ["a", "b"]
+    assert ForwardRegressor().fit(np.eye(2), [1.0, 2.0]).predict_one(pd.Series([1.0, 0.0])) > 0  # no names: by position
+    prior = pd.Series({"b": 2.0, "a": 1.0})
+    assert ForwardRegressor(prior_mean=prior).predict_one({"a": 10.0, "b": 1.0}) == 12.0

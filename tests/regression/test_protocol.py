@@ -1,6 +1,8 @@
 """The online protocol: forward and ridge, one row or many, weights, targets, priors, merging."""
 
 import copy
+import os
+import signal
 from typing import Any
 
 import numpy as np
@@ -138,6 +140,9 @@ def test_merged_models_saw_everything(
     assert left.regularized_loss_ == pytest.approx(whole.regularized_loss_, rel=1e-8, abs=1e-8)
     assert left.information_gain_ == pytest.approx(whole.information_gain_, rel=1e-9, abs=1e-9)
     assert left.n_seen_ == whole.n_seen_
+    if 0 < cut < len(X):
+        alone = [learner(**chosen).partial_fit(X[part], y[part], w[part]) for part in (slice(cut), slice(cut, None))]
+        assert left.online_loss_ == pytest.approx(alone[0].online_loss_ + alone[1].online_loss_)
     left.learn_one(X[0], 1.0)
     if cut < len(X):
         assert_array_equal(right.coef_, untouched.coef_)
@@ -154,7 +159,8 @@ def test_models_that_do_not_fit_do_not_merge() -> None:
         (ForwardRegressor(fit_intercept=False).fit(X, y), "fit_intercept=True"),
         (ForwardRegressor(prior_mean=[1, 2, 3]).fit(X, y), "prior_mean=None"),
         (ForwardRegressor().fit(X[:, :2], y), "this model has 3 features, the other has 2"),
-        (ForwardRegressor().fit(X, np.column_stack([y, y])), "1 target.*the other has 2"),
+        (ForwardRegressor().fit(X, np.column_stack([y, y])), "a single target, the other has 2 target"),
+        (ForwardRegressor().fit(X, y[:, None]), "a single target, the other has 1 target column"),
         (ForwardRegressor().learn_one({"a": 1.0}, 1.0), "only one of the models has named features"),
     ]
     for other, message in others:
@@ -210,3 +216,57 @@ def test_a_failing_fit_leaves_the_earlier_one() -> None:
         model.fit(np.full((4, 2), np.nan), np.arange(4.0))
     assert_array_equal(model.coef_, before)
     assert model.n_features_in_ == 3
+
+
+def test_one_row_in_the_span_of_few_rows_is_predicted_like_a_table() -> None:
+    """Without regularisation and with rounding: residuals at empty pivots are small, not 0."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 5))
+    y = X @ rng.standard_normal(5)
+    model = ForwardRegressor(0.0, fit_intercept=False).fit(X[:20], y[:20])
+    expected = model.predict(X[20:])
+    assert np.abs(expected).min() > 0
+    assert_array_equal([model.predict_one(x) for x in X[20:]], expected)
+    assert_array_equal([model.predict_one(list(x)) for x in X[20:]], expected)
+
+
+def test_predictions_know_the_weight_of_their_row() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20, 3)), rng.standard_normal(20)
+    forward, ridge = ForwardRegressor().fit(X, y), RidgeRegressor().fit(X, y)
+    for w in (0.0, 0.5, 7.0):
+        expected = ridge.predict(X) / (1 + w * forward.leverage(X))
+        assert_allclose(forward.predict(X, sample_weight=w), expected, rtol=1e-13)
+        assert_allclose([forward.predict_one(x, w) for x in X], expected, rtol=1e-13)
+        assert_array_equal(ridge.predict(X, sample_weight=w), ridge.predict(X))
+
+
+def test_merging_asks_where_both_started() -> None:
+    a = ForwardRegressor(prior_mean=[1.0, 2.0]).learn_one({"a": 1.0, "b": 0.0}, 1.0)
+    b = ForwardRegressor(prior_mean=[1.0, 2.0]).learn_one({"b": 1.0, "a": 0.0}, 1.0)  # by position: a from 2, b from 1
+    with pytest.raises(ValueError, match=r"this model started from coefficients .* the other from"):
+        a.merge(b)
+    assert a.n_seen_ == 1
+    later = ForwardRegressor().fit(np.eye(2), [1.0, 2.0]).set_params(prior_mean=[1.0, 1.0])
+    with pytest.raises(ValueError, match="started from"):
+        ForwardRegressor(prior_mean=[1.0, 1.0]).fit(np.eye(2), [1.0, 2.0]).merge(later)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_an_interrupt_comes_before_or_after(learner: type[OnlineRegressor], monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = np.eye(3), np.arange(3.0)
+    model, reference = learner().fit(X, y), learner().fit(X, y).partial_fit(X, y)
+    original = learner._read_out
+
+    def interrupted(self: OnlineRegressor, *args: Any) -> Matrix:
+        os.kill(os.getpid(), signal.SIGINT)
+        return original(self, *args)
+
+    monkeypatch.setattr(learner, "_read_out", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X, y)
+    monkeypatch.undo()
+    assert model.n_seen_ == 6
+    assert model.online_loss_ == reference.online_loss_
+    assert_array_equal(model.coef_, reference.coef_)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -3,6 +3,7 @@
 import pickle
 from collections.abc import Callable
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import joblib
@@ -21,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from onward import ForwardRegressor, RidgeRegressor
+from onward.core import kernel
 from onward.core.types import Matrix
 from onward.regression import OnlineRegressor
 
@@ -149,3 +151,22 @@ def test_large_tables_are_learned_in_blocks(data: tuple[Matrix, Matrix]) -> None
     assert_array_equal(np.concatenate(pieces), whole)
     assert_array_equal(parts.coef_, model.coef_)
     assert parts.online_loss_ == model.online_loss_
+
+
+def test_a_model_from_a_memory_map_learns_on(data: tuple[Matrix, Matrix], tmp_path: Path) -> None:
+    X, y = data
+    model = ForwardRegressor().fit(X, y)
+    joblib.dump(model, tmp_path / "model")
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+    assert_array_equal(mapped.learn_one(X[0], 1.0).coef_, model.learn_one(X[0], 1.0).coef_)
+    assert_array_equal(mapped.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
+
+
+def test_nothing_is_compiled_twice(data: tuple[Matrix, Matrix]) -> None:
+    """Read-only arrays, and single rows, must not reach the loops as types of their own: each costs seconds."""
+    X, y = data
+    y.flags.writeable = X.flags.writeable = False
+    for rows in (slice(None), slice(1)):
+        ForwardRegressor().partial_fit(X[rows], y[rows]).partial_fit(X[rows], y[rows], 2.0).predict(X[rows])
+    for name in ("absorb", "read", "absorb_one", "read_one"):
+        assert len(getattr(kernel, name).signatures) <= 1, name

@@ -85,3 +85,14 @@ def test_truth_identity_in_long_and_deficient_runs() -> None:
     X[400:, 3] = rng.standard_normal(300) * 1e3
     expected = np.cumsum(y**2) - minimum(X, y)
     assert_allclose(bounds.truth_identity(X, y, np.zeros(6)), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("off", [1e-4, 1e-7, 1e-9])
+def test_truth_identity_with_rows_that_are_nearly_the_same(off: float) -> None:
+    rng = np.random.default_rng(9)
+    first, second = rng.standard_normal((2, 5))
+    X = np.vstack([first, first + off * second, rng.standard_normal((8, 5))])
+    y = rng.standard_normal(10)
+    expected = np.cumsum(y**2) - minimum(X, y)
+    # A rounding of the rows by 1e-16 is worth this much in the minimum.
+    assert_allclose(bounds.truth_identity(X, y, np.zeros(5)), expected, rtol=1e-15 / off)

@@ -1,5 +1,5 @@
 """The engine: the compiled loops and the state that they act on."""
 
-from onward.core.state import Information
+from onward.core.state import Information, TooExtremeError
 
-__all__ = ["Information"]
+__all__ = ["Information", "TooExtremeError"]

@@ -15,17 +15,19 @@ import numpy as np
 from onward.core.compile import compiled, inlined
 from onward.core.simd import GROUP, absorb_group, absorb_single, fma, read_group, read_single
 from onward.core.types import Matrix, Vector
-from onward.core.unrolled import FEW, make_unrolled
+from onward.core.unrolled import FEW, PEAK, make_unrolled
 
 TILE = 8  # rows absorbed together: enough to share each load of U, few enough to stay in the cache
 RANK_TOLERANCE = 1e-12  # a residual this small beside its size is rounding, however many rows it came from
+SINE_TOLERANCE = 1e-8  # rounding does not turn a column by so much
 SMALLEST_PIVOT = 1e-300  # below it a pivot has lost its digits
-DIGEST = "69da7e9a98d5d121"  # of those files; a test says so when it must change
-ORDINARY = 1e40  # values, weights and states well inside these bounds can neither overflow nor underflow
+DIGEST = "72442e2a24989342"  # of those files; a test says so when it must change
+ORDINARY = 1e20  # values, weights and states well inside these bounds can neither overflow nor underflow
 
 
 # Columns of the tile's scalars, a row of them for each data row. First what the sweep needs, then what is summed.
-_R0, _BETA0, _R1, _BETA1, _A, _Q, _P, _RHO = range(8)
+_R0, _BETA0, _R1, _BETA1, _A, _Q, _P, _RHO, _KEPT0, _KEPT1 = range(10)
+_SCALARS = 12
 
 
 _absorb_1, _absorb_2, _absorb_3, _absorb_4, _absorb_5 = (make_unrolled(d) for d in range(1, FEW + 1))
@@ -42,22 +44,22 @@ def _absorb_few(
     D: Vector,
     c: Matrix,
     loss: Vector,
-    peak: Vector,
+    tally: Vector,
     p: Matrix,
     q: Vector,
 ) -> None:
     """`absorb` from row `first` on, for few coordinates, one target and no empty pivots: the same bits, sooner."""
     d = D.shape[0]
     if d == 1:
-        _absorb_1(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+        _absorb_1(first, X, Y, w, intercept, U, D, c, loss, tally, p, q)
     elif d == 2:
-        _absorb_2(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+        _absorb_2(first, X, Y, w, intercept, U, D, c, loss, tally, p, q)
     elif d == 3:
-        _absorb_3(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+        _absorb_3(first, X, Y, w, intercept, U, D, c, loss, tally, p, q)
     elif d == 4:
-        _absorb_4(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+        _absorb_4(first, X, Y, w, intercept, U, D, c, loss, tally, p, q)
     elif d == 5:
-        _absorb_5(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+        _absorb_5(first, X, Y, w, intercept, U, D, c, loss, tally, p, q)
 
 
 @compiled
@@ -70,37 +72,40 @@ def absorb(
     D: Vector,
     c: Matrix,
     loss: Vector,
-    peak: Vector,
+    tally: Vector,
     p: Matrix,
     q: Vector,
 ) -> int:
-    """Absorb the rows of X with targets Y and weights w, in order. Overwrites U, D, c, loss, peak, p and q.
+    """Absorb the rows of X with targets Y and weights w, in order. Overwrites U, D, c, loss, tally, p and q.
 
     Writes what was known of each row before it came: p = xᵀG⁻¹b, for each target, and the leverage q = xᵀG⁻¹x.
-    A row that raises the rank (only without regularisation) has p = 0 and q = inf. Adds Σ a ρ² to `loss`, and
-    raises `peak` to the largest ‖x‖².
+    A row that raises the rank (only without regularisation) has p = 0 and q = inf. Adds Σ a ρ² to `loss`, and to
+    `tally` how many rows there were, how many of them with a weight, and the largest ‖x‖².
     With `intercept`, coordinate 0 is the constant 1. A negative weight removes a row.
 
     Returns how many rows were absorbed: fewer than given if the next one needs a pivot too small to hold.
     """
     n, m, d = X.shape[0], Y.shape[1], D.shape[0]
-    R, S = np.zeros((TILE, U.shape[1])), np.empty((TILE, 8))
+    R, S = np.zeros((TILE, U.shape[1])), np.empty((TILE, _SCALARS))
     more, e = np.empty((TILE, 2 * m)), np.empty(d)
     empty = 0
     for k in range(d):
         empty += D[k] == 0.0
     i = 0
-    largest, total = peak[0], 0.0
+    largest = tally[PEAK]
     while i < n and empty > 0:
         largest = max(largest, _load(X, i, 1, intercept, R))
+        e[:] = np.abs(R[0, :d])  # what is given is exact to its last digit
         rank_rose = _absorb_deficient(R[0], e, Y[i], w[i], U, D, c, loss, p[i], q[i : i + 1], more[0])
         if rank_rose < 0:
+            _count(w, i, largest, tally)
             return i
         empty -= rank_rose
         i += 1
     if m == 1 and 0 < d <= FEW:
-        peak[0] = largest
-        _absorb_few(i, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+        tally[PEAK] = largest
+        _absorb_few(i, X, Y, w, intercept, U, D, c, loss, tally, p, q)
+        _count(w, n, tally[PEAK], tally)
         return int(n)
     total = loss[0]
     while i < n:
@@ -125,7 +130,8 @@ def absorb(
                 p[i + b, h] = more[b, 2 * h]
                 loss[h] = fma(S[b, _A] * more[b, 2 * h + 1], more[b, 2 * h + 1], loss[h])
         i += rows
-    loss[0], peak[0] = total, largest
+    loss[0] = total
+    _count(w, n, largest, tally)
     return i
 
 
@@ -133,7 +139,7 @@ def absorb(
 def read(X: Matrix, intercept: bool, U: Matrix, D: Vector, c: Matrix, p: Matrix, q: Vector) -> None:
     """What is known of each row of X, without learning: overwrites p and q, as `absorb` would to the last bit."""
     n, m, d = X.shape[0], c.shape[1], D.shape[0]
-    R, S = np.zeros((TILE, U.shape[1])), np.empty((TILE, 8))
+    R, S = np.zeros((TILE, U.shape[1])), np.empty((TILE, _SCALARS))
     more, e = np.empty((TILE, 2 * m)), np.empty(d)
     deficient = False
     for k in range(d):
@@ -141,7 +147,8 @@ def read(X: Matrix, intercept: bool, U: Matrix, D: Vector, c: Matrix, p: Matrix,
     if deficient:
         for i in range(n):
             _load(X, i, 1, intercept, R)
-            _read_deficient(R[0], e, U, D, c, p[i], q[i : i + 1])
+            e[:] = np.abs(R[0, :d])
+            _read_deficient(R[0], e, 1.0, U, D, c, p[i], q[i : i + 1])
         return
     for i in range(0, n, TILE):
         rows = min(TILE, n - i)
@@ -163,29 +170,41 @@ def read(X: Matrix, intercept: bool, U: Matrix, D: Vector, c: Matrix, p: Matrix,
 def ordinary(D: Vector, c: Matrix) -> bool:
     """Whether the factor is full and far from the ends of the floating-point range."""
     for k in range(D.shape[0]):
-        if not 1e-60 < D[k] < 1e120:
+        if not 1e-30 < D[k] < 1e60:
             return False
         for h in range(c.shape[1]):
-            if not abs(c[k, h]) < 1e60:
+            if not abs(c[k, h]) < 1e30:
                 return False
     return True
 
 
 @compiled
 def absorb_one(
-    x: Vector, y: float, w: float, intercept: bool, U: Matrix, D: Vector, c: Matrix, loss: Vector
-) -> tuple[bool, float, float, float]:
-    """`absorb` for a single row with one target: returns whether it was taken, p, q and ‖x‖².
+    x: Vector,
+    y: float,
+    w: float,
+    intercept: bool,
+    U: Matrix,
+    D: Vector,
+    c: Matrix,
+    loss: Vector,
+    tally: Vector,
+    shrinks: bool,
+    clip: float,
+    online_loss: Vector,
+) -> bool:
+    """`absorb` for a single row with one target, and the online loss of its prediction with it; whether it was taken.
 
-    A row that is not taken changes nothing: it holds a value that is not finite, or numbers so large or small,
-    in the row or in the factor, that only the guarded way will do.
+    The prediction is p / (1 + wq) if `shrinks`, else p within ±clip. A row that is not taken changes nothing: it holds
+    a value that is not finite, or numbers so large or small, in the row or in the factor, that only the guarded way
+    will do. All that changes changes here, so that an interrupt comes before or after it.
     """
     squares = y * y
     for j in range(x.shape[0]):
         squares = fma(x[j], x[j], squares)
     if not (squares < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and ordinary(D, c)):
-        return False, 0.0, 0.0, 0.0
-    R, S, more = np.zeros((1, U.shape[1])), np.empty((1, 8)), np.empty((1, 2))
+        return False
+    R, S, more = np.zeros((1, U.shape[1])), np.empty((1, _SCALARS)), np.empty((1, 2))
     square = _load(x.reshape(1, x.shape[0]), 0, 1, intercept, R)
     S[0, _A] = w
     S[0, _Q] = 0.0
@@ -193,18 +212,33 @@ def absorb_one(
     S[0, _RHO] = y
     _absorb_tile(1, R, S, more, U, D, c)
     loss[0] = fma(S[0, _A] * S[0, _RHO], S[0, _RHO], loss[0])
-    return True, S[0, _P], S[0, _Q], square
+    prediction = S[0, _P] / (1.0 + w * S[0, _Q]) if shrinks else min(max(S[0, _P], -clip), clip)
+    error = prediction - y
+    online_loss[0] += w * (error * error)
+    tally[0] += 1.0
+    tally[1] += 1.0 if w > 0.0 else 0.0
+    tally[PEAK] = max(tally[PEAK], square)
+    return True
 
 
 @compiled
 def read_one(x: Vector, intercept: bool, U: Matrix, D: Vector, c: Matrix) -> tuple[float, float]:
     """`read` for a single row with one target, on a factor without empty pivots: returns p and q."""
-    R, S, more = np.zeros((1, U.shape[1])), np.empty((1, 8)), np.empty((1, 2))
+    R, S, more = np.zeros((1, U.shape[1])), np.empty((1, _SCALARS)), np.empty((1, 2))
     _load(x.reshape(1, x.shape[0]), 0, 1, intercept, R)
     S[0, _Q] = 0.0
     S[0, _P] = 0.0
     _read_tile(1, R, S, more, U, D, c)
     return S[0, _P], S[0, _Q]
+
+
+@inlined
+def _count(w: Vector, rows: int, largest: float, tally: Vector) -> None:
+    tally[0] += rows
+    for i in range(rows):
+        if w[i] != 0.0:
+            tally[1] += 1.0
+    tally[PEAK] = largest
 
 
 @inlined
@@ -258,21 +292,24 @@ def _absorb_pair(k: int, rows: int, R: Matrix, S: Matrix, more: Matrix, u: float
     for b in range(rows):
         r, a = R[b, k], S[b, _A]
         q = fma(r * inverse_0, r, S[b, _Q])
-        beta, a, D_0, inverse_0 = _rotate(r, a, D_0)
-        p, rho = fma(r, c_0, S[b, _P]), fma(-r, c_0, S[b, _RHO])
-        c_0 = fma(beta, rho, c_0)
-        S[b, _R0], S[b, _BETA0] = r, beta
+        beta, kept, a, D_0, inverse_0 = _rotate(r, a, D_0)
+        rho = S[b, _RHO]
+        p, c_old = fma(r, c_0, S[b, _P]), c_0
+        c_0 = fma(kept, c_0, beta * rho)
+        rho = fma(-r, c_old, rho)
+        S[b, _R0], S[b, _BETA0], S[b, _KEPT0] = r, beta, kept
         r = fma(-r, u, R[b, k + 1])
         u = fma(beta, r, u)
         q = fma(r * inverse_1, r, q)
-        beta, a, D_1, inverse_1 = _rotate(r, a, D_1)
-        p, rho = fma(r, c_1, p), fma(-r, c_1, rho)
-        c_1 = fma(beta, rho, c_1)
-        S[b, _R1], S[b, _BETA1] = r, beta
+        beta, kept, a, D_1, inverse_1 = _rotate(r, a, D_1)
+        p, c_old = fma(r, c_1, p), c_1
+        c_1 = fma(kept, c_1, beta * rho)
+        rho = fma(-r, c_old, rho)
+        S[b, _R1], S[b, _BETA1], S[b, _KEPT1] = r, beta, kept
         S[b, _A], S[b, _Q], S[b, _P], S[b, _RHO] = a, q, p, rho
     D[k], D[k + 1], c[k, 0], c[k + 1, 0] = D_0, D_1, c_0, c_1
-    _absorb_more(k, rows, _R0, S, more, c)
-    _absorb_more(k + 1, rows, _R1, S, more, c)
+    _absorb_more(k, rows, _R0, _KEPT0, S, more, c)
+    _absorb_more(k + 1, rows, _R1, _KEPT1, S, more, c)
     return u
 
 
@@ -284,36 +321,41 @@ def _absorb_last(k: int, rows: int, R: Matrix, S: Matrix, more: Matrix, D: Vecto
     for b in range(rows):
         r = R[b, k]
         S[b, _Q] = fma(r * inverse, r, S[b, _Q])
-        beta, S[b, _A], D_k, inverse = _rotate(r, S[b, _A], D_k)
+        beta, kept, S[b, _A], D_k, inverse = _rotate(r, S[b, _A], D_k)
         S[b, _P] = fma(r, c_k, S[b, _P])
-        rho = fma(-r, c_k, S[b, _RHO])
-        c_k = fma(beta, rho, c_k)
-        S[b, _R0], S[b, _BETA0], S[b, _RHO] = r, beta, rho
+        rho, c_old = S[b, _RHO], c_k
+        c_k = fma(kept, c_k, beta * rho)
+        S[b, _R0], S[b, _BETA0], S[b, _KEPT0], S[b, _RHO] = r, beta, kept, fma(-r, c_old, rho)
     D[k], c[k, 0] = D_k, c_k
-    _absorb_more(k, rows, _R0, S, more, c)
+    _absorb_more(k, rows, _R0, _KEPT0, S, more, c)
 
 
 @inlined
-def _absorb_more(k: int, rows: int, slot: int, S: Matrix, more: Matrix, c: Matrix) -> None:
-    """The coefficients of further targets; the rows' residuals and β are in S from column `slot` on."""
+def _absorb_more(k: int, rows: int, slot: int, kept: int, S: Matrix, more: Matrix, c: Matrix) -> None:
+    """The coefficients of further targets; S has the rows' residuals and β from column `slot` on, D/D' in `kept`."""
     for h in range(1, c.shape[1]):
         c_k = c[k, h]
         for b in range(rows):
             r = S[b, slot]
             more[b, 2 * h] = fma(r, c_k, more[b, 2 * h])
-            rho = fma(-r, c_k, more[b, 2 * h + 1])
-            more[b, 2 * h + 1] = rho
-            c_k = fma(S[b, slot + 1], rho, c_k)
+            rho, c_old = more[b, 2 * h + 1], c_k
+            c_k = fma(S[b, kept], c_k, S[b, slot + 1] * rho)
+            more[b, 2 * h + 1] = fma(-r, c_old, rho)
         c[k, h] = c_k
 
 
 @inlined
-def _rotate(r: float, a: float, D: float) -> tuple[float, float, float, float]:
-    """One row against one pivot: β, and what becomes of a, D and 1/D."""
+def _rotate(r: float, a: float, D: float) -> tuple[float, float, float, float, float]:
+    """One row against one pivot: β, the share D/D' that is kept, and what becomes of a, D and 1/D.
+
+    A coefficient becomes kept·c + β·ρ: adding β·(ρ − r·c) to it would lose its digits to a row much larger than those
+    before. A pivot that does not change keeps all of it, or many small rows would wear the coefficient away.
+    """
     ar = a * r
     D_new = fma(ar, r, D)
     inverse = 1.0 / D_new
-    return ar * inverse, (a * D) * inverse, D_new, inverse
+    kept = D * inverse if D_new != D else 1.0
+    return ar * inverse, kept, (a * D) * inverse, D_new, inverse
 
 
 @inlined
@@ -362,19 +404,28 @@ def _read_pivot(k: int, rows: int, slot: int, S: Matrix, more: Matrix, D: Vector
 
 
 @compiled
-def _read_deficient(r: Vector, e: Vector, U: Matrix, D: Vector, c: Matrix, p: Vector, q: Vector) -> int:
-    """Read one row against a factor with empty pivots. Overwrites r with its residuals, e, p and q.
+def _read_deficient(r: Vector, e: Vector, w: float, U: Matrix, D: Vector, c: Matrix, p: Vector, q: Vector) -> int:
+    """Read one row r of sizes e against a factor with empty pivots. Overwrites r with its residuals, e, p and q.
 
     Returns the empty pivot that the row would fill, or −1 if it lies in the span of the rows before it.
+
+    A residual is no rounding if it is large beside its size. Sizes add up without cancelling, so from some thirty
+    coordinates on they can be too large to tell; then it is enough that the column stands out from the columns before
+    it by an angle that rounding does not make, over the rows so far and this one.
     """
     d = D.shape[0]
-    for j in range(d):
-        e[j] = abs(r[j])
+    given = e.copy()
     q[0] = 0.0
     p[:] = 0.0
     for k in range(d):
         if D[k] == 0.0:
-            if abs(r[k]) > RANK_TOLERANCE * e[k]:
+            plain = abs(r[k]) > RANK_TOLERANCE * e[k]
+            if not plain and r[k] != 0.0:
+                column = w * given[k] * given[k]
+                for i in range(k):
+                    column = fma(D[i] * U[i, k], U[i, k], column)
+                plain = w * r[k] * r[k] > SINE_TOLERANCE * SINE_TOLERANCE * (1.0 + w * q[0]) * column
+            if plain:
                 p[:] = 0.0
                 q[0] = np.inf
                 return k
@@ -407,8 +458,8 @@ def _absorb_deficient(
     Returns 1 if the rank rose, 0 if not, and −1, with the factor untouched, if the new pivot would be too small.
     """
     d, m = D.shape[0], c.shape[1]
-    x = r.copy()
-    fills = _read_deficient(r, e, U, D, c, p, q)
+    x, sizes = r.copy(), e.copy()
+    fills = _read_deficient(r, e, w, U, D, c, p, q)
     if w == 0.0:
         return 0
     if fills >= 0:
@@ -419,8 +470,7 @@ def _absorb_deficient(
         if not w / (1.0 + w * known) * r[fills] * r[fills] >= SMALLEST_PIVOT:
             return -1
     a = w
-    for j in range(d):
-        e[j] = abs(x[j])
+    e[:] = sizes
     for h in range(m):
         rho[h] = y[h]
     for k in range(d):
@@ -437,12 +487,13 @@ def _absorb_deficient(
         ax = a * x[k]
         D_new = fma(ax, x[k], D[k])
         inverse = 1.0 / D_new
-        beta, kept = ax * inverse, D[k] * inverse
+        beta, kept = ax * inverse, D[k] * inverse if D_new != D[k] else 1.0
         a = (a * D[k]) * inverse
         D[k] = D_new
         for h in range(m):
-            rho[h] = fma(-x[k], c[k, h], rho[h])
-            c[k, h] = fma(beta, rho[h], c[k, h])
+            c_old = c[k, h]
+            c[k, h] = fma(kept, c_old, beta * rho[h])
+            rho[h] = fma(-x[k], c_old, rho[h])
         for j in range(k + 1, d):
             e_before = e[j]
             e[j] += e[k] * abs(U[k, j]) + abs(x[k]) * U[j, k]
@@ -452,6 +503,20 @@ def _absorb_deficient(
     for h in range(m):
         loss[h] = fma(a * rho[h], rho[h], loss[h])
     return 0
+
+
+@compiled
+def absorb_factor(X: Matrix, E: Matrix, Y: Matrix, w: Vector, U: Matrix, D: Vector, c: Matrix, loss: Vector) -> int:
+    """Absorb rows that are another factor's, whose values have errors of sizes E. Overwrites U, D, c and adds to loss.
+
+    Returns how many rows were absorbed, as `absorb` does.
+    """
+    m = Y.shape[1]
+    p, q, rho = np.empty(m), np.empty(1), np.empty(m)
+    for i in range(X.shape[0]):
+        if _absorb_deficient(X[i].copy(), E[i].copy(), Y[i], w[i], U, D, c, loss, p, q, rho) < 0:
+            return i
+    return int(X.shape[0])
 
 
 # What a prior mean and the online loss need. Row by row and in order, so that batches make no difference.
@@ -478,14 +543,12 @@ def shrink(p: Matrix, q: Vector, w: Vector) -> Matrix:
     if p.shape[1] == 1:  # the same, in vectors
         flat_p, flat_out = p.reshape(p.size), out.reshape(p.size)
         for i in range(p.size):
-            wq = w[i] * q[i]
-            value = flat_p[i] / (1.0 + wq)
-            flat_out[i] = value if wq == wq else 0.0
+            value = flat_p[i] / (1.0 + w[i] * q[i])
+            flat_out[i] = value if q[i] != np.inf else 0.0
     else:
         for i in range(p.shape[0]):
-            wq = w[i] * q[i]
             for h in range(p.shape[1]):
-                out[i, h] = p[i, h] / (1.0 + wq) if wq == wq else 0.0
+                out[i, h] = p[i, h] / (1.0 + w[i] * q[i]) if q[i] != np.inf else 0.0
     return out
 
 

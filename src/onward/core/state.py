@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import lstsq, solve_triangular
@@ -12,6 +12,10 @@ from onward.core.simd import padded
 from onward.core.types import Matrix, Vector
 
 REMOVAL_MARGIN = 1e-6  # a row may be removed while what is left in its direction is this share of what was there
+
+
+class TooExtremeError(ValueError):
+    """Values so far apart that double precision cannot hold what would be learned from them."""
 
 
 class Information:
@@ -25,8 +29,9 @@ class Information:
         D: pivots (d,). Without regularisation a pivot is 0 until the rank fills it.
         c: coefficients (d, m) of the factored system, a column for each target.
         loss: min over θ of the quadratic, for each target (m,).
-        lam: λ.  rows: rows absorbed.  counted: those of them with a weight other than 0.
-        peak: the largest ‖x‖² absorbed.
+        lam: λ.
+        tally: rows absorbed, those of them with a weight, the largest ‖x‖². Numbers in an array, for the compiled loops
+            to keep with the rest; read them as `rows`, `counted` and `peak`.
         intercept: whether coordinate 0 is a constant 1, which the rows that are given then lack.
     """
 
@@ -37,9 +42,7 @@ class Information:
         self.c: Matrix = np.zeros((d, n_targets))
         self.loss: Vector = np.zeros(n_targets)
         self.lam = float(lam)
-        self.rows = 0
-        self.counted = 0
-        self.peak = 0.0
+        self.tally: Vector = np.zeros(3)
         self.intercept = bool(intercept)
 
     # What is known
@@ -48,6 +51,21 @@ class Information:
     def n_features(self) -> int:
         """How many values a row has, the constant not counted."""
         return len(self.D) - self.intercept
+
+    @property
+    def rows(self) -> int:
+        """How many rows were absorbed."""
+        return int(self.tally[0])
+
+    @property
+    def counted(self) -> int:
+        """How many of them had a weight other than 0."""
+        return int(self.tally[1])
+
+    @property
+    def peak(self) -> float:
+        """The largest ‖x‖² absorbed."""
+        return float(self.tally[2])
 
     @property
     def n_targets(self) -> int:
@@ -69,7 +87,9 @@ class Information:
         """I = log det G − d log λ = Σ log(1 + w q).  Infinite for λ = 0 once a row other than 0 was seen."""
         if self.lam == 0:
             return math.inf if self.rank else 0.0
-        return float(np.sum(np.log(self.D / self.lam)))
+        with np.errstate(over="ignore"):
+            ratio = self.D / self.lam
+        return float(np.sum(np.where(np.isfinite(ratio), np.log(ratio), np.log(self.D) - math.log(self.lam))))
 
     @property
     def trace(self) -> float:
@@ -130,26 +150,38 @@ class Information:
         callers that know it. Returns p and q of each row before it was
         learned, as `read` gives them. Raises ValueError, and changes nothing, if the numbers cannot hold the result.
         """
+        self._check(X, Y, w)
         p, q = np.empty((len(X), self.n_targets)), np.empty(len(X))
-        peak = np.array([self.peak])
-        if self._ordinary(float(np.vdot(X, X)) if squares is None else squares, Y, w):
-            kernel.absorb(X, Y, w, self.intercept, self.U, self.D, self.c, self.loss, peak, p, q)
-        else:
-            before = self.copy()
-            with np.errstate(over="ignore"):
-                taken = kernel.absorb(X, Y, w, self.intercept, self.U, self.D, self.c, self.loss, peak, p, q)
-                held = taken == len(X) and self._holds(p, q)
-            if not held:
-                self._restore(before)
-                raise ValueError(
+        state = (self.U, self.D, self.c, self.loss, self.tally)
+        if self.is_ordinary(float(np.vdot(X, X)) if squares is None else squares, Y, w):
+            kernel.absorb(X, Y, w, self.intercept, *state, p, q)
+            return p, q
+        before = self.copy()
+        try:
+            taken = kernel.absorb(X, Y, w, self.intercept, *state, p, q)
+            if taken < len(X) or not self._holds(p, q):
+                raise TooExtremeError(
                     "the rows cannot be learned in double precision: expected values whose squares and ratios stay "
                     f"between 1e-300 and 1e300, got magnitudes up to {_largest(X):.3g} in X and {_largest(Y):.3g} in y "
                     f"with lam={self.lam:g}; rescale the columns"
                 )
-        self.rows += len(X)
-        self.counted += int(np.count_nonzero(w))
-        self.peak = float(peak[0])
+        except BaseException:
+            self.restore(before)
+            raise
         return p, q
+
+    def _check(self, X: Matrix, Y: Matrix, w: Vector) -> None:
+        """The loops trust what they are given."""
+        for name, array, shape in (
+            ("X", X, (len(X), self.n_features)),
+            ("Y", Y, (len(X), self.n_targets)),
+            ("w", w, (len(X),)),
+        ):
+            if array.shape != shape or array.dtype != np.float64 or not array.flags.carray:
+                raise ValueError(
+                    f"{name} must be a writeable C-contiguous float64 array of shape {shape}, "
+                    f"got {array.dtype} of shape {array.shape}"
+                )
 
     def merge(self, other: "Information", places: Sequence[int] | None = None) -> None:
         """Add what another state knows from rows of its own; λ is counted once.
@@ -169,17 +201,25 @@ class Information:
         embedding[np.arange(len(places)), places] = 1.0
         before = self.copy()
         try:
-            self._absorb_coordinates(other.triangle() @ embedding, other.c, other.D)
-            self.loss += other.loss
-            if self.lam > 0:
+            rows = other.triangle() @ embedding
+            if self.lam == 0:
+                # Sizes below the diagonal of U: what is rounding in the other factor must not pass for data here.
+                sizes = (np.tril(other.U[:, : len(other.D)], -1).T + np.eye(len(other.D))) @ embedding
+                taken = kernel.absorb_factor(rows, sizes, other.c, other.D, self.U, self.D, self.c, self.loss)
+                if taken < len(rows) or not self._holds(self.c, self.D):
+                    raise TooExtremeError(
+                        "cannot merge states: their values are too far apart for double precision; rescale"
+                    )
+            else:
+                self._absorb_coordinates(rows, other.c, other.D)
                 # Both brought their λI. What stays is at least λI, so taking one away is well conditioned.
                 self._absorb_coordinates(embedding, np.zeros_like(other.c), np.full(len(places), -self.lam))
+            self.loss += other.loss
         except BaseException:
-            self._restore(before)
+            self.restore(before)
             raise
-        self.rows += other.rows
-        self.counted += other.counted
-        self.peak = max(self.peak, other.peak)
+        self.tally[:2] += other.tally[:2]
+        self.tally[2] = max(self.peak, other.peak)
 
     def regularize(self, weight: float) -> None:
         """Add weight·I to G (take it away, if negative): absorb the unit rows with target 0."""
@@ -216,30 +256,34 @@ class Information:
                 f"cannot remove the row: {left:.3g} of the information in its direction would be left, "
                 f"expected more than {REMOVAL_MARGIN:g}"
             )
-        rows, counted, peak = self.rows, self.counted, self.peak
+        tally = self.tally.copy()
         self.absorb(X, np.ascontiguousarray(y, dtype=np.float64).reshape(1, -1), np.array([-float(w)]))
-        self.rows, self.counted, self.peak = rows - 1, counted - bool(w), peak
+        self.tally = tally - [1, bool(w), 0]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(writeable(state))
 
     def copy(self) -> Self:
         """A state that can be changed without touching this one."""
         other = object.__new__(type(self))
-        other._restore(self)
+        other.restore(self)
         return other
 
-    def _restore(self, saved: "Information") -> None:
+    def restore(self, saved: "Information") -> None:
+        """Become what a copy was."""
         for name, value in vars(saved).items():
             setattr(self, name, value.copy() if isinstance(value, np.ndarray) else value)
 
     def _absorb_coordinates(self, rows: Matrix, targets: Matrix, weights: Vector) -> None:
         """Absorb rows over all coordinates, the constant included; they are no observations, so none is counted."""
-        counted = self.rows, self.counted, self.peak, self.intercept
+        tally, intercept = self.tally.copy(), self.intercept
         self.intercept = False
         try:
             self.absorb(np.ascontiguousarray(rows), np.ascontiguousarray(targets), weights)
         finally:
-            self.rows, self.counted, self.peak, self.intercept = counted
+            self.tally, self.intercept = tally, intercept
 
-    def _ordinary(self, squares: float, Y: Matrix, w: Vector) -> bool:
+    def is_ordinary(self, squares: float, Y: Matrix, w: Vector) -> bool:
         """Whether nothing can overflow or underflow: true of nearly all data, and cheap to see."""
         largest = max(squares, float(np.vdot(Y, Y)), float(np.vdot(w, w)))
         return bool(largest < kernel.ORDINARY**2) and kernel.ordinary(self.D, self.c)
@@ -249,6 +293,11 @@ class Information:
         finite = all(np.isfinite(array).all() for array in (self.U, self.D, self.c, self.loss, p))
         overflowed = np.isnan(q) if self.lam == 0 else ~np.isfinite(q)
         return finite and not overflowed.any() and bool((self.D >= 0).all())
+
+
+def writeable(state: dict[str, Any]) -> dict[str, Any]:
+    """Attributes as they came from a pickle, with arrays that can be written to: those of a memory map may not be."""
+    return {name: np.require(v, requirements=["W"]) if isinstance(v, np.ndarray) else v for name, v in state.items()}
 
 
 def _largest(array: Matrix) -> float:

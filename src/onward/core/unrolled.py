@@ -13,6 +13,7 @@ from numba.extending import intrinsic
 
 from onward.core.types import Matrix, Vector
 
+PEAK = 2  # where the largest ‖x‖² is kept, in a state's tally
 FEW = 5  # beyond so many coordinates the factor no longer fits into the registers
 
 Unrolled = Callable[[int, Matrix, Matrix, Vector, bool, Matrix, Vector, Matrix, Vector, Vector, Matrix, Vector], None]
@@ -35,12 +36,12 @@ def make_unrolled(d: int) -> Unrolled:
         D: Any,
         c: Any,
         loss: Any,
-        peak: Any,
+        tally: Any,
         p: Any,
         q: Any,
     ) -> Any:
-        names = ("first", "X", "Y", "w", "intercept", "U", "D", "c", "loss", "peak", "p", "q")
-        signature = types.void(types.intp, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+        names = ("first", "X", "Y", "w", "intercept", "U", "D", "c", "loss", "tally", "p", "q")
+        signature = types.void(types.intp, X, Y, w, intercept, U, D, c, loss, tally, p, q)
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             arrays = {
@@ -74,7 +75,7 @@ def make_unrolled(d: int) -> Unrolled:
             c_ = [variable(builder.load(element("c", intp(k)))) for k in pivots]
             U_ = {(k, j): variable(builder.load(above(k, j))) for k in pivots for j in range(k + 1, d)}
             total = variable(builder.load(element("loss", intp(0))))
-            largest = variable(builder.load(element("peak", intp(0))))
+            largest = variable(builder.load(element("tally", intp(PEAK))))
             one = variable(_F64(1.0))
             lead = builder.zext(constant, intp)
 
@@ -102,10 +103,12 @@ def make_unrolled(d: int) -> Unrolled:
                     a = builder.fmul(builder.fmul(a, D_k), reciprocal)
                     builder.store(D_new, D_[k])
                     builder.store(reciprocal, inverse[k])
+                    kept = builder.fmul(D_k, reciprocal)
+                    kept = builder.select(builder.fcmp_unordered("!=", D_new, D_k), kept, _F64(1.0))
                     minus_r = builder.fneg(r[k])
                     known = builder.fma(r[k], c_k, known)
+                    builder.store(builder.fma(kept, c_k, builder.fmul(beta, rho)), c_[k])
                     rho = builder.fma(minus_r, c_k, rho)
-                    builder.store(builder.fma(beta, rho, c_k), c_[k])
                     for j in range(k + 1, d):
                         u = builder.load(U_[k, j])
                         r[j] = builder.fma(minus_r, u, r[j])
@@ -120,7 +123,7 @@ def make_unrolled(d: int) -> Unrolled:
                 for j in range(k + 1, d):
                     builder.store(builder.load(U_[k, j]), above(k, j))
             builder.store(builder.load(total), element("loss", intp(0)))
-            builder.store(builder.load(largest), element("peak", intp(0)))
+            builder.store(builder.load(largest), element("tally", intp(PEAK)))
             return context.get_dummy_value()
 
         return signature, codegen

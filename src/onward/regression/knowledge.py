@@ -1,5 +1,6 @@
 """What a learner has learned: the state, and what its coordinates and targets mean."""
 
+import numbers
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -7,7 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from onward import storage
-from onward.core import Information, kernel
+from onward.core import Information, TooExtremeError, kernel
+from onward.core.interrupts import interrupts_deferred
+from onward.core.state import writeable
 from onward.core.types import Matrix, Vector
 
 ReadOut = Callable[[Matrix | None, Matrix, Vector, Vector], Matrix]
@@ -31,6 +34,9 @@ class Knowledge:
     def __post_init__(self) -> None:
         self.columns = {name: column for column, name in enumerate(self.names or ())}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(writeable(state))
+
     def base(self, X: Matrix) -> Matrix | None:
         """The prior's part of the predictions; None for zero."""
         return None if self.prior is None else kernel.multiply(X, self.state.intercept, self.prior)
@@ -41,9 +47,20 @@ class Knowledge:
         `squares` is the sum of the squares of X.
         """
         base = self.base(X)
-        p, q = self.state.absorb(X, Y if base is None else Y - base, w, squares)
-        predictions = read_out(base, p, q, w)
-        kernel.add_squared_errors(predictions, Y, w, self.online_loss)
+        left = Y if base is None else Y - base
+        before = None if self.state.is_ordinary(squares, left, w) else self.state.copy()
+        with interrupts_deferred():
+            p, q = self.state.absorb(X, left, w, squares)
+            predictions = read_out(base, p, q, w)
+            total = self.online_loss.copy()
+            kernel.add_squared_errors(predictions, Y, w, total)
+            if before is not None and not np.isfinite(total).all():
+                self.state.restore(before)
+                raise TooExtremeError(
+                    "the rows cannot be learned in double precision: the squared error of a prediction is beyond "
+                    "1e300; rescale the columns"
+                )
+            self.online_loss[:] = total
         return predictions
 
     def copy(self) -> Self:
@@ -87,10 +104,17 @@ class Knowledge:
 
     def merge(self, other: "Knowledge") -> None:
         """Add what another learned from rows of its own. All of its features must be known here."""
-        places = None
+        places = list(range(len(other.state.D)))
         if self.names is not None and other.names is not None:
             lead = int(self.state.intercept)
             places = [*range(lead), *(lead + self.columns[name] for name in other.names)]
+        mine = np.zeros_like(other.state.c) if self.prior is None else self.prior[places]
+        theirs = np.zeros_like(other.state.c) if other.prior is None else other.prior
+        if not np.array_equal(mine, theirs):
+            raise ValueError(
+                f"cannot merge: this model started from coefficients {mine.T.tolist()}, "
+                f"the other from {theirs.T.tolist()}"
+            )
         self.state.merge(other.state, places)
         self.online_loss += other.online_loss
         self.open = self.open or other.open
@@ -99,20 +123,19 @@ class Knowledge:
 
     def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
         """Settings and arrays for a model file."""
-        if not all(isinstance(name, str | int) for name in self.names or ()):
+        names = None if self.names is None else [int(n) if isinstance(n, numbers.Integral) else n for n in self.names]
+        if not all(isinstance(name, str | int) for name in names or ()):
             raise ValueError(f"cannot save: feature names must be text or whole numbers, got {self.names}")
         state = self.state
         settings = {
             "lam": state.lam,
             "intercept": state.intercept,
-            "rows": state.rows,
-            "counted": state.counted,
-            "peak": state.peak,
-            "names": self.names,
+            "names": names,
             "open": self.open,
             "flat": self.flat,
         }
-        arrays = {"U": state.U, "D": state.D, "c": state.c, "loss": state.loss, "online_loss": self.online_loss}
+        arrays = {"U": state.U, "D": state.D, "c": state.c, "loss": state.loss, "tally": state.tally}
+        arrays["online_loss"] = self.online_loss
         if self.prior is not None:
             arrays["prior"] = self.prior
         return settings, arrays
@@ -122,14 +145,14 @@ class Knowledge:
         """What `to_record` described; ValueError or KeyError if it does not fit together."""
         d, m = arrays["c"].shape
         state = Information(d - settings["intercept"], m, settings["lam"], settings["intercept"])
-        shapes = {"U": state.U.shape, "D": (d,), "c": (d, m), "loss": (m,), "online_loss": (m,), "prior": (d, m)}
-        for name, shape in shapes.items():
-            if name in arrays and arrays[name].shape != shape:
-                raise ValueError(f"array {name} has shape {arrays[name].shape}, expected {shape}")
-        state.U, state.D, state.c, state.loss = (arrays[name] for name in ("U", "D", "c", "loss"))
-        state.rows, state.counted = int(settings["rows"]), int(settings["counted"])
-        state.peak = float(settings["peak"])
+        shapes = {"U": state.U.shape, "D": (d,), "c": (d, m), "loss": (m,), "online_loss": (m,), "tally": (3,)}
+        for name, shape in (shapes | {"prior": (d, m)}).items():
+            if name in arrays and (arrays[name].shape != shape or not np.isfinite(arrays[name]).all()):
+                raise ValueError(f"array {name} must be finite and of shape {shape}, got shape {arrays[name].shape}")
+        if (arrays["D"] < 0).any():
+            raise ValueError("array D must not be negative")
+        state.U, state.D, state.c, state.loss, state.tally = (arrays[n] for n in ("U", "D", "c", "loss", "tally"))
         names = settings["names"]
-        if names is not None and len(names) != state.n_features:
-            raise ValueError(f"{len(names)} names for {state.n_features} features")
+        if names is not None and len(set(names)) != state.n_features:
+            raise ValueError(f"{len(set(names))} different names for {state.n_features} features")
         return cls(state, arrays["online_loss"], arrays.get("prior"), names, settings["open"], settings["flat"])

@@ -1,5 +1,6 @@
 """Two read-outs of one state: online ridge, and forward, which is ridge shrunk by its own leverage."""
 
+import math
 import numbers
 import os
 from collections.abc import Hashable, Mapping
@@ -21,6 +22,7 @@ from onward.regression.prior import Prior, prior_matrix, prior_of
 from onward.tables import (
     ArrayRows,
     Rows,
+    as_mapping,
     as_row,
     as_rows,
     as_target,
@@ -34,7 +36,6 @@ from onward.tables import (
 Row = ArrayLike | Mapping[Any, float]
 
 _FLOAT64 = np.dtype(np.float64)
-_REAL = (float, int, np.floating, np.integer)
 _PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
 
 
@@ -66,7 +67,13 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
 
     def _read_out_one(self, p: float, q: float, w: float) -> float:
         """`_read_out` of one row, one target and no prior."""
-        raise NotImplementedError
+        return p / (1.0 + w * q) if self._shrinks else min(max(p, -self._clip), self._clip)
+
+    _shrinks = False  # whether a prediction is divided by 1 + leverage
+
+    @property
+    def _clip(self) -> float:
+        return math.inf
 
     def _check_settings(self) -> None:
         if not isinstance(self.lam, numbers.Real) or not (self.lam == 0 or 1e-300 <= self.lam <= 1e300):
@@ -107,7 +114,8 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
         out = np.empty((rows.shape[0], knowledge.state.n_targets))
         for where, block, _ in blocks(rows):
             p, q = knowledge.state.read(block)
-            out[where] = self._read_out(knowledge.base(block), p, q, np.ascontiguousarray(weights[where]))
+            _checked_leverages(knowledge, q)
+            out[where] = self._read_out(knowledge.base(block), p, q, _writeable(weights[where]))
         return _shaped(_checked_predictions(out), knowledge.flat)
 
     def leverage(self, X: Any) -> Vector:
@@ -115,7 +123,7 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
         knowledge, rows = self._readable(X)
         out = np.empty(rows.shape[0])
         for where, block, _ in blocks(rows):
-            out[where] = knowledge.state.read(block)[1]
+            out[where] = _checked_leverages(knowledge, knowledge.state.read(block)[1])
         return out
 
     def _readable(self, X: Any) -> tuple[Knowledge, Rows]:
@@ -155,7 +163,7 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
     def _learn(self, knowledge: Knowledge, rows: Rows, targets: Matrix, weights: Vector) -> Matrix:
         predictions = np.empty_like(targets)
         for where, block, squares in blocks(rows):
-            w = np.ascontiguousarray(weights[where])
+            w = _writeable(weights[where])
             predictions[where] = knowledge.learn(block, targets[where], w, self._read_out, squares)
         return predictions
 
@@ -168,13 +176,12 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
         of shape (m,) if the model has several targets.
         """
         state = self._quick
-        if state is not None and sample_weight == 1.0:
+        if state is not None and type(sample_weight) is float and 0.0 <= sample_weight < kernel.ORDINARY:
             row = self._plain_row(x)
             if row is not None:
                 p, q = kernel.read_one(row, state.intercept, state.U, state.D, state.c)
-                value = self._read_out_one(p, q, 1.0)
-                if value - value == 0.0:  # finite; what is not is looked into below
-                    return value
+                if p - p == 0.0 and q - q == 0.0:  # both finite; what is not is looked into below
+                    return self._read_out_one(p, q, sample_weight)
         names, values = _named_row(x)
         weights = as_weights(sample_weight, 1)
         knowledge = self._knowledge
@@ -188,20 +195,16 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
     def learn_one(self, x: Row, y: Any, sample_weight: float = 1.0) -> Self:
         """Learn one row. A name first seen in a dict becomes a new feature, exactly as if it had been there, at 0."""
         state = self._quick
-        if state is not None and isinstance(y, _REAL) and isinstance(sample_weight, _REAL):
+        if state is not None and type(y) in _PLAIN and type(sample_weight) in _PLAIN:
             row = self._plain_row(x)
-            if row is not None:
-                y, w = float(y), float(sample_weight)
-                taken, p, q, square = kernel.absorb_one(
-                    row, y, w, state.intercept, state.U, state.D, state.c, state.loss
-                )
-                if taken:
-                    state.rows += 1
-                    state.counted += w > 0.0
-                    if square > state.peak:
-                        state.peak = square
-                    error = self._read_out_one(p, q, w) - y
-                    self._fitted().online_loss[0] += w * (error * error)
+            if row is not None and abs(y) < kernel.ORDINARY and abs(sample_weight) < kernel.ORDINARY:
+                knowledge = self._fitted()
+                factor = (state.intercept, state.U, state.D, state.c, state.loss, state.tally)
+                if kernel.absorb_one(
+                    row, float(y), float(sample_weight), *factor, self._shrinks, self._clip, knowledge.online_loss
+                ):
+                    if type(x) is dict:
+                        knowledge.open = True
                     return self
         names, values = _named_row(x)
         targets, flat = as_target(y)
@@ -219,7 +222,7 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
             names = None
         out = np.empty((rows.shape[0], knowledge.state.n_targets))
         for where, block, _ in blocks(rows):
-            out[where] = self._read_named(knowledge, names, block, np.ascontiguousarray(weights[where]))
+            out[where] = self._read_named(knowledge, names, block, _writeable(weights[where]))
         return _shaped(out, knowledge.flat)
 
     def learn_many(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[np.float64]:
@@ -233,14 +236,17 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
 
     def _plain_row(self, x: object) -> Vector | None:
         """x as the compiled loop for one row takes it, if that is quickly done; None for whatever else it may be."""
-        if type(x) is np.ndarray:
+        if type(x) in (np.ndarray, list, tuple):
+            row = x if type(x) is np.ndarray else _as_array(x)
+            if row is None or row.shape != self._row_shape or row.dtype.kind not in "fiub":
+                return None
             # Any other type or layout would be compiled for anew.
-            return x if x.shape == self._row_shape and x.dtype is _FLOAT64 and x.flags.carray else None
-        if type(x) is dict:
+            return row if row.dtype == _FLOAT64 and row.flags.carray else np.array(row, dtype=np.float64)
+        if type(x) is dict and self._fitted().names is not None:
             columns, row = self._fitted().columns, np.zeros(self._row_shape)
             for name, value in x.items():
                 column = columns.get(name)
-                if column is None or type(value) not in _PLAIN:
+                if column is None or type(value) not in _PLAIN or not -kernel.ORDINARY < value < kernel.ORDINARY:
                     return None
                 row[column] = value
             return row
@@ -252,6 +258,7 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
             X if names is None else placed(ArrayRows(X[:, known]), places, knowledge.state.n_features).block(0, len(X))
         )
         p, q = knowledge.state.read(rows)
+        _checked_leverages(knowledge, q)
         base = knowledge.base(rows)
         for column in unknown:
             # As growing would have it: a new coordinate knows nothing, so only its leverage and its prior count.
@@ -283,11 +290,12 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
                 knowledge.grow(new, [prior_of(self.prior_mean, name) for name in new])
                 placing = dict(zip(known, places, strict=True)) | {c: width + i for i, c in enumerate(unknown)}
                 places = [placing[column] for column in range(len(names))]
-            knowledge.open = True
             rows = placed(rows, places, knowledge.state.n_features)
         else:
             _match(knowledge, None, rows.shape[1])
-        return self._go_on(knowledge, rows, targets, weights, flat)
+        predictions = self._go_on(knowledge, rows, targets, weights, flat)
+        self._fitted().open |= names is not None
+        return predictions
 
     # Models that learned apart
 
@@ -311,8 +319,8 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
         knowledge, added = self._knowledge.copy(), other._knowledge
         if (knowledge.flat, knowledge.state.n_targets) != (added.flat, added.state.n_targets):
             raise ValueError(
-                f"cannot merge: this model has {knowledge.state.n_targets} target(s), "
-                f"the other has {added.state.n_targets}"
+                f"cannot merge: this model has {_describe(knowledge.state.n_targets, knowledge.flat)}, "
+                f"the other has {_describe(added.state.n_targets, added.flat)}"
             )
         new = knowledge.missing(added)
         knowledge.grow(new, [prior_of(self.prior_mean, name) for name in new])
@@ -327,7 +335,12 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
         settings, arrays = self._fitted().to_record()
         parameters: dict[str, Any] = {}
         for name, value in self.get_params(deep=False).items():
+            value = as_mapping(value)
             if isinstance(value, Mapping):
+                if not all(isinstance(key, str | int) for key in value):
+                    raise ValueError(
+                        f"cannot save: the names in {name} must be text or whole numbers, got {list(value)}"
+                    )
                 parameters[name] = {"names": list(value), "values": [float(each) for each in value.values()]}
             elif value is not None and np.ndim(value) > 0:
                 arrays[f"parameter {name}"] = np.asarray(value, dtype=np.float64)
@@ -452,13 +465,11 @@ class ForwardRegressor(OnlineRegressor):
     """
 
     _kind: Literal["forward", "ridge"] = "forward"
+    _shrinks = True
 
     def _read_out(self, base: Matrix | None, p: Matrix, q: Vector, w: Vector) -> Matrix:
         predictions = kernel.shrink(p, q, w)
         return predictions if base is None else base + predictions
-
-    def _read_out_one(self, p: float, q: float, w: float) -> float:
-        return p / (1.0 + w * q)
 
 
 @storage.kind("ridge")
@@ -498,12 +509,14 @@ class RidgeRegressor(OnlineRegressor):
         predictions = p if base is None else base + p
         return predictions if self.clip is None else np.clip(predictions, -self.clip, self.clip)
 
-    def _read_out_one(self, p: float, q: float, w: float) -> float:
-        return p if self.clip is None else min(max(p, -self.clip), self.clip)
+    @property
+    def _clip(self) -> float:
+        return math.inf if self.clip is None else float(self.clip)
 
 
 def _named_row(x: Row) -> tuple[list[Hashable] | None, Matrix]:
-    """One row as an array (1, features) of finite numbers, with names if it is a dict."""
+    """One row as an array (1, features) of finite numbers, with names if it is a dict or a named series."""
+    x = as_mapping(x)
     if isinstance(x, Mapping):
         return list(x), as_row(list(x.values()), list(x))
     return None, as_row(x)
@@ -539,13 +552,36 @@ def _shaped(predictions: Matrix, flat: bool) -> NDArray[np.float64]:
     return predictions[:, 0] if flat else predictions
 
 
-def _check_targets(knowledge: Knowledge, targets: Matrix, flat: bool) -> None:
-    def describe(count: int, flat: bool) -> str:
-        return "a single target" if flat else f"{count} target column(s)"
+def _describe(count: int, flat: bool) -> str:
+    return "a single target" if flat else f"{count} target column(s)"
 
-    came, expected = describe(targets.shape[1], flat), describe(knowledge.state.n_targets, knowledge.flat)
+
+def _check_targets(knowledge: Knowledge, targets: Matrix, flat: bool) -> None:
+    came, expected = _describe(targets.shape[1], flat), _describe(knowledge.state.n_targets, knowledge.flat)
     if came != expected:
         raise ValueError(f"y has {came}, but this model was fitted with {expected}")
+
+
+def _writeable(values: Vector) -> Vector:
+    """A read-only array would be compiled for anew."""
+    return np.require(values, requirements=["C", "W"])
+
+
+def _as_array(x: object) -> NDArray[Any] | None:
+    try:
+        return np.array(x)
+    except (OverflowError, ValueError):
+        return None  # whatever it is, it is explained elsewhere
+
+
+def _checked_leverages(knowledge: Knowledge, q: Vector) -> Vector:
+    """Infinite is what nothing is known of, and only without regularisation; otherwise it is an overflow."""
+    if knowledge.state.lam > 0 and not np.isfinite(q).all():
+        raise ValueError(
+            "a leverage overflows double precision: expected ‖x‖² / lam below 1e300, "
+            f"with lam={knowledge.state.lam:g}; rescale the columns"
+        )
+    return q
 
 
 def _checked_predictions(predictions: Matrix) -> Matrix:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onward.core.types import Matrix
+from onward.tables import as_mapping
 
 Prior = ArrayLike | Mapping[Any, float] | None
 
@@ -23,6 +24,7 @@ def prior_matrix(
 
     `mean` is an array of the shape of `coef_` or a dict of named features; n_targets is None while no target was seen.
     """
+    mean = as_mapping(mean)
     start = _finite("prior_intercept", constant)
     if start.ndim > 1:
         raise ValueError(f"prior_intercept must be a number or one for each target, got {constant!r}")
@@ -48,6 +50,7 @@ def prior_matrix(
 
 def prior_of(mean: Prior, name: Hashable) -> float:
     """The prior of a feature that is known by its name alone."""
+    mean = as_mapping(mean)
     return float(_finite("prior_mean", mean.get(name, 0.0))) if isinstance(mean, Mapping) else 0.0
 
 
