@@ -11,8 +11,9 @@ BAR = 1e-10
 
 @pytest.mark.parametrize("name", STREAMS)
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_every_round_is_right_to_ten_digits(name: str, seed: int) -> None:
-    X, y, lam = stream(name, seed=seed)
+@pytest.mark.parametrize("d", [2, 3, 6])
+def test_every_round_is_right_to_ten_digits(name: str, seed: int, d: int) -> None:
+    X, y, lam = stream(name, d=d, seed=seed)
     exact_p, exact_q = exact_rounds(X, y, lam)
     p, q = Information(X.shape[1], 1, lam).absorb(X, y[:, None].copy(), np.ones(len(y)))
     assert relative_error(q, exact_q) < BAR

@@ -111,9 +111,9 @@ def test_rows_of_any_scale_are_right_or_refused(seed: int, decades: int, lam: fl
         exact = mp.lu_solve(mp.mpf(lam) * mp.eye(2) + rows.T * rows, rows.T * mp.matrix(y.tolist()))
         for x in X:
             a, b = mp.mpf(float(x[0])), mp.mpf(float(x[1]))
-            error = abs(a * (mp.mpf(float(model.coef_[0])) - exact[0]) + b * (mp.mpf(float(model.coef_[1])) - exact[1]))
+            apart = abs(a * (mp.mpf(float(model.coef_[0])) - exact[0]) + b * (mp.mpf(float(model.coef_[1])) - exact[1]))
             # No better than the coefficients' last digit can be: each term is exact to that.
-            assert float(error / (1 + abs(a * exact[0]) + abs(b * exact[1]))) < 1e-9
+            assert float(apart / (1 + abs(a * exact[0]) + abs(b * exact[1]))) < 1e-9
 
 
 def test_what_is_not_finite_is_refused_not_returned() -> None:

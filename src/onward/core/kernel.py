@@ -234,10 +234,11 @@ def read_one(x: Vector, intercept: bool, U: Matrix, D: Vector, c: Matrix) -> tup
 
 @inlined
 def _count(w: Vector, rows: int, largest: float, tally: Vector) -> None:
+    counted = 0
+    for weight in w[:rows]:
+        counted += weight != 0.0
     tally[0] += rows
-    for i in range(rows):
-        if w[i] != 0.0:
-            tally[1] += 1.0
+    tally[1] += counted
     tally[PEAK] = largest
 
 

@@ -143,17 +143,17 @@ class Information:
 
     # What changes it
 
-    def absorb(self, X: Matrix, Y: Matrix, w: Vector, squares: float | None = None) -> tuple[Matrix, Vector]:
+    def absorb(self, X: Matrix, Y: Matrix, w: Vector, ordinary: bool | None = None) -> tuple[Matrix, Vector]:
         """Learn rows X (n, features) with targets Y (n, m) and weights w ≥ 0, in order.
 
-        All are finite, float64 and C-contiguous: the border sees to that. `squares` is the sum of the squares of X, for
-        callers that know it. Returns p and q of each row before it was
-        learned, as `read` gives them. Raises ValueError, and changes nothing, if the numbers cannot hold the result.
+        All are finite, float64 and C-contiguous: the border sees to that. `ordinary` is what `is_ordinary` says of them
+        for callers that have asked. Returns p and q of each row before it was learned, as `read` gives them. Raises
+        ValueError, and changes nothing, if the numbers cannot hold the result.
         """
         self._check(X, Y, w)
         p, q = np.empty((len(X), self.n_targets)), np.empty(len(X))
         state = (self.U, self.D, self.c, self.loss, self.tally)
-        if self.is_ordinary(float(np.vdot(X, X)) if squares is None else squares, Y, w):
+        if self.is_ordinary(float(np.vdot(X, X)), Y, w) if ordinary is None else ordinary:
             kernel.absorb(X, Y, w, self.intercept, *state, p, q)
             return p, q
         before = self.copy()

@@ -48,9 +48,10 @@ class Knowledge:
         """
         base = self.base(X)
         left = Y if base is None else Y - base
-        before = None if self.state.is_ordinary(squares, left, w) else self.state.copy()
+        ordinary = self.state.is_ordinary(squares, left, w)
+        before = None if ordinary else self.state.copy()
         with interrupts_deferred():
-            p, q = self.state.absorb(X, left, w, squares)
+            p, q = self.state.absorb(X, left, w, ordinary)
             predictions = read_out(base, p, q, w)
             total = self.online_loss.copy()
             kernel.add_squared_errors(predictions, Y, w, total)
