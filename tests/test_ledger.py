@@ -88,7 +88,7 @@ def test_frames_in_and_out() -> None:
 def test_plots_with_and_without_the_truth(tmp_path: Path) -> None:
     X, y, theta = run(0, n=300)
     for ledger, lines in (
-        (Ledger.of(X, y), 2),
+        (Ledger.of(X, y), 4),
         (Ledger.of(X, y, theta=theta), 2),
         (Ledger.of(X, y, theta=theta, sigma=0.5, theta_bound=1.0), 4),
     ):
@@ -103,7 +103,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"lam": -1.0}, "lam"),
     ({"sigma": 1.0}, "sigma and theta_bound go together"),
     ({"sigma": -1.0, "theta_bound": 1.0}, "sigma must be"),
-    ({"sigma": 1.0, "theta_bound": 1.0, "delta": 2.0}, "delta must be"),
+    ({"delta": 2.0}, "delta must be"),
     ({"theta": [1.0]}, "theta must hold 3 finite numbers"),
     ({"y": [1.0]}, "X has 30 rows, but y has inconsistent numbers of samples: 1"),
     ({"y": np.ones((30, 2))}, "y must be a single target"),

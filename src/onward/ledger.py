@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onward import bounds
-from onward.core import Information
+from onward.bounds.linear_algebra import unpenalized
+from onward.core.checks import probability
 from onward.core.trace import Trace
 from onward.core.types import Matrix, Vector
 from onward.tables import as_rows, as_targets, blocks
@@ -50,7 +51,11 @@ MEANING = {
 
 @dataclass(frozen=True)
 class Ledger:
-    """Columns of T numbers each; `MEANING` says what they are. `penalized` regrets telescope exactly from the terms."""
+    """Columns of T numbers each; `MEANING` says what they are. `penalized` regrets telescope exactly from the terms.
+
+    The bound on the regret to the best fixed θ (Cor 2.3.1) needs an eigenvalue each round, O(d³): it is not kept here,
+    but `bounds.forward_regret_to_best_along` has it.
+    """
 
     columns: dict[str, Vector]
     lam: float
@@ -81,10 +86,11 @@ class Ledger:
         rows, targets = _run(X, y, fit_intercept)
         if (sigma is None) != (theta_bound is None):
             raise ValueError(f"sigma and theta_bound go together, got sigma={sigma!r} and theta_bound={theta_bound!r}")
+        probability("delta", delta)
         trace = Trace.of(rows, targets, lam)
         forward = trace.forward
         # Without regularisation, and a row that raises the rank costs the best θ nothing: q is infinite there.
-        p, q = Information(rows.shape[1], 1, 0.0).absorb(rows, targets[:, None].copy(), np.ones(len(targets)))
+        p, q = unpenalized(rows, targets)
         first, second = bounds.forward_identity(trace).first, bounds.forward_identity(trace).second
         columns = {
             "round": np.arange(1.0, len(targets) + 1),
@@ -94,7 +100,7 @@ class Ledger:
             "leverage": trace.q,
             "ridge_loss": np.cumsum((trace.p - targets) ** 2),
             "forward_loss": np.cumsum((forward - targets) ** 2),
-            "best_loss": np.cumsum((targets - p[:, 0]) ** 2 / (1 + q)),
+            "best_loss": np.cumsum((targets - p) ** 2 / (1 + q)),
             "penalized_loss": np.cumsum((targets - trace.p) ** 2 / (1 + trace.q)),
             "ridge_first": bounds.ridge_identity(trace).first,
             "forward_first": first,
@@ -136,9 +142,10 @@ class Ledger:
         colors = {"ridge": "#c1552d", "forward": "#2a6f97"}
         for name, color in colors.items():
             left.plot(t, self[f"{name}_regret{against}"], color=color, label=name)
-            bound = self.columns.get(f"{name}_bound_to_truth") if against else None
+            bound = self.columns.get(f"{name}_bound{against}") if against else self[f"{name}_bound_to_penalized"]
             if bound is not None:
-                left.plot(t, bound, color=color, linestyle="--", linewidth=1, label=f"{name}, bound")
+                label = f"{name}, bound" + ("" if against else " to min L + λ‖θ‖²")
+                left.plot(t, bound, color=color, linestyle="--", linewidth=1, label=label)
         left.set(
             xlabel="round",
             ylabel="cumulative loss − that of θ*" if against else "cumulative loss − that of the best fixed θ",

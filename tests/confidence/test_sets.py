@@ -21,7 +21,9 @@ from onward.confidence import (
     Width,
     bias_width,
     information,
+    needed_noise_width,
     noise_width,
+    observation_reach,
 )
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
@@ -243,6 +245,8 @@ def test_widths_are_ordered() -> None:
         information(state, "uniform", 100.0),
     )
     assert tight < trace < uniform < given_bound
+    weighted = RidgeRegressor(0.3).fit(X, y, np.full(40, 100.0)).information_
+    assert information(weighted) < information(weighted, "trace") < information(weighted, "uniform")
     squares = (X**2).sum(axis=1) + 1
     assert trace == pytest.approx(4 * math.log1p(squares.sum() / (0.3 * 4)))
     assert uniform == pytest.approx(4 * math.log1p(40 * squares.max() / (0.3 * 4)))
@@ -273,7 +277,7 @@ def test_running_intersection_never_widens() -> None:
         region = model.confidence_set(0.05, 1.0, 3.0)
         sequence.update(region)
         single.append(np.diff(region.interval(np.eye(3)))[:, 0])
-        widths.append(np.diff(sequence.interval)[:, 0])
+        widths.append(np.diff(sequence.interval())[:, 0])
     assert (np.diff(widths, axis=0) <= 1e-12).all()
     assert (np.array(widths) <= np.array(single) + 1e-12).all()
     assert (np.diff(single, axis=0) > 1e-12).any()  # a single round's interval does widen now and then
@@ -313,7 +317,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"sigma": 1.0, "width": "wide"}, "width must be 'determinant', 'trace' or 'uniform', got 'wide'"),
     ({"sigma": 1.0, "theta_bound": 1.0, "bias": "none"}, "bias must be 'tight' or 'paper', got 'none'"),
     ({"sigma": 1.0, "feature_bound": 1.0}, "feature_bound is for width='uniform', got width='determinant'"),
-    ({"sigma": 1.0, "width": "uniform", "feature_bound": 0.1}, "feature_bound must be at least the largest norm seen"),
+    (
+        {"sigma": 1.0, "width": "uniform", "feature_bound": 0.1},
+        "feature_bound must be at least the largest √w·‖x‖ seen",
+    ),
     ({"sigma": 1.0, "width": "uniform", "feature_bound": -1.0}, "feature_bound must be a number > 0, got -1.0"),
 ]
 
@@ -343,5 +350,59 @@ def test_bad_questions() -> None:
     median: Any = "median"
     with pytest.raises(ValueError, match="of must be 'mean' or 'observation', got 'median'"):
         ForwardRegressor().fit(X, y).interval(X, of=median)
-    with pytest.raises(ValueError, match="confidence sets need lam > 0, got lam=0"):
+    with pytest.raises(ValueError, match=r"lam must be a number > 0, got 0\.0"):
         ForwardRegressor(0.0).fit(X, y).interval(X, sigma=1.0)
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e5, 1e6, 1e8])
+@pytest.mark.parametrize("sigma", [1.0, 1e-4])
+def test_columns_of_very_different_scale(scale: float, sigma: float) -> None:
+    """An offset column of another scale: the sets without S must neither lose the truth nor give up."""
+    misses, open_ends = {"sigma": 0, "nothing": 0}, 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((50, 3))
+        X[:, 2] += 3.0
+        theta = np.array([1.0, 2.0, 3.0 / scale])
+        X[:, 2] *= scale
+        model = RidgeRegressor(fit_intercept=False).fit(X, X @ theta + sigma * rng.standard_normal(50))
+        for name, known in (("sigma", sigma), ("nothing", None)):
+            region = model.confidence_set(0.05, known)
+            ends = region.interval(np.eye(3)[:2])
+            open_ends += int(np.isinf(ends).sum())
+            misses[name] += bool((ends[:, 0] > theta[:2]).any() or (ends[:, 1] < theta[:2]).any())
+    assert max(misses.values()) <= 6
+    assert open_ends == 0 or scale >= 1e8
+
+
+def test_sets_take_arrays_only() -> None:
+    X, y = data(0)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    with pytest.raises(ValueError, match="a set takes arrays"):
+        ForwardRegressor().fit(frame, y).confidence_set().interval(frame[["c", "a", "b"]])
+
+
+def test_more_bad_questions() -> None:
+    X, y = data(0)
+    model = ForwardRegressor().fit(X, y)
+    targets: list[Any] = [0.5, True, "a", 1]
+    for target in targets:
+        with pytest.raises(ValueError, match="target must be"):
+            model.confidence_set(target=target)
+    region = model.confidence_set(sigma=1.0)
+    for pair in ((0, 9), (1, 1), (-1, 0)):
+        with pytest.raises(ValueError, match="different coordinates from 0 to 3"):
+            region.boundary(*pair)
+    bad: Any = "foo"
+    with pytest.raises(ValueError, match="bias must be"):
+        model.interval(X, bias=bad)
+    with pytest.raises(ValueError, match="kind must be"):
+        needed_noise_width(X, y, np.ones(3), 1.0, bad)
+    with pytest.raises(ValueError, match=r"must have shapes \(T, d\)"):
+        needed_noise_width(X, y, np.ones(2), 1.0, "free")
+    with pytest.raises(ValueError, match="unknown sigma"):
+        observation_reach(region, 0.1, None)
+    with pytest.raises(ValueError, match="delta must be"):
+        observation_reach(region, 3.0, 1.0)
+    with pytest.raises(ValueError, match="must hold finite numbers"):
+        RunningIntersection([[math.nan, 1.0]])

@@ -60,7 +60,7 @@ def test_state_is_the_dense_problem(problem: Problem) -> None:
     assert state.log_det == pytest.approx(log_det, rel=1e-9, abs=1e-7)
     assert state.information_gain == pytest.approx(log_det - A.shape[1] * np.log(lam), rel=1e-9, abs=1e-7)
     assert state.trace == pytest.approx((w[:, None] * A**2).sum(), rel=1e-9, abs=1e-9)
-    assert state.peak == pytest.approx((A**2).sum(1).max())
+    assert state.peak == pytest.approx((w * (A**2).sum(1)).max())
     assert state.rows == len(X)
 
 

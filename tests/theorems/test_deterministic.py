@@ -192,7 +192,7 @@ def test_minimax_regret_is_below_what_predicting_zero_pays() -> None:
     T = np.array([8, 100, 10**6])
     for d in (1, 2, 10):
         assert (bounds.minimax_regret(T, d=d, target_bound=3.0) <= 9.0 * T).all()
-    assert bounds.minimax_regret_as_quoted(8, d=1, target_bound=1.0) == np.inf
+    assert bounds.as_printed.minimax_regret(8, d=1, target_bound=1.0) == np.inf
     assert_allclose(
         bounds.minimax_regret(10**6, d=2, target_bound=3.0),
         18 * (np.log(1e6) - 3 - np.log(2) - np.log(np.log(1e6))),

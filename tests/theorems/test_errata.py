@@ -183,7 +183,7 @@ def next_row_in_the_corollary() -> Numbers:
 @erratum(9)
 def lower_bound_at_one_coordinate() -> Numbers:
     T = 1000
-    printed = bounds.minimax_regret_as_quoted(T, d=1, target_bound=1.0)
+    printed = bounds.as_printed.minimax_regret(T, d=1, target_bound=1.0)
     right = bounds.minimax_regret(T, d=1, target_bound=1.0)
     assert right <= T < printed  # who always says 0 never pays more than T Y²
     return {"printed, d = 1": printed, "finite form": right, "the most that predicting 0 can cost": float(T)}

@@ -20,6 +20,7 @@ is a ValueError that says so.
 Statements that the paper prints and that fail or lack a proof are in `onward.bounds.as_printed`, and only there.
 """
 
+from onward.bounds import as_printed
 from onward.bounds.bandits import (
     oful_forward_regret,
     oful_forward_regret_along,
@@ -34,7 +35,6 @@ from onward.bounds.deterministic import (
     forward_regret_to_penalized,
     forward_regret_to_penalized_along,
     minimax_regret,
-    minimax_regret_as_quoted,
     ridge_regret_to_best,
     ridge_regret_to_best_along,
     ridge_regret_to_penalized,
@@ -63,6 +63,7 @@ from onward.bounds.stochastic import (
 
 __all__ = [
     "Terms",
+    "as_printed",
     "forward_identity",
     "forward_regret_to_best",
     "forward_regret_to_best_along",
@@ -77,7 +78,6 @@ __all__ = [
     "leverage_before_sum",
     "leverage_before_sum_along",
     "minimax_regret",
-    "minimax_regret_as_quoted",
     "noise_sum",
     "oful_forward_regret",
     "oful_forward_regret_along",

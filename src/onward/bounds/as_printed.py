@@ -10,10 +10,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.bounds.common import check, design, kappa, over_horizons, so_far, u
+from onward.bounds.common import check, design, kappa, over_horizons, over_horizons_from, so_far, u
 from onward.bounds.linear_algebra import smallest_positive_eigenvalues, unpenalized
 from onward.confidence import noise_width
 from onward.core.types import Vector
+
+# A lower bound
+
+
+@over_horizons_from(8)
+def minimax_regret(horizon: Vector, *, d: int, target_bound: float) -> Vector:
+    """The minimax lower bound with `log log d` for `log log T`: infinite, so false, at d = 1.  [Thm 2.3]
+
+    Errata 9. Use `onward.bounds.minimax_regret`.
+    """
+    doubly = math.log(math.log(d)) if d > 1 else -math.inf
+    return d * target_bound * target_bound * (np.log(horizon) - 3.0 - math.log(d) - doubly)
+
 
 # Confidence widths
 

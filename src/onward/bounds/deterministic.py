@@ -171,16 +171,6 @@ def minimax_regret(horizon: Vector, *, d: int, target_bound: float) -> Vector:
     return d * target_bound * target_bound * (np.log(horizon) - 3.0 - math.log(d) - np.log(np.log(horizon)))
 
 
-@over_horizons_from(8)
-def minimax_regret_as_quoted(horizon: Vector, *, d: int, target_bound: float) -> Vector:
-    """The same with `log log d` for `log log T`, as the paper quotes it: infinite, so false, at d = 1.  [Thm 2.3]
-
-    See docs/errata.md, 9. Use `minimax_regret`.
-    """
-    doubly = math.log(math.log(d)) if d > 1 else -math.inf
-    return d * target_bound * target_bound * (np.log(horizon) - 3.0 - math.log(d) - doubly)
-
-
 def _penalty(lam: float, squares: Vector, smallest_eigenvalue: float | Vector) -> Vector:
     """λ Σy² / λ⁺ ≥ λ‖θ‖² of the best θ: what the penalised minimum may exceed the minimum by."""
     eigenvalue = np.broadcast_to(np.asarray(smallest_eigenvalue, dtype=np.float64), np.shape(squares))

@@ -11,8 +11,10 @@ from scipy.stats import norm
 from onward.confidence.sets import Ellipsoid, ForwardSet, QuadraticSet
 from onward.confidence.widths import Bias, Width, bias_width, information, noise_width
 from onward.core import Information
-from onward.core.checks import not_negative, probability
+from onward.core.checks import not_negative, positive, probability
 from onward.core.types import Matrix, Vector
+
+EPS = float(np.finfo(np.float64).eps)
 
 
 def confidence_set(
@@ -29,8 +31,8 @@ def confidence_set(
 ) -> Ellipsoid | ForwardSet | QuadraticSet:
     """The set for what is known. `state` has one target; `prior` is θ_0 over all coordinates."""
     probability("delta", delta)
+    bias_width(state.lam, 0.0, bias)  # an unknown bias is refused whatever is known
     gain = information(state, width, feature_bound)
-    state = state.copy()
     if sigma is None:
         if theta_bound is not None:
             raise ValueError(
@@ -41,7 +43,6 @@ def confidence_set(
     if theta_bound is None:
         return _free_set(state, prior, noise)
     not_negative("theta_bound", theta_bound)
-    bias_width(state.lam, 0.0, bias)  # an unknown bias is refused by both learners
     if kind == "forward":
         return ForwardSet(state, state.coefficients()[:, 0] + prior, prior, noise, theta_bound, bias)
     return Ellipsoid(state, state.coefficients()[:, 0] + prior, noise + math.sqrt(state.lam) * theta_bound)
@@ -57,26 +58,31 @@ def _unknown_sigma_set(state: Information, prior: Vector, delta: float, gain: fl
     """σ unknown: Q < γ s with γ = 1 − exp(−(2 log(1/δ) + I)/n), so m = α (α/(α + λ) − γ) and radius² = γ s_0."""
     axes, alpha, center, residual = _ordinary_least_squares(state)
     n = state.counted
-    gamma = -math.expm1(-(2 * math.log(1 / delta) + gain) / n) if n else 1.0
+    gamma = -math.expm1((2 * math.log(delta) - gain) / n) if n else 1.0
     share = alpha / (alpha + state.lam)
     # Below what rounding can tell from 0, a direction is open rather than wrongly closed.
     stiffness = np.where(alpha > 0, alpha * (share - gamma), -1.0 if n == 0 else 0.0)
-    return QuadraticSet(state, center + prior, math.sqrt(gamma * residual), axes, stiffness)
+    return QuadraticSet(state, center + prior, math.sqrt(gamma * residual), axes, stiffness, sigma_unknown=True)
 
 
 def _ordinary_least_squares(state: Information) -> tuple[Matrix, Vector, Vector, float]:
-    """A's axes and eigenvalues (0 where rounding could have made them), A⁺b, and the squared residuals there."""
-    G = state.second_moment()
-    eigenvalues, axes = np.linalg.eigh(G)
-    alpha = eigenvalues - state.lam
-    alpha[alpha <= 1e-12 * len(alpha) * eigenvalues[-1]] = 0.0
+    """A's axes and eigenvalues (0 where rounding could have made them), A⁺b, and the squared residuals there.
+
+    From singular values of √D·U, never from G multiplied out: that would square the spread of the columns' scales.
+    """
+    d = len(state.D)
+    root = np.sqrt(state.D)
+    left, singular, right = np.linalg.svd(root[:, None] * state.triangle())
+    alpha = singular**2 - state.lam
+    alpha[alpha <= 64 * d * EPS * (singular * singular[0] + state.lam)] = 0.0
     known = alpha > 0
-    b = state.triangle().T @ (state.D * state.c[:, 0])
-    along = axes.T @ b
-    center = axes[:, known] @ (along[known] / alpha[known])
-    shrunk = np.sum(along[known] ** 2 * state.lam / (alpha[known] * eigenvalues[known]))
-    total = float(state.loss[0]) + float(state.D @ state.c[:, 0] ** 2)  # Σ w y²
-    return axes, alpha, center, max(float(state.loss[0]) - float(shrunk), np.finfo(float).eps * total)
+    share = left.T @ (root * state.c[:, 0])  # b along the axes, over the singular values
+    center = right.T[:, known] @ (singular[known] * share[known] / alpha[known])
+    shrunk = float(np.sum(share[known] ** 2 * state.lam / alpha[known]))
+    loss, total = float(state.loss[0]), float(state.loss[0] + share @ share)  # the latter is Σ w y²
+    # What rounding may have taken off is given back: rather too wide than too narrow.
+    rounding = 64 * d * EPS * (math.sqrt(max(loss, 0.0) * total) + shrunk + EPS * total)
+    return right.T, alpha, center, max(loss - shrunk, 0.0) + rounding
 
 
 # The next observation
@@ -88,10 +94,11 @@ def observation_reach(knowledge: QuadraticSet | Ellipsoid | ForwardSet, delta: f
     With σ known: σ√(2 log(2/δ)). Without, for Gaussian noise: half of δ goes to an upper bound on σ that holds at all
     rounds, half to the Gaussian quantile. The mean must be known at a δ of its own: add the two by the union bound.
     """
+    probability("delta", delta)
     if sigma is not None:
-        return sigma * math.sqrt(2 * math.log(2 / delta))
-    if not isinstance(knowledge, QuadraticSet):
-        raise TypeError("expected the set for unknown sigma")
+        return positive("sigma", sigma) * math.sqrt(2 * math.log(2 / delta))
+    if not isinstance(knowledge, QuadraticSet) or not knowledge.sigma_unknown:
+        raise ValueError("sigma must be given unless the set is the one for unknown sigma, got None")
     return _sigma_bound(knowledge, delta / 2) * float(norm.ppf(1 - delta / 4))
 
 
@@ -109,7 +116,7 @@ def _sigma_bound(region: QuadraticSet, delta: float) -> float:
     def log_martingale(v: float) -> float:
         return float(
             gammaln(a + n / 2) - gammaln(a) + a * math.log(a) - (a + n / 2) * math.log(a + v / 2) + v / 2
-        ) - math.log(1 / delta)
+        ) + math.log(delta)
 
     if log_martingale(0.0) < 0:  # too few rounds to bound σ
         return math.inf

@@ -20,20 +20,24 @@ class RunningIntersection:
 
     def __init__(self, X: ArrayLike) -> None:
         self.rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
-        self.interval: Matrix = np.tile([-np.inf, np.inf], (len(self.rows), 1))
+        if not np.isfinite(self.rows).all():
+            raise ValueError("X must hold finite numbers")
+        self._ends: Matrix = np.tile([-np.inf, np.inf], (len(self.rows), 1))
 
     def update(self, current: ConfidenceSet) -> Self:
         """Take in the set of this round."""
         now = current.interval(self.rows)
-        self.interval = np.column_stack(
-            [np.maximum(self.interval[:, 0], now[:, 0]), np.minimum(self.interval[:, 1], now[:, 1])]
-        )
+        self._ends = np.column_stack([np.maximum(self._ends[:, 0], now[:, 0]), np.minimum(self._ends[:, 1], now[:, 1])])
         return self
+
+    def interval(self) -> Matrix:
+        """Lower and upper ends (n, 2) for the rows, from all rounds so far."""
+        return self._ends.copy()
 
     @property
     def empty(self) -> bool:
         """Whether the sets contradict each other for some row."""
-        return bool((self.interval[:, 0] > self.interval[:, 1]).any())
+        return bool((self._ends[:, 0] > self._ends[:, 1]).any())
 
 
 # Whether a set holds, in simulations where θ* is known
@@ -48,8 +52,13 @@ def needed_noise_width(
     round t, ‖θ_{t−1}(x_t) − θ*‖ in the norm of G_{t−1} + x_t x_tᵀ. Compare with the sets' radii.
     """
     positive("lam", lam)
+    if kind not in ("free", "ridge", "forward"):
+        raise ValueError(f"kind must be 'free', 'ridge' or 'forward', got {kind!r}")
     X = np.ascontiguousarray(X, dtype=np.float64)
     theta = np.asarray(theta, dtype=np.float64)
+    if X.ndim != 2 or np.shape(y) != X.shape[:1] or theta.shape != X.shape[1:]:
+        shapes = (X.shape, np.shape(y), theta.shape)
+        raise ValueError(f"X, y and theta must have shapes (T, d), (T,) and (d,), got {shapes}")
     noise = np.asarray(y, dtype=np.float64) - X @ theta
     state = Information(X.shape[1], 1, lam)
     if kind != "free":

@@ -83,6 +83,7 @@ class Ellipsoid:
 
     def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
         """Points (points, 2) around the set's shadow on two coordinates."""
+        _check_pair(first, second, len(self.center), points)
         axes = np.zeros((3, len(self.center)))
         axes[[0, 2], first] = axes[[1, 2], second] = 1.0
         a, b, both = _leverages(self.state, axes, False)
@@ -184,6 +185,7 @@ class QuadraticSet:
     radius: float
     axes: Matrix = field(repr=False)  # orthonormal columns
     stiffness: Vector = field(repr=False)  # m
+    sigma_unknown: bool = False
 
     @property
     def bounded(self) -> bool:
@@ -219,6 +221,7 @@ class QuadraticSet:
 
     def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
         """Points (points, 2) around the set's shadow on two coordinates; NaN if that is unbounded."""
+        _check_pair(first, second, len(self.center), points)
         pair = np.eye(len(self.center))[[first, second]]
         if not np.isfinite(self._ends(pair)).all():
             return np.full((points, 2), np.nan)
@@ -242,12 +245,25 @@ class QuadraticSet:
 
 
 def _full_rows(state: Information, X: ArrayLike) -> tuple[Matrix, bool]:
+    if hasattr(X, "columns"):
+        raise ValueError(
+            "a set takes arrays, in the order of the model's features; ask the model's interval for frames"
+        )
     rows = np.atleast_2d(np.require(X, dtype=np.float64, requirements=["C", "A", "W"]))
-    if rows.ndim != 2 or rows.shape[1] != state.n_features:
-        raise ValueError(f"x has {rows.shape[-1]} features, but this set is over {state.n_features}")
+    if rows.ndim != 2:
+        raise ValueError(f"x must be one row or a table of rows, got shape {rows.shape}")
+    if rows.shape[1] != state.n_features:
+        raise ValueError(f"x has {rows.shape[1]} features, but this set is over {state.n_features}")
     if not np.isfinite(rows).all():
-        raise ValueError("x must hold finite numbers")
+        raise ValueError(f"x must hold finite numbers, got {rows[~np.isfinite(rows)][0]}")
     return rows, state.intercept
+
+
+def _check_pair(first: int, second: int, d: int, points: int) -> None:
+    if first == second or not (0 <= first < d and 0 <= second < d):
+        raise ValueError(f"first and second must be different coordinates from 0 to {d - 1}, got {first} and {second}")
+    if points < 1:
+        raise ValueError(f"points must be at least 1, got {points}")
 
 
 def _coordinates_of(theta: ArrayLike, d: int) -> Vector:

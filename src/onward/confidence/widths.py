@@ -16,10 +16,9 @@ Bias = Literal["tight", "paper"]
 def information(state: Information, width: Width = "determinant", feature_bound: float | None = None) -> float:
     """The information gain I_t, or what bounds it: from tight to loose, `determinant`, `trace`, `uniform`.
 
-    `uniform` is u_t = d log(1 + tX²/(λd)), with X the largest norm seen unless `feature_bound` is given.
+    `uniform` is u_t = d log(1 + tX²/(λd)), with X the largest √w·‖x‖ seen unless `feature_bound` is given.
     """
-    if state.lam == 0:
-        raise ValueError("confidence sets need lam > 0, got lam=0")
+    positive("lam", state.lam)
     d, lam = len(state.D), state.lam
     if feature_bound is not None:
         positive("feature_bound", feature_bound)
@@ -27,7 +26,7 @@ def information(state: Information, width: Width = "determinant", feature_bound:
             raise ValueError(f"feature_bound is for width='uniform', got width={width!r}")
         if state.peak > feature_bound**2 * (1 + 1e-12):
             seen = math.sqrt(state.peak)
-            raise ValueError(f"feature_bound must be at least the largest norm seen, {seen:g}, got {feature_bound}")
+            raise ValueError(f"feature_bound must be at least the largest √w·‖x‖ seen, {seen:g}, got {feature_bound}")
     if width == "determinant":
         return state.information_gain
     if width == "trace":
@@ -42,7 +41,7 @@ def noise_width(sigma: float, delta: float, gain: float | Vector) -> float | Vec
     """σ√(2 log(1/δ) + I): what the noise can do to the estimate, in the norm of G, at all rounds at once."""
     positive("sigma", sigma)
     probability("delta", delta)
-    return sigma * np.sqrt(2 * math.log(1 / delta) + gain)
+    return sigma * np.sqrt(gain - 2 * math.log(delta))
 
 
 def bias_width(lam: float, squared_norm: float | Vector, bias: Bias = "tight") -> float | Vector:
@@ -50,6 +49,7 @@ def bias_width(lam: float, squared_norm: float | Vector, bias: Bias = "tight") -
 
     `tight`: √(λ + ‖x‖²); `paper`: √λ + ‖x‖. At x = 0 both are ridge's √λ.
     """
+    positive("lam", lam)
     if bias == "tight":
         return np.sqrt(lam + squared_norm)
     if bias == "paper":

@@ -2,33 +2,27 @@
 
 import math
 import numbers
+from collections.abc import Callable
 
 
-def _number(name: str, value: object, expected: str) -> float:
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
-    return float(value)
+def _checked(name: str, value: object, expected: str, holds: Callable[[float], bool]) -> float:
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        number = float(value)
+        if math.isfinite(number) and holds(number):
+            return number
+    raise ValueError(f"{name} must be {expected}, got {value!r}")
 
 
 def positive(name: str, value: object) -> float:
     """A finite number > 0."""
-    expected = "a number > 0"
-    if _number(name, value, expected) <= 0:
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
-    return _number(name, value, expected)
+    return _checked(name, value, "a number > 0", lambda v: v > 0)
 
 
 def not_negative(name: str, value: object) -> float:
     """A finite number ≥ 0."""
-    expected = "a number >= 0"
-    if _number(name, value, expected) < 0:
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
-    return _number(name, value, expected)
+    return _checked(name, value, "a number >= 0", lambda v: v >= 0)
 
 
 def probability(name: str, value: object) -> float:
     """A number strictly between 0 and 1."""
-    expected = "a number strictly between 0 and 1"
-    if not 0 < _number(name, value, expected) < 1:
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
-    return _number(name, value, expected)
+    return _checked(name, value, "a number strictly between 0 and 1", lambda v: 0 < v < 1)

@@ -21,7 +21,7 @@ TILE = 8  # rows absorbed together: enough to share each load of U, few enough t
 RANK_TOLERANCE = 1e-12  # a residual this small beside its size is rounding, however many rows it came from
 SINE_TOLERANCE = 1e-8  # rounding does not turn a column by so much
 SMALLEST_PIVOT = 1e-300  # below it a pivot has lost its digits
-DIGEST = "72442e2a24989342"  # of those files; a test says so when it must change
+DIGEST = "b6d0ccf94b8c5cbf"  # of those files; a test says so when it must change
 ORDINARY = 1e20  # values, weights and states well inside these bounds can neither overflow nor underflow
 
 
@@ -80,7 +80,7 @@ def absorb(
 
     Writes what was known of each row before it came: p = xᵀG⁻¹b, for each target, and the leverage q = xᵀG⁻¹x.
     A row that raises the rank (only without regularisation) has p = 0 and q = inf. Adds Σ a ρ² to `loss`, and to
-    `tally` how many rows there were, how many of them with a weight, and the largest ‖x‖².
+    `tally` how many rows there were, how many of them with a weight, and the largest w‖x‖².
     With `intercept`, coordinate 0 is the constant 1. A negative weight removes a row.
 
     Returns how many rows were absorbed: fewer than given if the next one needs a pivot too small to hold.
@@ -94,7 +94,8 @@ def absorb(
     i = 0
     largest = tally[PEAK]
     while i < n and empty > 0:
-        largest = max(largest, _load(X, i, 1, intercept, R))
+        _load(X, i, 1, intercept, R, S)
+        largest = max(largest, w[i] * S[0, _P])
         e[:] = np.abs(R[0, :d])  # what is given is exact to its last digit
         rank_rose = _absorb_deficient(R[0], e, Y[i], w[i], U, D, c, loss, p[i], q[i : i + 1], more[0])
         if rank_rose < 0:
@@ -110,8 +111,9 @@ def absorb(
     total = loss[0]
     while i < n:
         rows = min(TILE, n - i)
-        largest = max(largest, _load(X, i, rows, intercept, R))
+        _load(X, i, rows, intercept, R, S)
         for b in range(rows):
+            largest = max(largest, w[i + b] * S[b, _P])
             S[b, _A] = w[i + b]
             S[b, _Q] = 0.0
             S[b, _P] = 0.0
@@ -146,13 +148,13 @@ def read(X: Matrix, intercept: bool, U: Matrix, D: Vector, c: Matrix, p: Matrix,
         deficient = deficient or D[k] == 0.0
     if deficient:
         for i in range(n):
-            _load(X, i, 1, intercept, R)
+            _load(X, i, 1, intercept, R, S)
             e[:] = np.abs(R[0, :d])
             _read_deficient(R[0], e, 1.0, U, D, c, p[i], q[i : i + 1])
         return
     for i in range(0, n, TILE):
         rows = min(TILE, n - i)
-        _load(X, i, rows, intercept, R)
+        _load(X, i, rows, intercept, R, S)
         for b in range(rows):
             S[b, _Q] = 0.0
             S[b, _P] = 0.0
@@ -205,7 +207,8 @@ def absorb_one(
     if not (squares < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and ordinary(D, c)):
         return False
     R, S, more = np.zeros((1, U.shape[1])), np.empty((1, _SCALARS)), np.empty((1, 2))
-    square = _load(x.reshape(1, x.shape[0]), 0, 1, intercept, R)
+    _load(x.reshape(1, x.shape[0]), 0, 1, intercept, R, S)
+    square = w * S[0, _P]
     S[0, _A] = w
     S[0, _Q] = 0.0
     S[0, _P] = 0.0
@@ -225,7 +228,7 @@ def absorb_one(
 def read_one(x: Vector, intercept: bool, U: Matrix, D: Vector, c: Matrix) -> tuple[float, float]:
     """`read` for a single row with one target, on a factor without empty pivots: returns p and q."""
     R, S, more = np.zeros((1, U.shape[1])), np.empty((1, _SCALARS)), np.empty((1, 2))
-    _load(x.reshape(1, x.shape[0]), 0, 1, intercept, R)
+    _load(x.reshape(1, x.shape[0]), 0, 1, intercept, R, S)
     S[0, _Q] = 0.0
     S[0, _P] = 0.0
     _read_tile(1, R, S, more, U, D, c)
@@ -243,18 +246,16 @@ def _count(w: Vector, rows: int, largest: float, tally: Vector) -> None:
 
 
 @inlined
-def _load(X: Matrix, first: int, rows: int, intercept: bool, R: Matrix) -> float:
-    """Copy rows of X into the tile R, behind the constant if there is one. Returns the largest ‖x‖²."""
+def _load(X: Matrix, first: int, rows: int, intercept: bool, R: Matrix, S: Matrix) -> None:
+    """Copy rows of X into the tile R, behind the constant if there is one. Leaves ‖x‖² in S."""
     lead = 1 if intercept else 0
-    largest = 0.0
     for b in range(rows):
         squares = float(lead)
         R[b, 0] = 1.0
         for j in range(X.shape[1]):
             R[b, j + lead] = X[first + b, j]
             squares = fma(X[first + b, j], X[first + b, j], squares)
-        largest = max(largest, squares)
-    return largest
+        S[b, _P] = squares
 
 
 @inlined
@@ -411,17 +412,17 @@ def _read_deficient(r: Vector, e: Vector, w: float, U: Matrix, D: Vector, c: Mat
     Returns the empty pivot that the row would fill, or −1 if it lies in the span of the rows before it.
 
     A residual is no rounding if it is large beside its size. Sizes add up without cancelling, so from some thirty
-    coordinates on they can be too large to tell; then it is enough that the column stands out from the columns before
-    it by an angle that rounding does not make, over the rows so far and this one.
+    coordinates on they can be too large to tell; then it is enough that it is large beside the terms that it is the sum
+    of, and that the column stands out from the columns before it by an angle that rounding does not make.
     """
     d = D.shape[0]
-    given = e.copy()
+    given, summed = e.copy(), np.abs(r)
     q[0] = 0.0
     p[:] = 0.0
     for k in range(d):
         if D[k] == 0.0:
             plain = abs(r[k]) > RANK_TOLERANCE * e[k]
-            if not plain and r[k] != 0.0:
+            if not plain and abs(r[k]) > RANK_TOLERANCE * summed[k]:
                 column = w * given[k] * given[k]
                 for i in range(k):
                     column = fma(D[i] * U[i, k], U[i, k], column)
@@ -436,6 +437,7 @@ def _read_deficient(r: Vector, e: Vector, w: float, U: Matrix, D: Vector, c: Mat
             p[h] = fma(r[k], c[k, h], p[h])
         for j in range(k + 1, d):
             e[j] += e[k] * abs(U[k, j]) + abs(r[k]) * U[j, k]
+            summed[j] += abs(r[k] * U[k, j])
             r[j] = fma(-r[k], U[k, j], r[j])
     return -1
 
@@ -496,10 +498,11 @@ def _absorb_deficient(
             c[k, h] = fma(kept, c_old, beta * rho[h])
             rho[h] = fma(-x[k], c_old, rho[h])
         for j in range(k + 1, d):
-            e_before = e[j]
-            e[j] += e[k] * abs(U[k, j]) + abs(x[k]) * U[j, k]
-            x[j] = fma(-x[k], U[k, j], x[j])
-            U[k, j] = fma(beta, x[j], U[k, j])
+            e_before, x_before, u = e[j], x[j], U[k, j]
+            e[j] += e[k] * abs(u) + abs(x[k]) * U[j, k]
+            x[j] = fma(-x[k], u, x[j])
+            # A row that takes the pivot over makes U anew: added to the old, it would lose its digits to it.
+            U[k, j] = fma(kept, u, beta * x_before) if kept < 0.25 else fma(beta, x[j], u)
             U[j, k] = max(abs(U[k, j]), kept * U[j, k] + abs(beta) * (e_before + e[k] * abs(U[k, j])))
     for h in range(m):
         loss[h] = fma(a * rho[h], rho[h], loss[h])

@@ -30,8 +30,8 @@ class Information:
         c: coefficients (d, m) of the factored system, a column for each target.
         loss: min over θ of the quadratic, for each target (m,).
         lam: λ.
-        tally: rows absorbed, those of them with a weight, the largest ‖x‖². Numbers in an array, for the compiled loops
-            to keep with the rest; read them as `rows`, `counted` and `peak`.
+        tally: rows absorbed, those of them with a weight, the largest w‖x‖². Numbers in an array, for the compiled
+            loops to keep with the rest; read them as `rows`, `counted` and `peak`.
         intercept: whether coordinate 0 is a constant 1, which the rows that are given then lack.
     """
 
@@ -64,7 +64,7 @@ class Information:
 
     @property
     def peak(self) -> float:
-        """The largest ‖x‖² absorbed."""
+        """The largest w‖x‖² absorbed."""
         return float(self.tally[2])
 
     @property

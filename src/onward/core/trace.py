@@ -33,8 +33,8 @@ class Trace:
     def of(cls, X: Matrix, y: Vector, lam: float) -> Self:
         """Run the protocol over the rows of X with targets y."""
         X, y = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(y, dtype=np.float64)
-        if X.ndim != 2 or y.shape != X.shape[:1]:
-            raise ValueError(f"X and y must have shapes (T, d) and (T,), got {X.shape} and {y.shape}")
+        if X.ndim != 2 or 0 in X.shape or y.shape != X.shape[:1]:
+            raise ValueError(f"X and y must have shapes (T, d) and (T,) with T, d ≥ 1, got {X.shape} and {y.shape}")
         if not (np.isfinite(X).all() and np.isfinite(y).all()):
             raise ValueError("X and y must be finite, got a NaN or an infinity")
         positive("lam", lam)

@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 
 from onward.core.types import Matrix, Vector
 
-PEAK = 2  # where the largest ‖x‖² is kept, in a state's tally
+PEAK = 2  # where the largest w‖x‖² is kept, in a state's tally
 FEW = 5  # beyond so many coordinates the factor no longer fits into the registers
 
 Unrolled = Callable[[int, Matrix, Matrix, Vector, bool, Matrix, Vector, Matrix, Vector, Vector, Matrix, Vector], None]
@@ -88,6 +88,7 @@ def make_unrolled(d: int) -> Unrolled:
                 squares = _F64(0.0)
                 for value in r:
                     squares = builder.fma(value, value, squares)
+                squares = builder.fmul(builder.load(element("w", i)), squares)
                 larger = builder.fcmp_ordered(">", squares, builder.load(largest))
                 builder.store(builder.select(larger, squares, builder.load(largest)), largest)
 

@@ -39,18 +39,23 @@ class Guarantees:
         Args:
             delta: the probability that it may fail, ever.
             sigma: the noise is sigma-sub-Gaussian; None if unknown: Gaussian noise, and rows that do not depend on it.
+                With other noise that set can fail far more often than delta, above all with an intercept or rows that
+                are not centred (rare shocks, 0/1 targets: in most runs).
             theta_bound: S ≥ ‖θ* − θ_0‖, the constant included; None for the set that needs no such bound.
             width: `determinant` (tightest), `trace` or `uniform` (as in the paper).
             bias: of the forward set: `tight` √(λ + ‖x‖²) or `paper` √λ + ‖x‖.
-            feature_bound: X ≥ ‖x‖, the constant included, for `uniform`; None for the largest norm seen.
+            feature_bound: X ≥ √w·‖x‖, the constant included, for `uniform`; None for the largest seen.
             target: which one, if the model has several.
+
+        `onward.confidence.RunningIntersection` takes the sets of all rounds into intervals that never widen.
         """
         knowledge = self._fitted()
         count = knowledge.state.n_targets
-        if (target is None and count > 1) or (target is not None and not 0 <= target < count):
+        given = 0 if target is None and count == 1 else target
+        if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < count:
             raise ValueError(f"target must be one of 0 to {count - 1} for a model of {count} targets, got {target!r}")
-        state = knowledge.state.of_target(target or 0)
-        prior = np.zeros(len(state.D)) if knowledge.prior is None else knowledge.prior[:, target or 0]
+        state = knowledge.state.of_target(given)
+        prior = np.zeros(len(state.D)) if knowledge.prior is None else knowledge.prior[:, given]
         return confidence_set(
             state, prior, self._kind, delta, sigma, theta_bound, width=width, bias=bias, feature_bound=feature_bound
         )
@@ -71,7 +76,7 @@ class Guarantees:
 
         `of="mean"`: for xᵀθ*, for all rows and rounds at once, with probability at least 1 − delta (for each target).
         `of="observation"`: for the target that the row would come with; half of delta goes to the mean, half to the
-        noise (union bound), and it holds for each single observation, not for all of them at once.
+        noise (union bound), and it holds for each single observation of weight 1, not for all of them at once.
         The other arguments are those of `confidence_set`. An end is infinite where nothing is known.
         """
         if of not in ("mean", "observation"):
@@ -110,7 +115,8 @@ class Guarantees:
         """Each coefficient with its time-uniform interval: columns `feature`, `estimate`, `lower`, `upper`.
 
         A dict of columns, which every data frame library takes. The intervals hold for all features and all rounds at
-        once. The estimate is the ridge coefficient. Arguments are those of `confidence_set`.
+        once. The estimate is the ridge coefficient; forward's intervals lie around its own, which is smaller. Arguments
+        are those of `confidence_set`.
         """
         knowledge = self._fitted()
         region = self.confidence_set(
