@@ -138,20 +138,23 @@ class Ledger:
 
         figure = Figure(figsize=(9, 3.8), layout="constrained")
         left, right = figure.subplots(1, 2)
-        t, against = self["round"], "_to_truth" if "true_loss" in self.columns else ""
+        t = self["round"]
+        # Against θ* where it is known, else against the penalised minimum: a bound is drawn only beside what it bounds.
+        against = "truth" if "true_loss" in self.columns else "penalized"
+        reference = self["true_loss" if against == "truth" else "penalized_loss"]
         colors = {"ridge": "#c1552d", "forward": "#2a6f97"}
+        regrets = {name: self[f"{name}_loss"] - reference for name in colors}
         for name, color in colors.items():
-            left.plot(t, self[f"{name}_regret{against}"], color=color, label=name)
-            bound = self.columns.get(f"{name}_bound{against}") if against else self[f"{name}_bound_to_penalized"]
+            left.plot(t, regrets[name], color=color, label=name)
+            bound = self.columns.get(f"{name}_bound_to_{against}")
             if bound is not None:
-                label = f"{name}, bound" + ("" if against else " to min L + λ‖θ‖²")
-                left.plot(t, bound, color=color, linestyle="--", linewidth=1, label=label)
+                left.plot(t, bound, color=color, linestyle="--", linewidth=1, label=f"{name}, bound")
         left.set(
             xlabel="round",
-            ylabel="cumulative loss − that of θ*" if against else "cumulative loss − that of the best fixed θ",
+            ylabel="cumulative loss − " + ("that of θ*" if against == "truth" else "min (L(θ) + λ‖θ‖²)"),
             title="Regret",
         )
-        lowest = min(float(self[f"{name}_regret{against}"].min()) for name in colors)
+        lowest = min(float(regret.min()) for regret in regrets.values())
         terms = {"ridge_first": ("ridge", "-"), "forward_first": ("forward", "-"), "forward_second": ("forward", ":")}
         labels = {
             "ridge_first": "ridge: Σ (p − y)² h",

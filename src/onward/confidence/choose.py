@@ -29,7 +29,10 @@ def confidence_set(
     bias: Bias = "tight",
     feature_bound: float | None = None,
 ) -> Ellipsoid | ForwardSet | QuadraticSet:
-    """The set for what is known. `state` has one target; `prior` is θ_0 over all coordinates."""
+    """The set for what is known. `prior` is θ_0 over all coordinates.
+
+    `state` has one target and is kept, not copied: hand in a copy (`of_target` makes one) if it will learn on.
+    """
     probability("delta", delta)
     bias_width(state.lam, 0.0, bias)  # an unknown bias is refused whatever is known
     gain = information(state, width, feature_bound)

@@ -402,7 +402,8 @@ def _read_pivot(k: int, rows: int, slot: int, S: Matrix, more: Matrix, D: Vector
 #
 # Whether a residual is 0 must be told from rounding. So every number carries a size, such that its error is a small
 # multiple of ε times it: e_j for the residual r_j, and M_kj for U_kj. M is kept in the part of U that is otherwise
-# unused, below the diagonal: M_kj at U[j, k]. The decision depends on no scale, neither of a column nor of a row.
+# unused, below the diagonal: M_kj at U[j, k]. The decision depends on no column's scale; nor on a row's, while
+# there are few enough coordinates for sizes to tell.
 
 
 @compiled
