@@ -22,3 +22,8 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function into each of its callers: for steps of a hot loop, where passing arrays would cost more."""
     return cast(Callable[P, R], numba.njit(cache=True, error_model="numpy", forceinline=True)(function))
+
+
+def unlocked(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a long loop, and let other threads run while it does."""
+    return cast(Callable[P, R], numba.njit(cache=True, error_model="numpy", nogil=True)(function))

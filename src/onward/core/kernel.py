@@ -122,7 +122,7 @@ def absorb(
             for b in range(rows):
                 more[b, 2 * h] = 0.0
                 more[b, 2 * h + 1] = Y[i + b, h]
-        _absorb_tile(rows, R, S, more, U, D, c)
+        _absorb_tile(0, rows, R, S, more, U, D, c)
         for b in range(rows):
             q[i + b] = S[b, _Q]
             p[i + b, 0] = S[b, _P]
@@ -213,7 +213,7 @@ def absorb_one(
     S[0, _Q] = 0.0
     S[0, _P] = 0.0
     S[0, _RHO] = y
-    _absorb_tile(1, R, S, more, U, D, c)
+    _absorb_tile(0, 1, R, S, more, U, D, c)
     loss[0] = fma(S[0, _A] * S[0, _RHO], S[0, _RHO], loss[0])
     prediction = S[0, _P] / (1.0 + w * S[0, _Q]) if shrinks else min(max(S[0, _P], -clip), clip)
     error = prediction - y
@@ -233,6 +233,25 @@ def read_one(x: Vector, intercept: bool, U: Matrix, D: Vector, c: Matrix) -> tup
     S[0, _P] = 0.0
     _read_tile(1, R, S, more, U, D, c)
     return S[0, _P], S[0, _Q]
+
+
+@compiled
+def absorb_units(weight: float, U: Matrix, D: Vector, c: Matrix) -> None:
+    """Add weight·I to G: the unit rows with targets 0, on a factor without empty pivots. Overwrites U, D and c.
+
+    Unit rows begin late, so this takes a third of the time of as many others.
+    """
+    d, m = D.shape[0], c.shape[1]
+    R, S, more = np.zeros((TILE, U.shape[1])), np.empty((TILE, _SCALARS)), np.zeros((TILE, 2 * m))
+    for first in range(0, d, TILE):
+        rows = min(TILE, d - first)
+        R[:] = 0.0
+        S[:] = 0.0
+        more[:] = 0.0
+        for b in range(rows):
+            R[b, first + b] = 1.0
+            S[b, _A] = weight
+        _absorb_tile(first, rows, R, S, more, U, D, c)
 
 
 @inlined
@@ -259,13 +278,13 @@ def _load(X: Matrix, first: int, rows: int, intercept: bool, R: Matrix, S: Matri
 
 
 @inlined
-def _absorb_tile(rows: int, R: Matrix, S: Matrix, more: Matrix, U: Matrix, D: Vector, c: Matrix) -> None:
+def _absorb_tile(first: int, rows: int, R: Matrix, S: Matrix, more: Matrix, U: Matrix, D: Vector, c: Matrix) -> None:
     """Absorb the rows in R, two pivots at a time. Overwrites R, S, `more`, U, D and c.
 
-    In: a = w, q = p = 0, ρ = y. Out: a = w/(1 + wq), q, p, and ρ = y − p.
+    The rows are 0 before coordinate `first`. In: a = w, q = p = 0, ρ = y. Out: a = w/(1 + wq), q, p, and ρ = y − p.
     """
     d = D.shape[0]
-    k = 0
+    k = first
     while k + 1 < d:
         u = _absorb_pair(k, rows, R, S, more, U[k, k + 1], D, c)
         if k + 2 < d:

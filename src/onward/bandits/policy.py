@@ -1,0 +1,470 @@
+"""What every policy can do: choose, learn, wait for rewards, start over, be saved. Which policy it is, its settings say."""
+
+import copy
+import math
+import numbers
+import os
+from collections.abc import Hashable, Mapping
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onward import storage
+from onward.bandits import kernel
+from onward.bandits.pending import Pending
+from onward.bandits.rows import as_actions, as_mask, as_reward, as_rewards
+from onward.core import Information
+from onward.core.checks import not_negative, positive, probability
+from onward.core.interrupts import interrupts_deferred
+from onward.core.types import Matrix, Vector
+from onward.regression import OnlineRegressor
+from onward.tables import as_row
+
+Estimator = Literal["forward", "ridge"]
+Width = Literal["determinant", "trace", "uniform"]
+Bias = Literal["tight", "paper", "none"]
+
+ESTIMATORS = {"ridge": kernel.RIDGE, "forward": kernel.FORWARD}
+WIDTHS = {"determinant": kernel.BY_DETERMINANT, "trace": kernel.BY_TRACE, "uniform": kernel.BY_CONSTANTS}
+BIASES = {"tight": kernel.TIGHT, "paper": kernel.AS_IN_PAPER, "none": kernel.NO_BIAS}
+
+_FLOAT64 = np.dtype(np.float64)
+_NONE = np.empty(0)
+_ALL = np.empty(0, dtype=np.bool_)
+_FIRST_CAPACITY = 8  # rows of a window, or models of a detector: it doubles as needed
+
+_known: dict[str, type["Policy"]] = {}
+
+
+def one_of(name: str, value: object, allowed: Mapping[str, int]) -> int:
+    """The code of a named choice, or an error that lists the choices."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+    return allowed[value]
+
+
+def whole(name: str, value: object, least: int) -> int:
+    """A whole number that is at least so large."""
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least:
+        return int(value)
+    raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
+
+
+@storage.kind("policy")
+class Policy:
+    """A linear bandit policy: settings, what it has learned, its own random numbers, and decisions that wait.
+
+    Actions are rows of features, as many and whichever you like in each round; their number of features is fixed by the
+    first that are seen. Bad input is one clear error and leaves the policy exactly as it was.
+    """
+
+    MEMORY: ClassVar[int] = kernel.EVERYTHING
+    RULE: ClassVar[int] = kernel.OPTIMISTIC
+
+    def __init_subclass__(cls) -> None:
+        _known[cls.__name__] = cls
+
+    def __init__(
+        self,
+        lam: float,
+        estimator: Estimator,
+        seed: int | np.random.SeedSequence | None,
+        **more: Any,
+    ) -> None:
+        """Keep the settings. `more` are those of the policy at hand, by the names of its own parameters."""
+        lam = positive("lam", lam)
+        if not 1e-30 <= lam <= 1e30:
+            raise ValueError(f"lam must be between 1e-30 and 1e30, got {lam!r}")
+        self.parameters: dict[str, Any] = {"lam": lam, "estimator": estimator, **more}
+        numbers = np.zeros(kernel.N_SETTINGS)
+        numbers[kernel.MEMORY], numbers[kernel.RULE] = self.MEMORY, self.RULE
+        numbers[kernel.ESTIMATOR] = one_of("estimator", estimator, ESTIMATORS)
+        numbers[kernel.LAM] = lam
+        numbers[kernel.SCALE] = numbers[kernel.GAMMA] = 1.0
+        numbers[kernel.ACTION_BOUND] = np.inf
+        self._settings: Vector = numbers
+        self._memory: Vector | None = None
+        self._dimension = 0
+        self._index: Vector = _NONE
+        self._pending = Pending()
+        self._rng = np.random.default_rng(seed)
+
+    def _explore(
+        self,
+        sigma: float,
+        theta_bound: float,
+        delta: float,
+        width: Width,
+        bias: Bias,
+        scale: float,
+        action_bound: float | None,
+    ) -> None:
+        """Set what a policy needs that explores by the theory's widths."""
+        numbers = self._settings
+        numbers[kernel.SIGMA] = positive("sigma", sigma)
+        numbers[kernel.THETA_BOUND] = not_negative("theta_bound", theta_bound)
+        numbers[kernel.DELTA] = probability("delta", delta)
+        numbers[kernel.WIDTH] = one_of("width", width, WIDTHS)
+        numbers[kernel.BIAS] = one_of("bias", bias, BIASES)
+        numbers[kernel.SCALE] = not_negative("scale", scale)
+        numbers[kernel.ACTION_BOUND] = np.inf if action_bound is None else positive("action_bound", action_bound)
+        self.parameters |= {
+            "sigma": float(sigma),
+            "theta_bound": float(theta_bound),
+            "delta": float(delta),
+            "width": width,
+            "bias": bias,
+            "scale": float(scale),
+            "action_bound": None if action_bound is None else float(action_bound),
+        }
+
+    def __getattr__(self, name: str) -> Any:
+        parameters = self.__dict__.get("parameters", {})
+        if name in parameters:
+            return parameters[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"
+
+    # Choosing
+
+    def choose(self, actions: ArrayLike, available: ArrayLike | None = None) -> int:
+        """The number of the action to play, among the rows of `actions`. Ties are broken at random.
+
+        Args:
+            actions: (k, d), a row for each action; another set each round, if you like.
+            available: (k,) whether each may be played; None if all may.
+        """
+        table, mask = self._offer(actions, available)
+        if len(self._index) != len(table):
+            self._index = np.empty(len(table))
+        best, ties = kernel.choose(self._settings, self._started(table), self._draw(), table, mask, self._index)
+        return best if ties == 1 else kernel.nth_best(self._index, mask, best, int(self._rng.random() * ties))
+
+    def index(self, actions: ArrayLike) -> Vector:
+        """The index of each action: `choose` takes the largest. Changes nothing.
+
+        For a policy that samples, this is the sample that the next `choose` would take.
+        """
+        return self._read(actions)[1]
+
+    def estimate(self, actions: ArrayLike) -> Vector:
+        """The estimated reward of each action: its index without what is added to explore. Changes nothing."""
+        return self._read(actions)[0]
+
+    def probabilities(self, actions: ArrayLike, available: ArrayLike | None = None, samples: int = 1000) -> Vector:
+        """The chance with which each action would be chosen now: what a log needs as propensity. Changes nothing.
+
+        Exact, but for policies that sample: there it is the share of so many samples.
+        """
+        table, mask = self._offer(actions, available)
+        free = np.ones(len(table), dtype=bool) if mask is _ALL else mask
+        rule = self.RULE
+        if rule == kernel.UNIFORM_AT_RANDOM:
+            return free / free.sum()
+        if rule != kernel.SAMPLING:
+            chances = _share_of_best(self.index(table), free)
+            epsilon = self._settings[kernel.EPSILON] if rule == kernel.EPSILON_GREEDY else 0.0
+            return (1.0 - epsilon) * chances + epsilon * free / free.sum()
+        other, total = copy.deepcopy(self), np.zeros(len(table))
+        for _ in range(whole("samples", samples, 1)):
+            total += _share_of_best(other.index(table), free)
+            other._draw()
+        return total / samples
+
+    def _offer(self, actions: ArrayLike, available: ArrayLike | None) -> tuple[Matrix, NDArray[np.bool_]]:
+        """The actions as the loops take them and the mask, once it is sure that a choice can be made."""
+        table = self._table(actions)
+        if available is None:
+            return table, _ALL
+        return table, as_mask(available, len(table))
+
+    def _table(self, actions: ArrayLike) -> Matrix:
+        if not (
+            type(actions) is np.ndarray and actions.dtype is _FLOAT64 and actions.ndim == 2 and actions.flags.carray
+        ):
+            actions = as_actions(actions)
+        if actions.shape[1] != self._dimension or not len(actions):
+            self._check_shape(actions)
+        squares = float(np.vdot(actions, actions))
+        if not squares < min(kernel.ORDINARY, self._settings[kernel.ACTION_BOUND]) ** 2:
+            self._check_values(actions)
+        return actions
+
+    def _check_shape(self, actions: Matrix) -> None:
+        if not len(actions):
+            raise ValueError("no action to choose from: expected at least one row, got none")
+        if actions.shape[1] == 0:
+            raise ValueError("actions must have at least one feature, got rows of none")
+        if self._memory is not None and actions.shape[1] != self._dimension:
+            raise ValueError(f"actions have {actions.shape[1]} features, but this policy knows {self._dimension}")
+
+    def _check_values(self, actions: Matrix) -> None:
+        """Look closer where the sum of all squares is large, or no number."""
+        largest, bound = kernel.ORDINARY / math.sqrt(actions.size), float(self._settings[kernel.ACTION_BOUND])
+        small = np.abs(actions) < largest
+        if not small.all():
+            i, j = np.argwhere(~small)[0]
+            raise ValueError(f"actions must hold finite numbers below {largest:.1g}, got {actions[i, j]} in row {i}")
+        norms = np.sqrt(np.einsum("ij,ij->i", actions, actions))
+        i = int(np.argmax(norms))
+        if norms[i] > bound * (1 + 1e-12):
+            raise ValueError(f"actions must have norms of at most action_bound={bound:g}, got {norms[i]:g} in row {i}")
+
+    def _read(self, actions: ArrayLike) -> tuple[Vector, Vector]:
+        table = self._table(actions)
+        estimate, index = np.empty(len(table)), np.empty(len(table))
+        generator = self._rng.bit_generator.state
+        draws = self._draw(table.shape[1])
+        self._rng.bit_generator.state = generator
+        settings, memory = self._settings, self._memory
+        if memory is None:
+            settings, memory = self._new_memory(table.shape[1])
+        kernel.read_out(settings, memory, draws, table, estimate, index)
+        return estimate, index
+
+    def _draw(self, d: int | None = None) -> Vector:
+        """The random numbers of one choice."""
+        rule = self.RULE
+        if rule == kernel.OPTIMISTIC or rule == kernel.GREEDY:
+            return _NONE
+        if rule == kernel.SAMPLING:
+            return self._rng.standard_normal(self._dimension if d is None else d)
+        return self._rng.random(2 if rule == kernel.EPSILON_GREEDY else 1)
+
+    # Learning
+
+    def learn(self, action: ArrayLike, reward: float) -> None:
+        """Learn the reward of an action (d,): now or later, in any order."""
+        row = self._row(action)
+        reward = as_reward(reward)
+        memory = self._started(row.reshape(1, -1))
+        while kernel.learn(self._settings, memory, row, reward) == kernel.FULL:
+            memory = self._memory = self._grown(memory)
+
+    def learn_many(self, actions: ArrayLike, rewards: ArrayLike) -> None:
+        """Learn a log: the actions (n, d) that were played with their rewards (n,), in order. All of it or nothing."""
+        table = self._table(actions)
+        column = as_rewards(rewards, len(table))
+        settings, memory = self._settings, self._memory
+        settings, memory = self._new_memory(table.shape[1]) if memory is None else (settings, memory.copy())
+        first = 0
+        while (first := kernel.learn_rows(settings, memory, table, column, first)) < len(table):
+            memory = self._grown(memory)
+        self._settings, self._memory, self._dimension = settings, memory, table.shape[1]
+
+    def start_from(self, model: OnlineRegressor | Information) -> None:
+        """Begin with what a fitted regressor knows, in place of what this policy has learned.
+
+        The model must have one target, no intercept, no prior, and the λ of this policy.
+        """
+        state = model if isinstance(model, Information) else model.information_
+        if isinstance(model, OnlineRegressor) and model.prior_mean is not None:
+            raise ValueError(f"cannot start from a model with a prior, got prior_mean={model.prior_mean!r}")
+        if self.MEMORY == kernel.SLIDING:
+            raise ValueError("a window needs rows, not a model: give them to learn_many")
+        if self.RULE == kernel.UNIFORM_AT_RANDOM:
+            raise ValueError("a random policy learns nothing, so it cannot start from a model")
+        mine, theirs = (1, False, self._settings[kernel.LAM]), (state.n_targets, state.intercept, state.lam)
+        if mine != theirs:
+            raise ValueError(
+                f"cannot start from this model: expected targets, intercept, lam of {mine[0]}, {mine[1]}, {mine[2]:g}, "
+                f"got {theirs[0]}, {theirs[1]}, {theirs[2]:g}"
+            )
+        d = state.n_features
+        if self._memory is not None and d != self._dimension:
+            raise ValueError(f"the model has {d} features, but this policy knows {self._dimension}")
+        settings, memory = self._new_memory(d)
+        own = self._view(memory, d)
+        for name in ("U", "D", "c", "loss", "tally"):
+            getattr(own, name)[...] = getattr(state, name)
+        memory[kernel.HEADER + kernel.ROWS] = state.counted
+        memory[kernel.HEADER + kernel.SQUARES] = state.trace
+        memory[kernel.LEARNED], memory[kernel.OFFERED] = state.rows, state.peak
+        if self.MEMORY == kernel.DISCOUNTED:  # all rows are as old as the last one
+            second = self._view(memory, d, kernel.HEADER + kernel.model_size(d) - kernel.HEAD)
+            second.U[...], second.D[...] = state.U, state.D
+        self._settings, self._memory, self._dimension = settings, memory, d
+
+    def restart(self) -> None:
+        """Forget all rewards; what is waiting stays, and so does the largest norm offered."""
+        if self._memory is not None:
+            kernel.begin(self._settings, self._memory, self._dimension)
+
+    def _row(self, action: ArrayLike) -> Vector:
+        row = action
+        if not (type(row) is np.ndarray and row.dtype is _FLOAT64 and row.ndim == 1 and row.flags.carray):
+            row = as_row(action)[0]
+        if len(row) != self._dimension:
+            self._check_shape(row.reshape(1, -1))
+        squares = float(np.vdot(row, row))
+        if not squares < min(kernel.ORDINARY, self._settings[kernel.ACTION_BOUND]) ** 2:
+            self._check_values(row.reshape(1, -1))
+        return row
+
+    # Rewards that come later
+
+    def decide(self, actions: ArrayLike, key: Hashable, available: ArrayLike | None = None) -> int:
+        """`choose`, and remember the action under a key (text or a whole number) until its `reward` comes."""
+        self._pending.check_new(key)
+        table = self._table(actions)
+        with interrupts_deferred():
+            chosen = self.choose(table, available)
+            self._pending.add(key, table[chosen])
+        return chosen
+
+    def reward(self, key: Hashable, reward: float) -> None:
+        """Learn the reward of the decision that waits under the key. Each counts once."""
+        self.reward_many({key: reward})
+
+    def reward_many(self, rewards: Mapping[Any, float]) -> None:
+        """Learn the rewards of several decisions, in the order given. All of them or none."""
+        rows = [self._pending.get(key) for key in rewards]
+        column = as_rewards(list(rewards.values()), len(rows))
+        if not rows:
+            return
+        with interrupts_deferred():
+            self.learn_many(np.array(rows), column) if len(rows) > 1 else self.learn(rows[0], column[0])
+            for key in rewards:
+                self._pending.drop(key)
+
+    def cancel(self, key: Hashable) -> None:
+        """Wait no longer for the reward of this decision."""
+        self._pending.get(key)
+        self._pending.drop(key)
+
+    @property
+    def pending(self) -> tuple[Hashable, ...]:
+        """The keys of decisions that wait for their rewards, the oldest first."""
+        return self._pending.keys
+
+    # What is known
+
+    @property
+    def dimension(self) -> int | None:
+        """How many features an action has; None before any was seen."""
+        return self._dimension or None
+
+    @property
+    def n_learned(self) -> int:
+        """How many rewards were learned, over all restarts."""
+        return 0 if self._memory is None else int(self._memory[kernel.LEARNED])
+
+    @property
+    def n_models(self) -> int:
+        """How many models there are: 1, but for a policy that detects changes."""
+        detects = self.MEMORY == kernel.DETECTING and self._memory is not None
+        return int(self._memory[kernel.HELD]) if detects and self._memory is not None else 1
+
+    def information(self) -> Information:
+        """A copy of the state behind the estimates: for `onward.confidence`, or for looking at."""
+        if self._memory is None:
+            raise ValueError(
+                "nothing is known yet, not even how many features actions have: let it choose or learn first"
+            )
+        at = kernel.acting_model(self._settings, self._memory, self._dimension)
+        return self._view(self._memory, self._dimension, at).copy()
+
+    @property
+    def coef(self) -> Vector:
+        """The ridge estimate θ (d,), which both estimators share."""
+        return self.information().coefficients()[:, 0]
+
+    def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
+        """Begin another sequence of random numbers."""
+        self._rng = np.random.default_rng(seed)
+
+    def describe(self) -> dict[str, Any]:
+        """Its name and settings, as plain values."""
+        return {"policy": type(self).__name__, **self.parameters}
+
+    # Memory
+
+    def _started(self, table: Matrix) -> Vector:
+        if self._memory is None:
+            self._settings, self._memory = self._new_memory(table.shape[1])
+            self._dimension = table.shape[1]
+        return self._memory
+
+    def _new_memory(self, d: int, given: int | None = None) -> tuple[Vector, Vector]:
+        """Settings and memory for d coordinates, of actions that were given with more of them if so said."""
+        settings = self._settings.copy()
+        settings[kernel.DIMENSION] = d if given is None else given
+        capacity = self._capacity(d)
+        memory = np.zeros(kernel.memory_size(settings, d, capacity))
+        memory[kernel.CAPACITY] = capacity
+        kernel.begin(settings, memory, d)
+        return settings, memory
+
+    def _capacity(self, d: int) -> int:
+        if self.MEMORY == kernel.SLIDING:
+            return min(_FIRST_CAPACITY, int(self._settings[kernel.WINDOW]))
+        return _FIRST_CAPACITY if self.MEMORY == kernel.DETECTING else 0
+
+    def _grown(self, memory: Vector) -> Vector:
+        """The memory with room for twice as many rows or models."""
+        capacity = int(memory[kernel.CAPACITY])
+        more = capacity
+        if self.MEMORY == kernel.SLIDING:
+            more = min(capacity, int(self._settings[kernel.WINDOW]) - capacity)
+        d = self._working_dimension(memory)
+        grown = np.concatenate([memory, np.zeros(more * kernel.slot_size(self._settings, d))])
+        grown[kernel.CAPACITY] = capacity + more
+        return grown
+
+    def _working_dimension(self, memory: Vector) -> int:
+        """The coordinates of a memory: fewer than those given, where actions were projected to their span."""
+        d = 1
+        while kernel.memory_size(self._settings, d, int(memory[kernel.CAPACITY])) < len(memory):
+            d += 1
+        return d
+
+    @staticmethod
+    def _view(memory: Vector, d: int, at: int = kernel.HEADER) -> Information:
+        """The state in a memory: its arrays are the memory itself."""
+        state = Information(d)
+        U, D, c = kernel.factor(memory, at + kernel.HEAD, d)
+        end = at + kernel.model_size(d)
+        state.U, state.D, state.c = U, D, c
+        state.loss, state.tally = memory[end - 4 : end - 3], memory[end - 3 : end]
+        return state
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file, random numbers and waiting decisions included: to go on exactly from here."""
+        keys, rows = self._pending.record(self._dimension)
+        storage.save(path, "policy", self._record() | {"pending": keys}, {"pending": rows, **self._arrays()})
+
+    def _record(self) -> dict[str, Any]:
+        return self.describe() | {"generator": self._rng.bit_generator.state, "dimension": self._dimension}
+
+    def _arrays(self) -> dict[str, Vector]:
+        return {} if self._memory is None else {"memory": self._memory}
+
+    @classmethod
+    def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
+        """The policy in a model file."""
+        settings = dict(settings)
+        generator, d, keys = settings.pop("generator"), settings.pop("dimension"), settings.pop("pending")
+        policy = _known[settings.pop("policy")](**settings)
+        policy._rng.bit_generator.state = generator
+        if "memory" in arrays:
+            policy._settings, fresh = policy._new_memory(d)
+            memory = arrays["memory"]
+            while len(fresh) < len(memory):
+                fresh = policy._grown(fresh)
+            if memory.shape != fresh.shape or memory[kernel.CAPACITY] != fresh[kernel.CAPACITY]:
+                raise ValueError(f"memory of {memory.shape} numbers, expected {fresh.shape}")
+            policy._memory, policy._dimension = memory, int(d)
+        policy._pending = Pending.from_record(keys, arrays["pending"])
+        if not isinstance(policy, cls):
+            raise TypeError(f"expected a {cls.__name__}, got a {type(policy).__name__}")
+        return policy
+
+
+def _share_of_best(index: Vector, free: NDArray[np.bool_]) -> Vector:
+    best = free & (index == index[free].max())
+    return best / best.sum()
