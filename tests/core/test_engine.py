@@ -1,16 +1,14 @@
 """The state against dense algebra, and against itself: batches, merges, growth, forgetting."""
 
-import hashlib
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from onward.core import Information, kernel
+from onward.core import Information
 from onward.core.types import Matrix, Vector
+from tools import digests
 
 Problem = tuple[Matrix, Matrix, Vector, float, bool]
 
@@ -296,11 +294,12 @@ def test_information_gain_without_regularisation() -> None:
     assert state.information_gain == np.inf
 
 
-def test_the_compiled_file_names_the_generated_code_it_was_compiled_with() -> None:
-    folder = Path(kernel.__file__).parent
-    sources = b"".join((folder / name).read_bytes() for name in ("simd.py", "unrolled.py"))
-    digest = hashlib.sha256(sources).hexdigest()[:16]
-    assert digest == kernel.DIGEST, f"set kernel.DIGEST to {digest}, so that kernels are compiled anew"
+def test_compiled_files_name_the_code_they_were_compiled_from() -> None:
+    due = digests.expected()
+    assert {path.name for path in due} >= {"kernel.py", "reading.py", "learning.py"}
+    for path, (_, text) in due.items():
+        assert digests.LINE.search(text), f"{path} draws on other compiled files: it needs a line COMPILED_FROM"
+        assert path.read_text(encoding="utf-8") == text, "run python tools/digests.py, so that all is compiled anew"
 
 
 def test_the_state_refuses_what_the_loops_would_misread() -> None:

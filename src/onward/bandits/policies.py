@@ -17,11 +17,12 @@ nothing to tune, though `scale` multiplies them for those who want to.
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import erfinv
 
-from onward.bandits import kernel
+from onward.bandits import layout
 from onward.bandits.policy import Bias, Estimator, Policy, Width, whole
 from onward.core.checks import not_negative, probability
 from onward.core.types import Vector
@@ -69,16 +70,16 @@ class OFUL(Policy):
 class DLinUCB(Policy):
     """Optimism for worlds that drift: every new reward lets the past count γ times as much.  [Alg 4]
 
-    Index: `aᵀV⁻¹b + β √(aᵀV⁻¹ṼV⁻¹a)`, and with forward the same on V + aaᵀ and Ṽ + aaᵀ (D-LinUCB^f). The width that
-    its authors use is the default, `uniform`; `determinant` and `trace` use Ṽ itself. It holds for each round by itself:
-    for a statement over T rounds, give δ/T.
+    Index: `aᵀV⁻¹b + β √(aᵀV⁻¹ṼV⁻¹a)`, and with forward the same on V + aaᵀ and Ṽ + aaᵀ (D-LinUCB^f). The width
+    that its authors use is the default, `uniform`; `determinant` and `trace` use Ṽ itself. It holds for each round by
+    itself: for a statement over T rounds, give δ/T.
 
     Args:
         gamma: γ in (0, 1]; 1 forgets nothing.
         lam, sigma, theta_bound, delta, estimator, width, bias, scale, action_bound, seed: as in `OFUL`.
     """
 
-    MEMORY = kernel.DISCOUNTED
+    MEMORY = layout.DISCOUNTED
 
     def __init__(
         self,
@@ -102,7 +103,7 @@ class DLinUCB(Policy):
                 raise ValueError(f"gamma must be a number in (0, 1], got {gamma!r}") from None
         super().__init__(lam, estimator, seed, gamma=float(gamma))
         self._explore(sigma, theta_bound, delta, width, bias, scale, action_bound)
-        self._settings[kernel.GAMMA] = gamma
+        self._settings[layout.GAMMA] = gamma
 
 
 class SWLinUCB(Policy):
@@ -116,7 +117,7 @@ class SWLinUCB(Policy):
         lam, sigma, theta_bound, delta, estimator, width, bias, scale, action_bound, seed: as in `OFUL`.
     """
 
-    MEMORY = kernel.SLIDING
+    MEMORY = layout.SLIDING
 
     def __init__(
         self,
@@ -135,7 +136,7 @@ class SWLinUCB(Policy):
     ) -> None:
         super().__init__(lam, estimator, seed, window=whole("window", window, 1))
         self._explore(sigma, theta_bound, delta, width, bias, scale, action_bound)
-        self._settings[kernel.WINDOW] = window
+        self._settings[layout.WINDOW] = window
 
 
 class OracleRestart(Policy):
@@ -146,7 +147,7 @@ class OracleRestart(Policy):
         lam, sigma, theta_bound, delta, estimator, width, bias, scale, action_bound, seed: as in `OFUL`.
     """
 
-    MEMORY = kernel.RESTARTING
+    MEMORY = layout.RESTARTING
 
     def __init__(
         self,
@@ -164,25 +165,25 @@ class OracleRestart(Policy):
         seed: Seed = None,
     ) -> None:
         points = [whole("each of change_points", point, 1) for point in change_points]
-        if any(later <= earlier for earlier, later in zip(points, points[1:], strict=False)):
+        if any(later <= earlier for earlier, later in pairwise(points)):
             raise ValueError(f"change_points must increase, got {list(change_points)}")
         super().__init__(lam, estimator, seed, change_points=points)
         self._explore(sigma, theta_bound, delta, width, bias, scale, action_bound)
 
-    def _capacity(self, d: int) -> int:
+    def _capacity(self) -> int:
         return len(self.parameters["change_points"])
 
     def _new_memory(self, d: int, given: int | None = None) -> tuple[Vector, Vector]:
         settings, memory = super()._new_memory(d, given)
-        memory[len(memory) - self._capacity(d) :] = self.parameters["change_points"]
+        memory[len(memory) - self._capacity() :] = self.parameters["change_points"]
         return settings, memory
 
 
 class DetectingLinUCB(Policy):
     """Several OFUL models, each with a record of failures; those that fail too often are dropped (Wu et al. 2018).
 
-    A model plays while its badness, less what chance explains, is the least. Every reward is checked by every model: one
-    that finds it too far from what it expects records a failure and does not learn it.
+    A model plays while its badness, less what chance explains, is the least. Every reward is checked by every model:
+    one that finds it too far from what it expects records a failure and does not learn it.
 
     Args:
         window: τ, over how many rewards failures are counted.
@@ -192,7 +193,7 @@ class DetectingLinUCB(Policy):
         lam, sigma, theta_bound, delta, estimator, width, bias, scale, action_bound, seed: as in `OFUL`.
     """
 
-    MEMORY = kernel.DETECTING
+    MEMORY = layout.DETECTING
 
     def __init__(
         self,
@@ -220,10 +221,10 @@ class DetectingLinUCB(Policy):
             tolerance=not_negative("tolerance", tolerance),
         )
         self._explore(sigma, theta_bound, delta, width, bias, scale, action_bound)
-        self._settings[kernel.WINDOW] = window
-        self._settings[kernel.FAILURE_DELTA] = failure_delta
-        self._settings[kernel.TOLERANCE] = tolerance
-        self._settings[kernel.SLACK] = math.sqrt(2) * sigma * float(erfinv(1 - delta))
+        self._settings[layout.WINDOW] = window
+        self._settings[layout.FAILURE_DELTA] = failure_delta
+        self._settings[layout.TOLERANCE] = tolerance
+        self._settings[layout.SLACK] = math.sqrt(2) * sigma * float(erfinv(1 - delta))
 
 
 class LinTS(Policy):
@@ -237,7 +238,7 @@ class LinTS(Policy):
         seed: of the samples.
     """
 
-    RULE = kernel.SAMPLING
+    RULE = layout.SAMPLING
 
     def __init__(
         self,
@@ -260,7 +261,7 @@ class LinTS(Policy):
 class Greedy(Policy):
     """The action with the best estimate: no exploration at all. A baseline."""
 
-    RULE = kernel.GREEDY
+    RULE = layout.GREEDY
 
     def __init__(self, lam: float = 1.0, *, estimator: Estimator = "forward", seed: Seed = None) -> None:
         super().__init__(lam, estimator, seed)
@@ -275,7 +276,7 @@ class EpsilonGreedy(Policy):
         seed: of the random numbers.
     """
 
-    RULE = kernel.EPSILON_GREEDY
+    RULE = layout.EPSILON_GREEDY
 
     def __init__(
         self, epsilon: float = 0.05, lam: float = 1.0, *, estimator: Estimator = "forward", seed: Seed = None
@@ -283,13 +284,13 @@ class EpsilonGreedy(Policy):
         if not (isinstance(epsilon, int | float) and 0 <= epsilon <= 1):
             raise ValueError(f"epsilon must be a number from 0 to 1, got {epsilon!r}")
         super().__init__(lam, estimator, seed, epsilon=float(epsilon))
-        self._settings[kernel.EPSILON] = epsilon
+        self._settings[layout.EPSILON] = epsilon
 
 
 class Random(Policy):
     """Any available action, each with the same chance: learns nothing. A baseline."""
 
-    RULE = kernel.UNIFORM_AT_RANDOM
+    RULE = layout.UNIFORM_AT_RANDOM
 
     def __init__(self, seed: Seed = None) -> None:
         super().__init__(1.0, "ridge", seed)

@@ -1,4 +1,4 @@
-"""What every policy can do: choose, learn, wait for rewards, start over, be saved. Which policy it is, its settings say."""
+"""What every policy can do: choose, learn, wait for rewards, start over, be saved."""
 
 import copy
 import math
@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward import storage
-from onward.bandits import kernel
+from onward.bandits import layout, learning, reading
 from onward.bandits.pending import Pending
 from onward.bandits.rows import as_actions, as_mask, as_reward, as_rewards
 from onward.core import Information
 from onward.core.checks import not_negative, positive, probability
 from onward.core.interrupts import interrupts_deferred
+from onward.core.kernel import ORDINARY
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 from onward.tables import as_row
@@ -25,9 +26,9 @@ Estimator = Literal["forward", "ridge"]
 Width = Literal["determinant", "trace", "uniform"]
 Bias = Literal["tight", "paper", "none"]
 
-ESTIMATORS = {"ridge": kernel.RIDGE, "forward": kernel.FORWARD}
-WIDTHS = {"determinant": kernel.BY_DETERMINANT, "trace": kernel.BY_TRACE, "uniform": kernel.BY_CONSTANTS}
-BIASES = {"tight": kernel.TIGHT, "paper": kernel.AS_IN_PAPER, "none": kernel.NO_BIAS}
+ESTIMATORS = {"ridge": layout.RIDGE, "forward": layout.FORWARD}
+WIDTHS = {"determinant": layout.BY_DETERMINANT, "trace": layout.BY_TRACE, "uniform": layout.BY_CONSTANTS}
+BIASES = {"tight": layout.TIGHT, "paper": layout.AS_IN_PAPER, "none": layout.NO_BIAS}
 
 _FLOAT64 = np.dtype(np.float64)
 _NONE = np.empty(0)
@@ -59,8 +60,8 @@ class Policy:
     first that are seen. Bad input is one clear error and leaves the policy exactly as it was.
     """
 
-    MEMORY: ClassVar[int] = kernel.EVERYTHING
-    RULE: ClassVar[int] = kernel.OPTIMISTIC
+    MEMORY: ClassVar[int] = layout.EVERYTHING
+    RULE: ClassVar[int] = layout.OPTIMISTIC
 
     def __init_subclass__(cls) -> None:
         _known[cls.__name__] = cls
@@ -77,12 +78,12 @@ class Policy:
         if not 1e-30 <= lam <= 1e30:
             raise ValueError(f"lam must be between 1e-30 and 1e30, got {lam!r}")
         self.parameters: dict[str, Any] = {"lam": lam, "estimator": estimator, **more}
-        numbers = np.zeros(kernel.N_SETTINGS)
-        numbers[kernel.MEMORY], numbers[kernel.RULE] = self.MEMORY, self.RULE
-        numbers[kernel.ESTIMATOR] = one_of("estimator", estimator, ESTIMATORS)
-        numbers[kernel.LAM] = lam
-        numbers[kernel.SCALE] = numbers[kernel.GAMMA] = 1.0
-        numbers[kernel.ACTION_BOUND] = np.inf
+        numbers = np.zeros(layout.N_SETTINGS)
+        numbers[layout.MEMORY], numbers[layout.RULE] = self.MEMORY, self.RULE
+        numbers[layout.ESTIMATOR] = one_of("estimator", estimator, ESTIMATORS)
+        numbers[layout.LAM] = lam
+        numbers[layout.SCALE] = numbers[layout.GAMMA] = 1.0
+        numbers[layout.ACTION_BOUND] = np.inf
         self._settings: Vector = numbers
         self._memory: Vector | None = None
         self._dimension = 0
@@ -102,13 +103,13 @@ class Policy:
     ) -> None:
         """Set what a policy needs that explores by the theory's widths."""
         numbers = self._settings
-        numbers[kernel.SIGMA] = positive("sigma", sigma)
-        numbers[kernel.THETA_BOUND] = not_negative("theta_bound", theta_bound)
-        numbers[kernel.DELTA] = probability("delta", delta)
-        numbers[kernel.WIDTH] = one_of("width", width, WIDTHS)
-        numbers[kernel.BIAS] = one_of("bias", bias, BIASES)
-        numbers[kernel.SCALE] = not_negative("scale", scale)
-        numbers[kernel.ACTION_BOUND] = np.inf if action_bound is None else positive("action_bound", action_bound)
+        numbers[layout.SIGMA] = positive("sigma", sigma)
+        numbers[layout.THETA_BOUND] = not_negative("theta_bound", theta_bound)
+        numbers[layout.DELTA] = probability("delta", delta)
+        numbers[layout.WIDTH] = one_of("width", width, WIDTHS)
+        numbers[layout.BIAS] = one_of("bias", bias, BIASES)
+        numbers[layout.SCALE] = not_negative("scale", scale)
+        numbers[layout.ACTION_BOUND] = np.inf if action_bound is None else positive("action_bound", action_bound)
         self.parameters |= {
             "sigma": float(sigma),
             "theta_bound": float(theta_bound),
@@ -140,8 +141,8 @@ class Policy:
         table, mask = self._offer(actions, available)
         if len(self._index) != len(table):
             self._index = np.empty(len(table))
-        best, ties = kernel.choose(self._settings, self._started(table), self._draw(), table, mask, self._index)
-        return best if ties == 1 else kernel.nth_best(self._index, mask, best, int(self._rng.random() * ties))
+        best, ties = reading.choose(self._settings, self._started(table), self._draw(), table, mask, self._index)
+        return best if ties == 1 else reading.nth_best(self._index, mask, best, int(self._rng.random() * ties))
 
     def index(self, actions: ArrayLike) -> Vector:
         """The index of each action: `choose` takes the largest. Changes nothing.
@@ -162,12 +163,12 @@ class Policy:
         table, mask = self._offer(actions, available)
         free = np.ones(len(table), dtype=bool) if mask is _ALL else mask
         rule = self.RULE
-        if rule == kernel.UNIFORM_AT_RANDOM:
-            return free / free.sum()
-        if rule != kernel.SAMPLING:
+        if rule == layout.UNIFORM_AT_RANDOM:
+            return np.asarray(free / free.sum())
+        if rule != layout.SAMPLING:
             chances = _share_of_best(self.index(table), free)
-            epsilon = self._settings[kernel.EPSILON] if rule == kernel.EPSILON_GREEDY else 0.0
-            return (1.0 - epsilon) * chances + epsilon * free / free.sum()
+            epsilon = self._settings[layout.EPSILON] if rule == layout.EPSILON_GREEDY else 0.0
+            return np.asarray((1.0 - epsilon) * chances + epsilon * free / free.sum())
         other, total = copy.deepcopy(self), np.zeros(len(table))
         for _ in range(whole("samples", samples, 1)):
             total += _share_of_best(other.index(table), free)
@@ -189,7 +190,7 @@ class Policy:
         if actions.shape[1] != self._dimension or not len(actions):
             self._check_shape(actions)
         squares = float(np.vdot(actions, actions))
-        if not squares < min(kernel.ORDINARY, self._settings[kernel.ACTION_BOUND]) ** 2:
+        if not squares < min(ORDINARY, self._settings[layout.ACTION_BOUND]) ** 2:
             self._check_values(actions)
         return actions
 
@@ -203,7 +204,7 @@ class Policy:
 
     def _check_values(self, actions: Matrix) -> None:
         """Look closer where the sum of all squares is large, or no number."""
-        largest, bound = kernel.ORDINARY / math.sqrt(actions.size), float(self._settings[kernel.ACTION_BOUND])
+        largest, bound = ORDINARY / math.sqrt(actions.size), float(self._settings[layout.ACTION_BOUND])
         small = np.abs(actions) < largest
         if not small.all():
             i, j = np.argwhere(~small)[0]
@@ -222,17 +223,17 @@ class Policy:
         settings, memory = self._settings, self._memory
         if memory is None:
             settings, memory = self._new_memory(table.shape[1])
-        kernel.read_out(settings, memory, draws, table, estimate, index)
+        reading.read_out(settings, memory, draws, table, estimate, index)
         return estimate, index
 
     def _draw(self, d: int | None = None) -> Vector:
         """The random numbers of one choice."""
         rule = self.RULE
-        if rule == kernel.OPTIMISTIC or rule == kernel.GREEDY:
+        if rule == layout.OPTIMISTIC or rule == layout.GREEDY:
             return _NONE
-        if rule == kernel.SAMPLING:
+        if rule == layout.SAMPLING:
             return self._rng.standard_normal(self._dimension if d is None else d)
-        return self._rng.random(2 if rule == kernel.EPSILON_GREEDY else 1)
+        return self._rng.random(2 if rule == layout.EPSILON_GREEDY else 1)
 
     # Learning
 
@@ -241,8 +242,8 @@ class Policy:
         row = self._row(action)
         reward = as_reward(reward)
         memory = self._started(row.reshape(1, -1))
-        while kernel.learn(self._settings, memory, row, reward) == kernel.FULL:
-            memory = self._memory = self._grown(memory)
+        while learning.learn(self._settings, memory, row, reward) == layout.FULL:
+            memory = self._memory = self.grown(memory)
 
     def learn_many(self, actions: ArrayLike, rewards: ArrayLike) -> None:
         """Learn a log: the actions (n, d) that were played with their rewards (n,), in order. All of it or nothing."""
@@ -251,8 +252,8 @@ class Policy:
         settings, memory = self._settings, self._memory
         settings, memory = self._new_memory(table.shape[1]) if memory is None else (settings, memory.copy())
         first = 0
-        while (first := kernel.learn_rows(settings, memory, table, column, first)) < len(table):
-            memory = self._grown(memory)
+        while (first := learning.learn_rows(settings, memory, table, column, first)) < len(table):
+            memory = self.grown(memory)
         self._settings, self._memory, self._dimension = settings, memory, table.shape[1]
 
     def start_from(self, model: OnlineRegressor | Information) -> None:
@@ -263,11 +264,11 @@ class Policy:
         state = model if isinstance(model, Information) else model.information_
         if isinstance(model, OnlineRegressor) and model.prior_mean is not None:
             raise ValueError(f"cannot start from a model with a prior, got prior_mean={model.prior_mean!r}")
-        if self.MEMORY == kernel.SLIDING:
+        if self.MEMORY == layout.SLIDING:
             raise ValueError("a window needs rows, not a model: give them to learn_many")
-        if self.RULE == kernel.UNIFORM_AT_RANDOM:
+        if self.RULE == layout.UNIFORM_AT_RANDOM:
             raise ValueError("a random policy learns nothing, so it cannot start from a model")
-        mine, theirs = (1, False, self._settings[kernel.LAM]), (state.n_targets, state.intercept, state.lam)
+        mine, theirs = (1, False, self._settings[layout.LAM]), (state.n_targets, state.intercept, state.lam)
         if mine != theirs:
             raise ValueError(
                 f"cannot start from this model: expected targets, intercept, lam of {mine[0]}, {mine[1]}, {mine[2]:g}, "
@@ -280,18 +281,18 @@ class Policy:
         own = self._view(memory, d)
         for name in ("U", "D", "c", "loss", "tally"):
             getattr(own, name)[...] = getattr(state, name)
-        memory[kernel.HEADER + kernel.ROWS] = state.counted
-        memory[kernel.HEADER + kernel.SQUARES] = state.trace
-        memory[kernel.LEARNED], memory[kernel.OFFERED] = state.rows, state.peak
-        if self.MEMORY == kernel.DISCOUNTED:  # all rows are as old as the last one
-            second = self._view(memory, d, kernel.HEADER + kernel.model_size(d) - kernel.HEAD)
+        memory[layout.HEADER + layout.ROWS] = state.counted
+        memory[layout.HEADER + layout.SQUARES] = state.trace
+        memory[layout.LEARNED], memory[layout.OFFERED] = state.rows, state.peak
+        if self.MEMORY == layout.DISCOUNTED:  # all rows are as old as the last one
+            second = self._view(memory, d, layout.HEADER + layout.model_size(d) - layout.HEAD)
             second.U[...], second.D[...] = state.U, state.D
         self._settings, self._memory, self._dimension = settings, memory, d
 
     def restart(self) -> None:
         """Forget all rewards; what is waiting stays, and so does the largest norm offered."""
         if self._memory is not None:
-            kernel.begin(self._settings, self._memory, self._dimension)
+            layout.begin(self._settings, self._memory, self._dimension)
 
     def _row(self, action: ArrayLike) -> Vector:
         row = action
@@ -300,7 +301,7 @@ class Policy:
         if len(row) != self._dimension:
             self._check_shape(row.reshape(1, -1))
         squares = float(np.vdot(row, row))
-        if not squares < min(kernel.ORDINARY, self._settings[kernel.ACTION_BOUND]) ** 2:
+        if not squares < min(ORDINARY, self._settings[layout.ACTION_BOUND]) ** 2:
             self._check_values(row.reshape(1, -1))
         return row
 
@@ -350,13 +351,13 @@ class Policy:
     @property
     def n_learned(self) -> int:
         """How many rewards were learned, over all restarts."""
-        return 0 if self._memory is None else int(self._memory[kernel.LEARNED])
+        return 0 if self._memory is None else int(self._memory[layout.LEARNED])
 
     @property
     def n_models(self) -> int:
         """How many models there are: 1, but for a policy that detects changes."""
-        detects = self.MEMORY == kernel.DETECTING and self._memory is not None
-        return int(self._memory[kernel.HELD]) if detects and self._memory is not None else 1
+        detects = self.MEMORY == layout.DETECTING and self._memory is not None
+        return int(self._memory[layout.HELD]) if detects and self._memory is not None else 1
 
     def information(self) -> Information:
         """A copy of the state behind the estimates: for `onward.confidence`, or for looking at."""
@@ -364,7 +365,7 @@ class Policy:
             raise ValueError(
                 "nothing is known yet, not even how many features actions have: let it choose or learn first"
             )
-        at = kernel.acting_model(self._settings, self._memory, self._dimension)
+        at = reading.acting_model(self._settings, self._memory, self._dimension)
         return self._view(self._memory, self._dimension, at).copy()
 
     @property
@@ -391,42 +392,43 @@ class Policy:
     def _new_memory(self, d: int, given: int | None = None) -> tuple[Vector, Vector]:
         """Settings and memory for d coordinates, of actions that were given with more of them if so said."""
         settings = self._settings.copy()
-        settings[kernel.DIMENSION] = d if given is None else given
-        capacity = self._capacity(d)
-        memory = np.zeros(kernel.memory_size(settings, d, capacity))
-        memory[kernel.CAPACITY] = capacity
-        kernel.begin(settings, memory, d)
+        settings[layout.DIMENSION] = d if given is None else given
+        capacity = self._capacity()
+        memory = np.zeros(layout.memory_size(settings, d, capacity))
+        memory[layout.CAPACITY], memory[layout.COORDINATES] = capacity, d
+        layout.begin(settings, memory, d)
         return settings, memory
 
-    def _capacity(self, d: int) -> int:
-        if self.MEMORY == kernel.SLIDING:
-            return min(_FIRST_CAPACITY, int(self._settings[kernel.WINDOW]))
-        return _FIRST_CAPACITY if self.MEMORY == kernel.DETECTING else 0
+    def memory_for(self, d: int, given: int | None = None) -> tuple[Vector, Vector]:
+        """Settings and a copy of the memory, to play with; new ones for d coordinates if it knows nothing yet."""
+        if self._memory is None:
+            return self._new_memory(d, given)
+        if d != self._dimension:
+            raise ValueError(f"actions have {d} features, but this policy knows {self._dimension}")
+        return self._settings.copy(), self._memory.copy()
 
-    def _grown(self, memory: Vector) -> Vector:
+    def _capacity(self) -> int:
+        if self.MEMORY == layout.SLIDING:
+            return min(_FIRST_CAPACITY, int(self._settings[layout.WINDOW]))
+        return _FIRST_CAPACITY if self.MEMORY == layout.DETECTING else 0
+
+    def grown(self, memory: Vector) -> Vector:
         """The memory with room for twice as many rows or models."""
-        capacity = int(memory[kernel.CAPACITY])
+        capacity = int(memory[layout.CAPACITY])
         more = capacity
-        if self.MEMORY == kernel.SLIDING:
-            more = min(capacity, int(self._settings[kernel.WINDOW]) - capacity)
-        d = self._working_dimension(memory)
-        grown = np.concatenate([memory, np.zeros(more * kernel.slot_size(self._settings, d))])
-        grown[kernel.CAPACITY] = capacity + more
+        if self.MEMORY == layout.SLIDING:
+            more = min(capacity, int(self._settings[layout.WINDOW]) - capacity)
+        slot = layout.slot_size(self._settings, int(memory[layout.COORDINATES]))
+        grown = np.concatenate([memory, np.zeros(more * slot)])
+        grown[layout.CAPACITY] = capacity + more
         return grown
 
-    def _working_dimension(self, memory: Vector) -> int:
-        """The coordinates of a memory: fewer than those given, where actions were projected to their span."""
-        d = 1
-        while kernel.memory_size(self._settings, d, int(memory[kernel.CAPACITY])) < len(memory):
-            d += 1
-        return d
-
     @staticmethod
-    def _view(memory: Vector, d: int, at: int = kernel.HEADER) -> Information:
+    def _view(memory: Vector, d: int, at: int = layout.HEADER) -> Information:
         """The state in a memory: its arrays are the memory itself."""
         state = Information(d)
-        U, D, c = kernel.factor(memory, at + kernel.HEAD, d)
-        end = at + kernel.model_size(d)
+        U, D, c = layout.factor(memory, at + layout.HEAD, d)
+        end = at + layout.model_size(d)
         state.U, state.D, state.c = U, D, c
         state.loss, state.tally = memory[end - 4 : end - 3], memory[end - 3 : end]
         return state
@@ -455,8 +457,8 @@ class Policy:
             policy._settings, fresh = policy._new_memory(d)
             memory = arrays["memory"]
             while len(fresh) < len(memory):
-                fresh = policy._grown(fresh)
-            if memory.shape != fresh.shape or memory[kernel.CAPACITY] != fresh[kernel.CAPACITY]:
+                fresh = policy.grown(fresh)
+            if memory.shape != fresh.shape or memory[layout.CAPACITY] != fresh[layout.CAPACITY]:
                 raise ValueError(f"memory of {memory.shape} numbers, expected {fresh.shape}")
             policy._memory, policy._dimension = memory, int(d)
         policy._pending = Pending.from_record(keys, arrays["pending"])
@@ -467,4 +469,4 @@ class Policy:
 
 def _share_of_best(index: Vector, free: NDArray[np.bool_]) -> Vector:
     best = free & (index == index[free].max())
-    return best / best.sum()
+    return np.asarray(best / best.sum())

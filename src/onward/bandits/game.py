@@ -1,0 +1,56 @@
+"""The game: a policy plays one round after the other, all of it compiled."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward.bandits.layout import RULE, SAMPLING
+from onward.bandits.learning import is_full, learn
+from onward.bandits.reading import choose, draws_needed, nth_best
+from onward.core.compile import unlocked
+from onward.core.types import Matrix, Vector
+
+COMPILED_FROM = ""  # other files whose code is compiled into this one: see tools/digests.py
+
+
+@unlocked
+def play_rounds(
+    settings: Vector,
+    memory: Vector,
+    rng: np.random.Generator,
+    actions: NDArray[np.float64],
+    means: Matrix,
+    noise: Vector,
+    first: int,
+    lost: float,
+    regret: Vector,
+    chosen: NDArray[np.int32],
+) -> int:
+    """Play the rounds from `first` on. Overwrites the memory, and `regret` and `chosen` of the rounds played.
+
+    Round i offers actions[i] (actions[0] always, if there is but one set); the reward of action k is means[i, k] +
+    noise[i]. `regret` sums up what was lost in expectation, from `lost` on. Random numbers are drawn as the policy in
+    Python draws them, so both play the same game.
+
+    Returns how many rounds are done: fewer than there are if the memory must grow first.
+    """
+    n, k = means.shape
+    d = actions.shape[2]
+    fixed, draws = actions.shape[0] == 1, np.empty(draws_needed(settings, d))
+    everything, index = np.empty(0, dtype=np.bool_), np.empty(k)
+    for i in range(first, n):
+        if is_full(settings, memory):
+            return i
+        offered = actions[0] if fixed else actions[i]
+        for j in range(draws.shape[0]):
+            draws[j] = rng.standard_normal() if settings[RULE] == SAMPLING else rng.random()
+        best, ties = choose(settings, memory, draws, offered, everything, index)
+        if ties > 1:
+            best = nth_best(index, everything, best, int(rng.random() * ties))
+        learn(settings, memory, offered[best], means[i, best] + noise[i])
+        most = means[i, 0]
+        for j in range(1, k):
+            most = max(most, means[i, j])
+        lost += most - means[i, best]
+        regret[i] = lost
+        chosen[i] = best
+    return int(n)

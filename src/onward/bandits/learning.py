@@ -1,0 +1,269 @@
+"""What a reward does to a policy's memory. Compiled."""
+
+import numpy as np
+
+from onward.bandits.layout import (
+    ACTION_BOUND,
+    AGE,
+    CAPACITY,
+    DELTA,
+    DETECTING,
+    DISCOUNTED,
+    DONE,
+    FAILED,
+    FULL,
+    GAMMA,
+    HEAD,
+    HEADER,
+    HELD,
+    LAM,
+    LEARNED,
+    MEMORY,
+    NEXT,
+    NOT_FINITE,
+    OFFERED,
+    REMOVED,
+    RESTARTING,
+    ROWS,
+    RULE,
+    SLACK,
+    SLIDING,
+    SQUARES,
+    TOLERANCE,
+    TOO_LONG,
+    UNIFORM_AT_RANDOM,
+    WINDOW,
+    begin,
+    clear,
+    factor,
+    model_size,
+    padded_to,
+    slot_size,
+)
+from onward.bandits.reading import badness_of, read_model
+from onward.core.compile import compiled, inlined
+from onward.core.kernel import ORDINARY, absorb_units, read
+from onward.core.simd import absorb_single, fma
+from onward.core.types import Matrix, Vector
+from onward.core.unrolled import FEW
+
+COMPILED_FROM = "e3276862731b5793"  # other files whose code is compiled into this one: see tools/digests.py
+
+REMOVAL_MARGIN = 0.01  # a row is taken out of a window only if this share of what its direction holds is left
+
+
+@inlined
+def _absorb(x: Vector, y: float, w: float, first: int, memory: Vector, at: int, R: Matrix, S: Matrix) -> None:
+    """Absorb a row, 0 before coordinate `first`, into the factor at `at`, as the core does it. Overwrites R and S.
+
+    One row at a time, and often of two or three coordinates: what the core makes ready for its tiles would cost more.
+    """
+    d = x.shape[0]
+    U, D, c = factor(memory, at, d)
+    for j in range(first, d):
+        R[0, j] = x[j]
+    a, rho = w, y
+    k = first
+    while k < d:
+        r, beta, a, rho = _rotate(R[0, k], a, rho, k, D, c)
+        if d < 12 or k + 1 == d:
+            for j in range(k + 1, d):
+                R[0, j] = fma(-r, U[k, j], R[0, j])
+                U[k, j] = fma(beta, R[0, j], U[k, j])
+            k += 1
+            continue
+        u = U[k, k + 1]
+        s = fma(-r, u, R[0, k + 1])
+        S[0, 0], S[0, 1] = r, beta
+        u = fma(beta, s, u)
+        S[0, 2], S[0, 3], a, rho = _rotate(s, a, rho, k + 1, D, c)
+        if k + 2 < d:
+            absorb_single(U, k, R, 0, S, k + 2)
+        U[k, k + 1] = u
+        k += 2
+    memory[at + d * padded_to(d) + 2 * d] += a * rho * rho
+
+
+@inlined
+def _rotate(r: float, a: float, rho: float, k: int, D: Vector, c: Matrix) -> tuple[float, float, float, float]:
+    """One row against pivot k and its coefficient. Overwrites both; returns r, β, and what becomes of a and ρ."""
+    ar = a * r
+    D_new = fma(ar, r, D[k])
+    inverse = 1.0 / D_new
+    kept = D[k] * inverse if D_new != D[k] else 1.0
+    beta, c_old = ar * inverse, c[k, 0]
+    c[k, 0] = fma(kept, c_old, beta * rho)
+    a = (a * D[k]) * inverse
+    D[k] = D_new
+    return r, beta, a, fma(-r, c_old, rho)
+
+
+@inlined
+def _discount(gamma: float, lam: float, memory: Vector, at: int, d: int, R: Matrix, S: Matrix) -> None:
+    """Let the past count γ times as much, but give λI back what it lost: so nothing winds up."""
+    U, D, c = factor(memory, at, d)
+    for k in range(d):
+        D[k] *= gamma
+    memory[at + d * padded_to(d) + 2 * d] *= gamma
+    weight = (1.0 - gamma) * lam
+    if d > FEW:
+        absorb_units(weight, U, D, c)
+        return
+    unit = np.zeros(d)
+    for k in range(d):
+        unit[k] = 1.0
+        _absorb(unit, 0.0, weight, k, memory, at, R, S)
+        unit[k] = 0.0
+
+
+@compiled
+def is_full(settings: Vector, memory: Vector) -> bool:
+    """Whether the memory must grow before the next reward can be learned."""
+    kind = settings[MEMORY]
+    if kind == SLIDING:
+        return bool(memory[HELD] == memory[CAPACITY] < settings[WINDOW])
+    return bool(kind == DETECTING and memory[HELD] == memory[CAPACITY])
+
+
+@compiled
+def learn(settings: Vector, memory: Vector, x: Vector, y: float) -> int:
+    """Learn the reward y of action x. Overwrites the memory, unless it fails."""
+    d = x.shape[0]
+    square = 0.0
+    for j in range(d):
+        square = fma(x[j], x[j], square)
+    if not (square < ORDINARY * ORDINARY and abs(y) < ORDINARY):
+        return NOT_FINITE
+    if square > settings[ACTION_BOUND] * settings[ACTION_BOUND] * (1.0 + 1e-12):
+        return TOO_LONG
+    if is_full(settings, memory):
+        return FULL
+    memory[OFFERED] = max(memory[OFFERED], square)
+    memory[LEARNED] += 1.0
+    if settings[RULE] == UNIFORM_AT_RANDOM:
+        return DONE
+    R, S = np.zeros((1, padded_to(d))), np.empty((1, 4))
+    kind, gamma = settings[MEMORY], settings[GAMMA]
+    if kind == DETECTING:
+        _learn_detecting(settings, memory, x, y, square, R, S)
+        return DONE
+    if kind == SLIDING:
+        _learn_sliding(settings, memory, x, y, square, R, S)
+        return DONE
+    if kind == DISCOUNTED:
+        second = HEADER + model_size(d)
+        if gamma < 1.0:
+            _discount(gamma, settings[LAM], memory, HEADER + HEAD, d, R, S)
+            _discount(gamma * gamma, settings[LAM], memory, second, d, R, S)
+            memory[HEADER + SQUARES] *= gamma * gamma
+        _absorb(x, 0.0, 1.0, 0, memory, second, R, S)
+    _count(memory, HEADER, square)
+    _absorb(x, y, 1.0, 0, memory, HEADER + HEAD, R, S)
+    if kind == RESTARTING:
+        points = HEADER + model_size(d)
+        while memory[NEXT] < memory[CAPACITY] and memory[points + int(memory[NEXT])] <= memory[LEARNED]:
+            due = memory[points + int(memory[NEXT])] == memory[LEARNED]
+            memory[NEXT] += 1.0
+            if due:
+                begin(settings, memory, d)
+    return DONE
+
+
+@compiled
+def learn_rows(settings: Vector, memory: Vector, X: Matrix, y: Vector, first: int) -> int:
+    """Learn the rows of X with rewards y from `first` on. Overwrites the memory; returns the row that did not fit."""
+    for i in range(first, X.shape[0]):
+        if learn(settings, memory, X[i], y[i]) < 0:
+            return i
+    return int(X.shape[0])
+
+
+@inlined
+def _count(memory: Vector, at: int, square: float) -> None:
+    memory[at + ROWS] += 1.0
+    memory[at + SQUARES] += square
+
+
+@compiled
+def _learn_sliding(settings: Vector, memory: Vector, x: Vector, y: float, square: float, R: Matrix, S: Matrix) -> None:
+    """Take the oldest row out, if the window is full, and the new one in.
+
+    Taking out loses digits in proportion to what is left in the row's direction, and they do not come back. So where
+    little is left, and once in every window's length, the factor is made anew from the rows themselves.
+    """
+    d, at = x.shape[0], HEADER + HEAD
+    ring, size = HEADER + model_size(d), d + 1
+    place = ring + int(memory[NEXT]) * size
+    anew = False
+    if memory[HELD] == settings[WINDOW]:
+        oldest, reward = memory[place : place + d].copy(), memory[place + d]
+        p, q = np.empty((1, 1)), np.empty(1)
+        U, D, c = factor(memory, at, d)
+        read(oldest.reshape(1, d), False, U, D, c, p, q)
+        memory[REMOVED] += 1.0
+        anew = not 1.0 - q[0] > REMOVAL_MARGIN or memory[REMOVED] >= settings[WINDOW]
+        if not anew:
+            _absorb(oldest, reward, -1.0, 0, memory, at, R, S)
+            memory[HEADER + ROWS] -= 1.0
+            for j in range(d):
+                memory[HEADER + SQUARES] -= oldest[j] * oldest[j]
+    else:
+        memory[HELD] += 1.0
+    memory[place : place + d] = x
+    memory[place + d] = y
+    memory[NEXT] = (memory[NEXT] + 1.0) % settings[WINDOW]
+    if not anew:
+        _count(memory, HEADER, square)
+        _absorb(x, y, 1.0, 0, memory, at, R, S)
+        return
+    memory[REMOVED] = 0.0
+    clear(memory, HEADER, d, settings[LAM])
+    held = int(memory[HELD])
+    for i in range(held):  # the oldest first
+        place = ring + (int(memory[NEXT]) + i) % held * size
+        row = memory[place : place + d]
+        total = 0.0
+        for j in range(d):
+            total = fma(row[j], row[j], total)
+        _count(memory, HEADER, total)
+        _absorb(row, memory[place + d], 1.0, 0, memory, at, R, S)
+
+
+@compiled
+def _learn_detecting(
+    settings: Vector, memory: Vector, x: Vector, y: float, square: float, R: Matrix, S: Matrix
+) -> None:
+    """Every model checks the reward and learns it unless it is a surprise. Models that fail too often are dropped."""
+    d, size, window = x.shape[0], slot_size(settings, x.shape[0]), int(settings[WINDOW])
+    estimate, index, norms = np.empty(1), np.empty(1), np.empty(1)
+    bound = settings[ACTION_BOUND]
+    longest = bound * bound if bound < np.inf else memory[OFFERED]
+    kept, good = 0, 0
+    for m in range(int(memory[HELD])):
+        at = HEADER + m * size
+        norms[0] = square
+        read_model(settings, memory, at, norms, x.reshape(1, d), norms, longest, estimate, index)
+        failed = not abs(estimate[0] - y) <= index[0] - estimate[0] + settings[SLACK]
+        if not failed:
+            _count(memory, at, square)
+            _absorb(x, y, 1.0, 0, memory, at + HEAD, R, S)
+        record = at + model_size(d) + int(memory[at + AGE]) % window
+        if memory[at + AGE] >= window:
+            memory[at + FAILED] -= memory[record]
+        memory[record] = 1.0 if failed else 0.0
+        memory[at + FAILED] += memory[record]
+        memory[at + AGE] += 1.0
+        badness, margin = badness_of(settings, memory[at + FAILED], memory[at + AGE])
+        if badness >= margin + settings[DELTA]:
+            continue
+        good += badness < margin + settings[TOLERANCE]
+        if kept < m:
+            place = HEADER + kept * size
+            memory[place : place + size] = memory[at : at + size]
+        kept += 1
+    if good == 0:  # as there is none if none is left
+        at = HEADER + kept * size
+        memory[at : at + size] = 0.0
+        clear(memory, at, d, settings[LAM])
+        kept += 1
+    memory[HELD] = float(kept)

@@ -1,0 +1,392 @@
+"""What a policy reads from its memory: estimates, indices, and the choice. Compiled."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward.bandits.layout import (
+    ACTION_BOUND,
+    AGE,
+    BIAS,
+    BY_CONSTANTS,
+    BY_DETERMINANT,
+    BY_TRACE,
+    DELTA,
+    DETECTING,
+    DIMENSION,
+    DISCOUNTED,
+    EPSILON,
+    EPSILON_GREEDY,
+    ESTIMATOR,
+    FAILED,
+    FAILURE_DELTA,
+    FORWARD,
+    GAMMA,
+    GREEDY,
+    HEAD,
+    HEADER,
+    HELD,
+    LAM,
+    MEMORY,
+    NO_BIAS,
+    NONE_AVAILABLE,
+    NOT_FINITE,
+    OFFERED,
+    ROWS,
+    RULE,
+    SAMPLING,
+    SCALE,
+    SIGMA,
+    SLIDING,
+    SQUARES,
+    THETA_BOUND,
+    TIGHT,
+    TOO_LONG,
+    UNIFORM_AT_RANDOM,
+    WIDTH,
+    WINDOW,
+    factor,
+    model_size,
+    slot_size,
+)
+from onward.core.compile import compiled, inlined
+from onward.core.kernel import ORDINARY, read
+from onward.core.simd import fma
+from onward.core.types import Matrix, Vector
+from onward.core.unrolled import FEW
+
+COMPILED_FROM = "a323381aece197a4"  # other files whose code is compiled into this one: see tools/digests.py
+
+
+@inlined
+def _gain(settings: Vector, D: Vector, rows: float, squares: float, longest: float) -> float:
+    """What stands for the information gain, by the kind of width; `longest` is X²."""
+    lam, d = float(settings[LAM]), float(settings[DIMENSION])
+    if settings[WIDTH] == BY_DETERMINANT:
+        total, product = 0.0, 1.0
+        for k in range(D.shape[0]):
+            product *= D[k] / lam
+            if product > 1e150:  # a logarithm now and then: they cost more than the rest
+                total += math.log(product)
+                product = 1.0
+        return max(0.0, total + math.log(product))
+    if settings[WIDTH] == BY_TRACE:
+        return d * math.log1p(squares / (lam * d))
+    count = rows
+    if settings[MEMORY] == DISCOUNTED and settings[GAMMA] < 1.0:
+        gamma = settings[GAMMA]
+        count = -math.expm1(2.0 * rows * math.log(gamma)) / ((1.0 - gamma) * (1.0 + gamma))
+    return d * math.log1p(count * longest / (lam * d))
+
+
+@inlined
+def _noise(settings: Vector, D: Vector, rows: float, squares: float, longest: float) -> float:
+    """What the noise can do to the estimate, in the norm of the factor."""
+    if settings[MEMORY] == SLIDING and settings[WIDTH] == BY_CONSTANTS:
+        growth = math.log1p(settings[WINDOW] * longest / settings[LAM]) - math.log(settings[DELTA])
+        return settings[SIGMA] * math.sqrt(settings[DIMENSION] * growth)
+    gain = _gain(settings, D, rows, squares, longest)
+    return settings[SIGMA] * math.sqrt(gain - 2.0 * math.log(settings[DELTA]))
+
+
+@inlined
+def _read_few(
+    actions: Matrix,
+    U: Matrix,
+    D: Vector,
+    c: Matrix,
+    W: Matrix,
+    E: Vector,
+    double: bool,
+    p: Vector,
+    q: Vector,
+    s: Vector,
+) -> None:
+    """`core.kernel.read` for few coordinates, to the last bit, and `_sandwich` if `double`. Overwrites p, q and s.
+
+    Actions are taken eight at a time and side by side: with so few coordinates that is where the vectors are.
+    """
+    n, d = actions.shape
+    R, P, Q = np.empty((d, 8)), np.empty(8), np.empty(8)
+    for first in range(0, n, 8):
+        count = min(8, n - first)
+        for b in range(count):
+            for j in range(d):
+                R[j, b] = actions[first + b, j]
+        for b in range(8):
+            P[b] = 0.0
+            Q[b] = 0.0
+        for k in range(d):
+            inverse, coefficient = 1.0 / D[k], c[k, 0]
+            for b in range(8):
+                Q[b] = fma(R[k, b] * inverse, R[k, b], Q[b])
+                P[b] = fma(R[k, b], coefficient, P[b])
+            for j in range(k + 1, d):
+                u = U[k, j]
+                for b in range(8):
+                    R[j, b] = fma(-R[k, b], u, R[j, b])
+        for b in range(count):
+            p[first + b] = P[b]
+            q[first + b] = Q[b]
+        if not double:
+            continue
+        for b in range(8):
+            P[b] = 0.0
+        for k in range(d - 1, -1, -1):
+            inverse = 1.0 / D[k]
+            for b in range(8):
+                R[k, b] *= inverse
+            for j in range(k + 1, d):
+                u = U[k, j]
+                for b in range(8):
+                    R[k, b] = fma(-u, R[j, b], R[k, b])
+        for k in range(d):
+            for b in range(8):
+                Q[b] = R[k, b]
+            for j in range(k + 1, d):
+                u = W[k, j]
+                for b in range(8):
+                    Q[b] = fma(u, R[j, b], Q[b])
+            weight = E[k]
+            for b in range(8):
+                P[b] = fma(weight * Q[b], Q[b], P[b])
+        for b in range(count):
+            s[first + b] = P[b]
+
+
+@compiled
+def _sandwich(actions: Matrix, U: Matrix, D: Vector, W: Matrix, E: Vector, out: Vector) -> None:
+    """xᵀV⁻¹ṼV⁻¹x of each action, for V = UᵀDU and Ṽ = WᵀEW. Overwrites `out`."""
+    d = D.shape[0]
+    z = np.empty(d)
+    for i in range(actions.shape[0]):
+        z[:] = actions[i]
+        for k in range(d):
+            for j in range(k + 1, d):
+                z[j] = fma(-z[k], U[k, j], z[j])
+        for k in range(d):
+            z[k] /= D[k]
+        for k in range(d - 2, -1, -1):
+            z[k] -= _dot(U[k], z, k + 1, d)
+        total = 0.0
+        for k in range(d):
+            along = z[k] + _dot(W[k], z, k + 1, d)
+            total = fma(E[k] * along, along, total)
+        out[i] = total
+
+
+@inlined
+def _dot(a: Vector, b: Vector, first: int, last: int) -> float:
+    """Σ a_j b_j over first ≤ j < last, in four sums at once: one alone waits for itself."""
+    s, t, u, v = 0.0, 0.0, 0.0, 0.0
+    j = first
+    while j + 4 <= last:
+        s = fma(a[j], b[j], s)
+        t = fma(a[j + 1], b[j + 1], t)
+        u = fma(a[j + 2], b[j + 2], u)
+        v = fma(a[j + 3], b[j + 3], v)
+        j += 4
+    while j < last:
+        s = fma(a[j], b[j], s)
+        j += 1
+    return (s + t) + (u + v)
+
+
+@inlined
+def _sample(U: Matrix, D: Vector, draws: Vector) -> Vector:
+    """U⁻¹D^(−1/2)η, distributed as N(0, G⁻¹) for standard normal η."""
+    d = D.shape[0]
+    z = np.empty(d)
+    for k in range(d - 1, -1, -1):
+        z[k] = draws[k] / math.sqrt(D[k]) - _dot(U[k], z, k + 1, d)
+    return z
+
+
+@inlined
+def acting_model(settings: Vector, memory: Vector, d: int) -> int:
+    """Where the model stands that chooses now: the only one, or a detector's least bad one, the older if they tie."""
+    if settings[MEMORY] != DETECTING:
+        return HEADER
+    size, boldness = slot_size(settings, d), math.sqrt(math.log(settings[WINDOW]))
+    best, least = HEADER, np.inf
+    for m in range(int(memory[HELD])):
+        at = HEADER + m * size
+        badness, margin = badness_of(settings, memory[at + FAILED], memory[at + AGE])
+        if badness - boldness * margin < least:
+            best, least = at, badness - boldness * margin
+    return best
+
+
+@inlined
+def badness_of(settings: Vector, failed: float, age: float) -> tuple[float, float]:
+    """The share of failures among a model's last records, and how far chance can take it."""
+    if age == 0.0:
+        return 0.0, 0.5
+    records = min(settings[WINDOW], age)
+    return failed / records, math.sqrt(-math.log(settings[FAILURE_DELTA]) / (2.0 * records))
+
+
+@compiled
+def read_out(
+    settings: Vector, memory: Vector, draws: Vector, actions: Matrix, estimate: Vector, index: Vector
+) -> float:
+    """The estimated reward and the index of each action. Overwrites `estimate` and `index`, unless it fails.
+
+    `draws` are what a sampling rule needs: standard normal numbers, one for each coordinate. Returns the largest
+    squared norm, or a negative number that says what is wrong.
+    """
+    n, d = actions.shape
+    longest, norms = 0.0, np.empty(n)
+    for i in range(n):
+        square = 0.0
+        for j in range(d):
+            square = fma(actions[i, j], actions[i, j], square)
+        norms[i] = square
+        longest = max(longest, square) if square == square else np.inf
+    if not longest < ORDINARY * ORDINARY:
+        return NOT_FINITE
+    bound = settings[ACTION_BOUND] * settings[ACTION_BOUND]
+    if longest > bound * (1.0 + 1e-12):
+        return TOO_LONG
+    if settings[RULE] == UNIFORM_AT_RANDOM:
+        estimate[:] = 0.0
+        index[:] = 0.0
+        return longest
+    counted = bound if bound < np.inf else max(longest, memory[OFFERED])
+    at = acting_model(settings, memory, d)
+    read_model(settings, memory, at, draws, actions, norms, counted, estimate, index)
+    return longest
+
+
+@compiled
+def read_model(
+    settings: Vector,
+    memory: Vector,
+    at: int,
+    draws: Vector,
+    actions: Matrix,
+    norms: Vector,
+    longest: float,
+    estimate: Vector,
+    index: Vector,
+) -> None:
+    """The estimate and the index that the model at `at` gives each action. Overwrites both, and `norms`."""
+    n, d = actions.shape
+    forward, rule, double = settings[ESTIMATOR] == FORWARD, settings[RULE], settings[MEMORY] == DISCOUNTED
+    U, D, c = factor(memory, at + HEAD, d)
+    W, E, _ = factor(memory, HEADER + model_size(d), d) if double else (U, D, c)
+    p, q = estimate, np.empty(n)
+    reach = np.empty(n) if double else q  # the squared norm in which the radius is measured
+    if d <= FEW:
+        _read_few(actions, U, D, c, W, E, double, p, q, reach)
+    else:
+        read(actions, False, U, D, c, p.reshape(n, 1), q)
+        if double:
+            _sandwich(actions, U, D, W, E, reach)
+    if rule in (GREEDY, EPSILON_GREEDY):
+        for i in range(n):
+            p[i] = p[i] / (1.0 + q[i]) if forward else p[i]
+            index[i] = p[i]
+        return
+    scale = settings[SCALE]
+    noise = scale * _noise(settings, E, memory[at + ROWS], memory[at + SQUARES], longest)
+    # The radius at each action takes the place of its norm.
+    lam, root, bound = settings[LAM], math.sqrt(settings[LAM]), scale * settings[THETA_BOUND]
+    if settings[BIAS] == NO_BIAS or not forward:
+        norms[:] = noise + (0.0 if settings[BIAS] == NO_BIAS else bound * root)
+    elif settings[BIAS] == TIGHT:
+        for i in range(n):
+            norms[i] = noise + bound * math.sqrt(lam + norms[i])
+    else:
+        for i in range(n):
+            norms[i] = noise + bound * (root + math.sqrt(norms[i]))
+    if rule == SAMPLING:
+        z = _sample(U, D, draws)
+        for i in range(n):
+            shrinkage = 1.0 + q[i] if forward else 1.0
+            p[i] /= shrinkage
+            index[i] = p[i] + norms[i] * (_dot(actions[i], z, 0, d) / math.sqrt(shrinkage))
+    elif not forward:
+        for i in range(n):
+            index[i] = p[i] + norms[i] * math.sqrt(reach[i])
+    elif double:
+        for i in range(n):
+            kept = 1.0 / (1.0 + q[i])
+            p[i] *= kept
+            index[i] = p[i] + norms[i] * math.sqrt(fma(q[i], q[i], reach[i])) * kept
+    else:
+        for i in range(n):
+            kept = 1.0 / (1.0 + q[i])
+            p[i] *= kept
+            index[i] = p[i] + norms[i] * math.sqrt(q[i] * kept)
+
+
+# Choosing
+
+
+@inlined
+def draws_needed(settings: Vector, d: int) -> int:
+    """How many random numbers a choice takes: uniform ones, or standard normal ones for a sampling rule."""
+    rule = settings[RULE]
+    if rule == SAMPLING:
+        return d
+    return 2 if rule == EPSILON_GREEDY else (1 if rule == UNIFORM_AT_RANDOM else 0)
+
+
+@compiled
+def choose(
+    settings: Vector, memory: Vector, draws: Vector, actions: Matrix, available: NDArray[np.bool_], index: Vector
+) -> tuple[int, int]:
+    """The action to play, and how many are as good. Overwrites `index`, and notes how long the actions are.
+
+    An empty mask means that all are available. The choice is the first of those that tie: `nth` gives another.
+    A negative choice says why there is none; then nothing was changed but `index`.
+    """
+    n = actions.shape[0]
+    free = n
+    if available.shape[0] > 0:
+        free = 0
+        for i in range(n):
+            free += available[i]
+    if free == 0:
+        return NONE_AVAILABLE, 0
+    longest = read_out(settings, memory, draws, actions, np.empty(n), index)
+    if longest < 0.0:
+        return int(longest), 0
+    memory[OFFERED] = max(memory[OFFERED], longest)
+    rule = settings[RULE]
+    if rule == UNIFORM_AT_RANDOM:
+        return _nth_available(available, int(draws[0] * free)), 1
+    if rule == EPSILON_GREEDY and draws[0] < settings[EPSILON]:
+        return _nth_available(available, int(draws[1] * free)), 1
+    best, ties = -1, 0
+    most = -np.inf
+    for i in range(n):
+        if (available.shape[0] == 0 or available[i]) and index[i] >= most:
+            best, ties = (i, 1) if index[i] > most or ties == 0 else (best, ties + 1)
+            most = index[i]
+    return best, ties
+
+
+@inlined
+def _nth_available(available: NDArray[np.bool_], n: int) -> int:
+    if available.shape[0] == 0:
+        return n
+    for i in range(available.shape[0]):
+        if available[i]:
+            if n == 0:
+                return i
+            n -= 1
+    return -1
+
+
+@compiled
+def nth_best(index: Vector, available: NDArray[np.bool_], best: int, n: int) -> int:
+    """The n-th (from 0) of the available actions whose index is that of `best`."""
+    for i in range(best, index.shape[0]):
+        if index[i] == index[best] and (available.shape[0] == 0 or available[i]):
+            if n == 0:
+                return i
+            n -= 1
+    return best

@@ -1,0 +1,72 @@
+"""Keep the compiler's cache honest: write into each compiled file the digest of the compiled files it draws on.
+
+    python tools/digests.py          # after a change to compiled code; rewrites the lines COMPILED_FROM = "..."
+
+What numba compiled is cached on disk until the file that a function stands in changes. Code from other files is
+compiled into it too, and changes there go unnoticed. So each file names their digest: where they change, it changes.
+"""
+
+import ast
+import hashlib
+import re
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent.parent / "src"
+DECORATORS = ("compiled", "inlined", "unlocked", "intrinsic")
+LINE = re.compile(r'^COMPILED_FROM = "(\w*)"', re.MULTILINE)
+
+
+def compiled_files() -> dict[str, Path]:
+    """The modules with code that numba compiles, by name."""
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        if used.intersection(DECORATORS) and path.name != "compile.py":
+            found[".".join(path.relative_to(SOURCE).with_suffix("").parts)] = path
+    return found
+
+
+def sources(path: Path, files: dict[str, Path]) -> list[str]:
+    """The compiled modules that a file imports from."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return sorted(names & files.keys() - {name for name, other in files.items() if other == path})
+
+
+def expected() -> dict[Path, tuple[str, str]]:
+    """For each compiled file that draws on others: the digest that it should name, and the text that it should have."""
+    files = compiled_files()
+    texts: dict[str, str] = {}
+    due: dict[Path, tuple[str, str]] = {}
+
+    def text_of(name: str) -> str:
+        """The file's text with its own digest right: so a change is seen however far below it is."""
+        if name not in texts:
+            path = files[name]
+            text = path.read_text(encoding="utf-8")
+            below = sources(path, files)
+            if below:
+                digest = hashlib.sha256("".join(text_of(other) for other in below).encode()).hexdigest()[:16]
+                text = LINE.sub(f'COMPILED_FROM = "{digest}"', text)
+                due[path] = digest, text
+            texts[name] = text
+        return texts[name]
+
+    for name in files:
+        text_of(name)
+    return due
+
+
+def main() -> None:
+    for path, (digest, text) in expected().items():
+        if text != path.read_text(encoding="utf-8"):
+            path.write_text(text, encoding="utf-8")
+            print(f"{path.relative_to(SOURCE)}: {digest}")
+
+
+if __name__ == "__main__":
+    main()
