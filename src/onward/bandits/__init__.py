@@ -1,0 +1,1 @@
+"""Linear bandits: worlds to play in, and policies that play."""
