@@ -25,8 +25,9 @@ class Parallel:
         self,
         n_jobs: int | None = ...,
         backend: str | None = ...,
-        return_as: Literal["list"] = "list",
+        return_as: Literal["list", "generator", "generator_unordered"] = "list",
         verbose: int = ...,
+        prefer: Literal["processes", "threads"] | None = ...,
         **backend_kwargs: Any,
     ) -> None: ...
-    def __call__(self, iterable: Iterable[_Task[_R]]) -> list[_R]: ...
+    def __call__(self, iterable: Iterable[_Task[_R]]) -> Iterable[_R]: ...

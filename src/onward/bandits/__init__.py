@@ -1,5 +1,6 @@
 """Linear bandits: policies, worlds to play them in, the compiled game, and what a log says of a policy."""
 
+from onward.bandits.disjoint import Disjoint
 from onward.bandits.policies import (
     OFUL,
     DetectingLinUCB,
@@ -12,16 +13,21 @@ from onward.bandits.policies import (
     SWLinUCB,
 )
 from onward.bandits.policy import Policy
+from onward.bandits.runs import Runs
+from onward.bandits.simulate import play
 
 __all__ = [
     "OFUL",
     "DLinUCB",
     "DetectingLinUCB",
+    "Disjoint",
     "EpsilonGreedy",
     "Greedy",
     "LinTS",
     "OracleRestart",
     "Policy",
     "Random",
+    "Runs",
     "SWLinUCB",
+    "play",
 ]

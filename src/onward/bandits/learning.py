@@ -42,72 +42,90 @@ from onward.bandits.layout import (
 )
 from onward.bandits.reading import badness_of, read_model
 from onward.core.compile import compiled, inlined
-from onward.core.kernel import ORDINARY, absorb_units, read
+from onward.core.kernel import ORDINARY, absorb_units
 from onward.core.simd import absorb_single, fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "e3276862731b5793"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "848f000af14de248"  # other files whose code is compiled into this one: see tools/digests.py
 
+SWEPT = 12  # from so many coordinates on, the core's sweep over two pivots at a time pays
 REMOVAL_MARGIN = 0.01  # a row is taken out of a window only if this share of what its direction holds is left
 
 
-@inlined
+@compiled
 def _absorb(x: Vector, y: float, w: float, first: int, memory: Vector, at: int, R: Matrix, S: Matrix) -> None:
     """Absorb a row, 0 before coordinate `first`, into the factor at `at`, as the core does it. Overwrites R and S.
 
     One row at a time, and often of two or three coordinates: what the core makes ready for its tiles would cost more.
     """
     d = x.shape[0]
-    U, D, c = factor(memory, at, d)
+    width = padded_to(d)
+    D, c = at + d * width, at + d * width + d
     for j in range(first, d):
         R[0, j] = x[j]
     a, rho = w, y
     k = first
     while k < d:
-        r, beta, a, rho = _rotate(R[0, k], a, rho, k, D, c)
-        if d < 12 or k + 1 == d:
+        r, U = R[0, k], at + k * width
+        beta, a, rho = _rotate(r, a, rho, memory, D + k, c + k)
+        if d < SWEPT or k + 1 == d:
             for j in range(k + 1, d):
-                R[0, j] = fma(-r, U[k, j], R[0, j])
-                U[k, j] = fma(beta, R[0, j], U[k, j])
+                R[0, j] = fma(-r, memory[U + j], R[0, j])
+                memory[U + j] = fma(beta, R[0, j], memory[U + j])
             k += 1
             continue
-        u = U[k, k + 1]
+        u = memory[U + k + 1]
         s = fma(-r, u, R[0, k + 1])
-        S[0, 0], S[0, 1] = r, beta
+        S[0, 0], S[0, 1], S[0, 2] = r, beta, s
         u = fma(beta, s, u)
-        S[0, 2], S[0, 3], a, rho = _rotate(s, a, rho, k + 1, D, c)
+        S[0, 3], a, rho = _rotate(s, a, rho, memory, D + k + 1, c + k + 1)
         if k + 2 < d:
-            absorb_single(U, k, R, 0, S, k + 2)
-        U[k, k + 1] = u
+            absorb_single(memory[at:D].reshape(d, width), k, R, 0, S, k + 2)
+        memory[U + k + 1] = u
         k += 2
-    memory[at + d * padded_to(d) + 2 * d] += a * rho * rho
+    memory[c + d] += a * rho * rho
 
 
 @inlined
-def _rotate(r: float, a: float, rho: float, k: int, D: Vector, c: Matrix) -> tuple[float, float, float, float]:
-    """One row against pivot k and its coefficient. Overwrites both; returns r, β, and what becomes of a and ρ."""
+def _rotate(r: float, a: float, rho: float, memory: Vector, D: int, c: int) -> tuple[float, float, float]:
+    """One row against the pivot at D and the coefficient at c. Overwrites both; returns β, and the new a and ρ."""
     ar = a * r
-    D_new = fma(ar, r, D[k])
+    D_old, c_old = memory[D], memory[c]
+    D_new = fma(ar, r, D_old)
     inverse = 1.0 / D_new
-    kept = D[k] * inverse if D_new != D[k] else 1.0
-    beta, c_old = ar * inverse, c[k, 0]
-    c[k, 0] = fma(kept, c_old, beta * rho)
-    a = (a * D[k]) * inverse
-    D[k] = D_new
-    return r, beta, a, fma(-r, c_old, rho)
+    kept = D_old * inverse if D_new != D_old else 1.0
+    beta = ar * inverse
+    memory[D] = D_new
+    memory[c] = fma(kept, c_old, beta * rho)
+    return beta, (a * D_old) * inverse, fma(-r, c_old, rho)
 
 
-@inlined
+@compiled
+def _leverage(x: Vector, memory: Vector, at: int, R: Matrix) -> float:
+    """xᵀG⁻¹x. Overwrites R."""
+    d = x.shape[0]
+    width, q = padded_to(d), 0.0
+    for j in range(d):
+        R[0, j] = x[j]
+    for k in range(d):
+        r = R[0, k]
+        q = fma(r / memory[at + d * width + k], r, q)
+        for j in range(k + 1, d):
+            R[0, j] = fma(-r, memory[at + k * width + j], R[0, j])
+    return q
+
+
+@compiled
 def _discount(gamma: float, lam: float, memory: Vector, at: int, d: int, R: Matrix, S: Matrix) -> None:
     """Let the past count γ times as much, but give λI back what it lost: so nothing winds up."""
-    U, D, c = factor(memory, at, d)
+    D = at + d * padded_to(d)
     for k in range(d):
-        D[k] *= gamma
-    memory[at + d * padded_to(d) + 2 * d] *= gamma
+        memory[D + k] *= gamma
+    memory[D + 2 * d] *= gamma
     weight = (1.0 - gamma) * lam
     if d > FEW:
-        absorb_units(weight, U, D, c)
+        absorb_units(weight, *factor(memory, at, d))
         return
     unit = np.zeros(d)
     for k in range(d):
@@ -197,11 +215,9 @@ def _learn_sliding(settings: Vector, memory: Vector, x: Vector, y: float, square
     anew = False
     if memory[HELD] == settings[WINDOW]:
         oldest, reward = memory[place : place + d].copy(), memory[place + d]
-        p, q = np.empty((1, 1)), np.empty(1)
-        U, D, c = factor(memory, at, d)
-        read(oldest.reshape(1, d), False, U, D, c, p, q)
         memory[REMOVED] += 1.0
-        anew = not 1.0 - q[0] > REMOVAL_MARGIN or memory[REMOVED] >= settings[WINDOW]
+        left = 1.0 - _leverage(oldest, memory, at, R)
+        anew = not left > REMOVAL_MARGIN or memory[REMOVED] >= settings[WINDOW]
         if not anew:
             _absorb(oldest, reward, -1.0, 0, memory, at, R, S)
             memory[HEADER + ROWS] -= 1.0

@@ -32,7 +32,7 @@ BIASES = {"tight": layout.TIGHT, "paper": layout.AS_IN_PAPER, "none": layout.NO_
 
 _FLOAT64 = np.dtype(np.float64)
 _NONE = np.empty(0)
-_ALL = np.empty(0, dtype=np.bool_)
+ALL_AVAILABLE = np.empty(0, dtype=np.bool_)
 _FIRST_CAPACITY = 8  # rows of a window, or models of a detector: it doubles as needed
 
 _known: dict[str, type["Policy"]] = {}
@@ -85,6 +85,7 @@ class Policy:
         numbers[layout.SCALE] = numbers[layout.GAMMA] = 1.0
         numbers[layout.ACTION_BOUND] = np.inf
         self._settings: Vector = numbers
+        self._limit = ORDINARY**2  # a sum of squares from which on values are looked at more closely
         self._memory: Vector | None = None
         self._dimension = 0
         self._index: Vector = _NONE
@@ -109,7 +110,9 @@ class Policy:
         numbers[layout.WIDTH] = one_of("width", width, WIDTHS)
         numbers[layout.BIAS] = one_of("bias", bias, BIASES)
         numbers[layout.SCALE] = not_negative("scale", scale)
-        numbers[layout.ACTION_BOUND] = np.inf if action_bound is None else positive("action_bound", action_bound)
+        if action_bound is not None:
+            numbers[layout.ACTION_BOUND] = positive("action_bound", action_bound)
+            self._limit = min(ORDINARY, action_bound) ** 2
         self.parameters |= {
             "sigma": float(sigma),
             "theta_bound": float(theta_bound),
@@ -161,7 +164,7 @@ class Policy:
         Exact, but for policies that sample: there it is the share of so many samples.
         """
         table, mask = self._offer(actions, available)
-        free = np.ones(len(table), dtype=bool) if mask is _ALL else mask
+        free = np.ones(len(table), dtype=bool) if mask is ALL_AVAILABLE else mask
         rule = self.RULE
         if rule == layout.UNIFORM_AT_RANDOM:
             return np.asarray(free / free.sum())
@@ -179,7 +182,7 @@ class Policy:
         """The actions as the loops take them and the mask, once it is sure that a choice can be made."""
         table = self._table(actions)
         if available is None:
-            return table, _ALL
+            return table, ALL_AVAILABLE
         return table, as_mask(available, len(table))
 
     def _table(self, actions: ArrayLike) -> Matrix:
@@ -190,7 +193,7 @@ class Policy:
         if actions.shape[1] != self._dimension or not len(actions):
             self._check_shape(actions)
         squares = float(np.vdot(actions, actions))
-        if not squares < min(ORDINARY, self._settings[layout.ACTION_BOUND]) ** 2:
+        if not squares < self._limit:
             self._check_values(actions)
         return actions
 
@@ -229,17 +232,15 @@ class Policy:
     def _draw(self, d: int | None = None) -> Vector:
         """The random numbers of one choice."""
         rule = self.RULE
-        if rule == layout.OPTIMISTIC or rule == layout.GREEDY:
+        if rule in (layout.OPTIMISTIC, layout.GREEDY):
             return _NONE
-        if rule == layout.SAMPLING:
-            return self._rng.standard_normal(self._dimension if d is None else d)
-        return self._rng.random(2 if rule == layout.EPSILON_GREEDY else 1)
+        return draw(rule, self._rng, self._dimension if d is None else d)
 
     # Learning
 
     def learn(self, action: ArrayLike, reward: float) -> None:
         """Learn the reward of an action (d,): now or later, in any order."""
-        row = self._row(action)
+        row = self.checked_row(action)
         reward = as_reward(reward)
         memory = self._started(row.reshape(1, -1))
         while learning.learn(self._settings, memory, row, reward) == layout.FULL:
@@ -294,14 +295,15 @@ class Policy:
         if self._memory is not None:
             layout.begin(self._settings, self._memory, self._dimension)
 
-    def _row(self, action: ArrayLike) -> Vector:
+    def checked_row(self, action: ArrayLike) -> Vector:
+        """One action as the loops take it, or an error that says what is wrong with it."""
         row = action
         if not (type(row) is np.ndarray and row.dtype is _FLOAT64 and row.ndim == 1 and row.flags.carray):
             row = as_row(action)[0]
         if len(row) != self._dimension:
             self._check_shape(row.reshape(1, -1))
         squares = float(np.vdot(row, row))
-        if not squares < min(ORDINARY, self._settings[layout.ACTION_BOUND]) ** 2:
+        if not squares < self._limit:
             self._check_values(row.reshape(1, -1))
         return row
 
@@ -377,6 +379,11 @@ class Policy:
         """Begin another sequence of random numbers."""
         self._rng = np.random.default_rng(seed)
 
+    @property
+    def generator(self) -> np.random.Generator:
+        """The policy's own random numbers."""
+        return self._rng
+
     def describe(self) -> dict[str, Any]:
         """Its name and settings, as plain values."""
         return {"policy": type(self).__name__, **self.parameters}
@@ -449,9 +456,9 @@ class Policy:
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
         """The policy in a model file."""
-        settings = dict(settings)
-        generator, d, keys = settings.pop("generator"), settings.pop("dimension"), settings.pop("pending")
-        policy = _known[settings.pop("policy")](**settings)
+        own = {"generator", "dimension", "pending"}
+        generator, d, keys = settings["generator"], settings["dimension"], settings["pending"]
+        policy = cls.described({name: value for name, value in settings.items() if name not in own})
         policy._rng.bit_generator.state = generator
         if "memory" in arrays:
             policy._settings, fresh = policy._new_memory(d)
@@ -462,9 +469,23 @@ class Policy:
                 raise ValueError(f"memory of {memory.shape} numbers, expected {fresh.shape}")
             policy._memory, policy._dimension = memory, int(d)
         policy._pending = Pending.from_record(keys, arrays["pending"])
-        if not isinstance(policy, cls):
-            raise TypeError(f"expected a {cls.__name__}, got a {type(policy).__name__}")
         return policy
+
+    @classmethod
+    def described(cls, description: Mapping[str, Any]) -> Self:
+        """The policy that `describe` described, as it was before it learned anything."""
+        parameters = dict(description)
+        policy = _known[parameters.pop("policy")](**parameters)
+        if not isinstance(policy, cls):
+            raise ValueError(f"expected a {cls.__name__}, got a {type(policy).__name__}")
+        return policy
+
+
+def draw(rule: int, rng: np.random.Generator, d: int) -> Vector:
+    """The random numbers of one choice among actions with d features; in the compiled game they are the same."""
+    if rule == layout.SAMPLING:
+        return rng.standard_normal(d)
+    return rng.random({layout.EPSILON_GREEDY: 2, layout.UNIFORM_AT_RANDOM: 1}.get(rule, 0))
 
 
 def _share_of_best(index: Vector, free: NDArray[np.bool_]) -> Vector:

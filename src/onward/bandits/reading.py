@@ -56,7 +56,7 @@ from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "a323381aece197a4"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "6d5b682a938da29b"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined
@@ -85,12 +85,12 @@ def _noise(settings: Vector, D: Vector, rows: float, squares: float, longest: fl
     """What the noise can do to the estimate, in the norm of the factor."""
     if settings[MEMORY] == SLIDING and settings[WIDTH] == BY_CONSTANTS:
         growth = math.log1p(settings[WINDOW] * longest / settings[LAM]) - math.log(settings[DELTA])
-        return settings[SIGMA] * math.sqrt(settings[DIMENSION] * growth)
+        return float(settings[SIGMA]) * math.sqrt(settings[DIMENSION] * growth)
     gain = _gain(settings, D, rows, squares, longest)
-    return settings[SIGMA] * math.sqrt(gain - 2.0 * math.log(settings[DELTA]))
+    return float(settings[SIGMA]) * math.sqrt(gain - 2.0 * math.log(settings[DELTA]))
 
 
-@inlined
+@compiled
 def _read_few(
     actions: Matrix,
     U: Matrix,
@@ -101,58 +101,60 @@ def _read_few(
     double: bool,
     p: Vector,
     q: Vector,
-    s: Vector,
+    reach: Vector,
 ) -> None:
-    """`core.kernel.read` for few coordinates, to the last bit, and `_sandwich` if `double`. Overwrites p, q and s.
+    """`core.kernel.read` for few coordinates, to the last bit, and `_sandwich` if `double`. Overwrites p, q and reach.
 
-    Actions are taken eight at a time and side by side: with so few coordinates that is where the vectors are.
+    Coordinate by coordinate over all actions: with few coordinates and many actions that is where the vectors are.
     """
     n, d = actions.shape
-    R, P, Q = np.empty((d, 8)), np.empty(8), np.empty(8)
-    for first in range(0, n, 8):
-        count = min(8, n - first)
-        for b in range(count):
-            for j in range(d):
-                R[j, b] = actions[first + b, j]
-        for b in range(8):
-            P[b] = 0.0
-            Q[b] = 0.0
-        for k in range(d):
-            inverse, coefficient = 1.0 / D[k], c[k, 0]
-            for b in range(8):
-                Q[b] = fma(R[k, b] * inverse, R[k, b], Q[b])
-                P[b] = fma(R[k, b], coefficient, P[b])
-            for j in range(k + 1, d):
-                u = U[k, j]
-                for b in range(8):
-                    R[j, b] = fma(-R[k, b], u, R[j, b])
-        for b in range(count):
-            p[first + b] = P[b]
-            q[first + b] = Q[b]
-        if not double:
-            continue
-        for b in range(8):
-            P[b] = 0.0
-        for k in range(d - 1, -1, -1):
-            inverse = 1.0 / D[k]
-            for b in range(8):
-                R[k, b] *= inverse
-            for j in range(k + 1, d):
-                u = U[k, j]
-                for b in range(8):
-                    R[k, b] = fma(-u, R[j, b], R[k, b])
-        for k in range(d):
-            for b in range(8):
-                Q[b] = R[k, b]
-            for j in range(k + 1, d):
-                u = W[k, j]
-                for b in range(8):
-                    Q[b] = fma(u, R[j, b], Q[b])
-            weight = E[k]
-            for b in range(8):
-                P[b] = fma(weight * Q[b], Q[b], P[b])
-        for b in range(count):
-            s[first + b] = P[b]
+    R = np.empty((d + 1, n))
+    for j in range(d):
+        _column(actions, j, R[j])
+    p[:] = 0.0
+    q[:] = 0.0
+    for k in range(d):
+        _add_squares(1.0 / D[k], R[k], q)
+        _add_multiple(c[k, 0], R[k], p)
+        for j in range(k + 1, d):
+            _add_multiple(-U[k, j], R[k], R[j])
+    if not double:
+        return
+    for k in range(d - 1, -1, -1):
+        _divide(R[k], D[k])
+        for j in range(k + 1, d):
+            _add_multiple(-U[k, j], R[j], R[k])
+    reach[:] = 0.0
+    along = R[d]
+    for k in range(d):
+        along[:] = R[k]
+        for j in range(k + 1, d):
+            _add_multiple(W[k, j], R[j], along)
+        _add_squares(E[k], along, reach)
+
+
+@inlined
+def _column(actions: Matrix, j: int, out: Vector) -> None:
+    for i in range(actions.shape[0]):
+        out[i] = actions[i, j]
+
+
+@inlined
+def _add_multiple(factor: float, x: Vector, out: Vector) -> None:
+    for i in range(x.shape[0]):
+        out[i] = fma(x[i], factor, out[i])
+
+
+@inlined
+def _add_squares(factor: float, x: Vector, out: Vector) -> None:
+    for i in range(x.shape[0]):
+        out[i] = fma(x[i] * factor, x[i], out[i])
+
+
+@inlined
+def _divide(x: Vector, divisor: float) -> None:
+    for i in range(x.shape[0]):
+        x[i] /= divisor
 
 
 @compiled
@@ -340,10 +342,52 @@ def choose(
 ) -> tuple[int, int]:
     """The action to play, and how many are as good. Overwrites `index`, and notes how long the actions are.
 
-    An empty mask means that all are available. The choice is the first of those that tie: `nth` gives another.
+    An empty mask means that all are available. The choice is the first of those that tie: `nth_best` gives another.
     A negative choice says why there is none; then nothing was changed but `index`.
     """
-    n = actions.shape[0]
+    longest = read_out(settings, memory, draws, actions, np.empty(actions.shape[0]), index)
+    if longest < 0.0:
+        return int(longest), 0
+    memory[OFFERED] = max(memory[OFFERED], longest)
+    return _pick(settings, draws, available, index)
+
+
+@compiled
+def choose_arm(
+    settings: Vector, memories: Matrix, draws: Vector, context: Matrix, available: NDArray[np.bool_], index: Vector
+) -> tuple[int, int]:
+    """`choose` among arms that share a context (1, d) and have a memory each. Overwrites `index` and notes the norm.
+
+    A sampling rule takes d draws for each arm.
+    """
+    status = read_arms(settings, memories, draws, context, np.empty(memories.shape[0]), index)
+    if status < 0:
+        return status, 0
+    square = 0.0
+    for j in range(context.shape[1]):
+        square = fma(context[0, j], context[0, j], square)
+    for a in range(memories.shape[0]):
+        memories[a, OFFERED] = max(memories[a, OFFERED], square)
+    return _pick(settings, draws, available, index)
+
+
+@compiled
+def read_arms(
+    settings: Vector, memories: Matrix, draws: Vector, context: Matrix, estimate: Vector, index: Vector
+) -> int:
+    """`read_out` of a context (1, d) by the memory of each arm. Overwrites `estimate` and `index`, unless it fails."""
+    d, samples = context.shape[1], settings[RULE] == SAMPLING
+    for a in range(memories.shape[0]):
+        own = draws[a * d : (a + 1) * d] if samples else draws
+        status = read_out(settings, memories[a], own, context, estimate[a : a + 1], index[a : a + 1])
+        if status < 0.0:
+            return int(status)
+    return 0
+
+
+@inlined
+def _pick(settings: Vector, draws: Vector, available: NDArray[np.bool_], index: Vector) -> tuple[int, int]:
+    n, rule = index.shape[0], settings[RULE]
     free = n
     if available.shape[0] > 0:
         free = 0
@@ -351,17 +395,11 @@ def choose(
             free += available[i]
     if free == 0:
         return NONE_AVAILABLE, 0
-    longest = read_out(settings, memory, draws, actions, np.empty(n), index)
-    if longest < 0.0:
-        return int(longest), 0
-    memory[OFFERED] = max(memory[OFFERED], longest)
-    rule = settings[RULE]
     if rule == UNIFORM_AT_RANDOM:
         return _nth_available(available, int(draws[0] * free)), 1
     if rule == EPSILON_GREEDY and draws[0] < settings[EPSILON]:
         return _nth_available(available, int(draws[1] * free)), 1
-    best, ties = -1, 0
-    most = -np.inf
+    best, ties, most = -1, 0, -np.inf
     for i in range(n):
         if (available.shape[0] == 0 or available[i]) and index[i] >= most:
             best, ties = (i, 1) if index[i] > most or ties == 0 else (best, ties + 1)

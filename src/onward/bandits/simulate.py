@@ -3,7 +3,7 @@
 import copy
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -59,9 +59,9 @@ def play(
 ) -> Runs:
     """Let policies play in a world, and see what each loses against the best action of every round.
 
-    In each repeat all policies meet the same arms and the same noise, and a repeat is known by its number alone: it comes
-    out the same whatever else is played, in whatever order and on however many processes. Policies start as they are
-    given (a warm start stays one); the ones given are left alone.
+    In each repeat all policies meet the same arms and the same noise, and a repeat is known by its number alone: it
+    comes out the same whatever else is played, in whatever order and on however many processes. Policies start as they
+    are given (a warm start stays one); the ones given are left alone.
 
     Policies of this library in a `LinearWorld` play in one compiled loop. A policy or a world of your own, in Python,
     does as well, at Python's speed. Where fixed arms span fewer dimensions than they have features, policies of this
@@ -77,7 +77,8 @@ def play(
         seed: of everything random. Repeat i draws from `SeedSequence(seed, spawn_key=(i, …))`.
         n_jobs: how many repeats at a time; −1 for as many as there are processors. Results do not depend on it. Threads
             for compiled games, processes otherwise, or whatever `joblib.parallel_config` says.
-        keep: which rounds to keep: None for all, a number n for every n-th and the last, or the rounds themselves, from 1.
+        keep: which rounds to keep: None for all, a number n for every n-th and the last, or the rounds themselves,
+            counted from 1.
         chosen: whether to keep the choices, too.
         first_repeat: the number of the first repeat, to go on where an earlier game ended: see `Runs.merge`.
         progress: a progress bar; None for one if this is a terminal.
@@ -100,7 +101,7 @@ def play(
     with _bar(progress, repeats, len(policies) * horizon) as advance:
         try:
             if n_jobs == 1:
-                results: Iterator[_Repeat] = (_play_repeat(*call[1]) for call in calls)
+                results: Iterable[_Repeat] = (_play_repeat(*call[1]) for call in calls)
             else:
                 hint = "threads" if compiled else "processes"
                 results = Parallel(n_jobs=n_jobs, prefer=hint, return_as="generator_unordered")(calls)
@@ -158,7 +159,7 @@ def _kept_rounds(keep: int | ArrayLike | None, horizon: int) -> NDArray[np.int64
         rounds = np.arange(step, horizon + 1, step)
         return rounds if len(rounds) and rounds[-1] == horizon else np.append(rounds, horizon)
     rounds = np.asarray(keep)
-    good = rounds.dtype.kind in "iu" and rounds.ndim == 1 and len(rounds) and 1 <= rounds[0] and rounds[-1] <= horizon
+    good = rounds.dtype.kind in "iu" and rounds.ndim == 1 and len(rounds) and rounds[0] >= 1 and rounds[-1] <= horizon
     if not good or (np.diff(rounds) <= 0).any():
         raise ValueError(f"keep must hold increasing rounds from 1 to {horizon}, got {keep!r}")
     return rounds.astype(np.int64)
@@ -246,13 +247,13 @@ class _CompiledGame:
 
     def __init__(self, policy: Policy, seed: np.random.SeedSequence) -> None:
         self._policy, self._rng = policy, np.random.default_rng(seed)
-        self._settings: Vector | None = None
+        self._settings: Vector = np.empty(0)
         self._memory: Vector = np.empty(0)
         self._lost = 0.0
         self._arms: NDArray[np.float64] | None = None  # in their span
 
     def play(self, block: Block) -> tuple[Vector, NDArray[np.int32]]:
-        if self._settings is None:
+        if not len(self._settings):
             self._begin(block)
         actions = block.actions if self._arms is None else self._arms
         n = len(block.means)
@@ -304,7 +305,14 @@ def _bar(progress: bool | None, total: int, steps: int) -> Iterator[Any]:
         yield lambda: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns: Sequence[Any] = (
         TextColumn("repeats"),

@@ -1,0 +1,252 @@
+"""Arms that share a context and nothing else: one parameter vector for each."""
+
+import copy
+import os
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onward import storage
+from onward.bandits import layout, learning, reading
+from onward.bandits.pending import Pending
+from onward.bandits.policy import ALL_AVAILABLE, Policy, draw, whole
+from onward.bandits.rows import as_mask, as_reward, as_rewards
+from onward.core.interrupts import interrupts_deferred
+from onward.core.types import Matrix, Vector
+
+
+@storage.kind("disjoint policy")
+class Disjoint:
+    """A policy for each arm, all of one kind: the arm with the best index for the context is played.
+
+    The widths are each arm's own: with probability 1 − δ *an* arm's index is optimistic at all rounds. For all arms at
+    once, give the policy δ divided by their number.
+
+    Args:
+        policy: what each arm begins as; it must not have learned anything.
+        arms: how many, or their names (text or whole numbers).
+    """
+
+    def __init__(self, policy: Policy, arms: int | Iterable[Hashable]) -> None:
+        if not isinstance(policy, Policy):
+            raise ValueError(f"policy must be one of onward.bandits, such as OFUL(), got {policy!r}")
+        if policy.dimension is not None:
+            raise ValueError("policy must not have learned or chosen anything yet, got one that has")
+        self._policy = copy.deepcopy(policy)
+        self._rng = self._policy.generator
+        self._names: list[Hashable] = []
+        self._serials: list[int] = []  # a number for each arm that is never given again
+        self._next = 0
+        self._settings: Vector = np.empty(0)
+        self._memories: Matrix = np.empty((0, 0))
+        self._dimension = 0
+        self._pending = Pending()
+        names = range(whole("arms", arms, 1)) if not isinstance(arms, Iterable) or isinstance(arms, str) else arms
+        for name in names:
+            self.add_arm(name)
+        if not self._names:
+            raise ValueError("expected at least one arm, got none")
+
+    def __repr__(self) -> str:
+        return f"Disjoint({self._policy!r}, {self._names!r})"
+
+    # Arms
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        """Their names, in the order of `index`."""
+        return tuple(self._names)
+
+    def add_arm(self, name: Hashable = None) -> Hashable:
+        """A new arm that knows nothing. Without a name it gets the smallest number not yet used. Returns the name."""
+        if name is None:
+            name = next(number for number in range(len(self._names) + 1) if number not in self._names)
+        if not isinstance(name, str | int) or isinstance(name, bool):
+            raise ValueError(f"an arm's name must be text or a whole number, got {name!r}")
+        if name in self._names:
+            raise ValueError(f"there is an arm {name!r} already; expected a new name")
+        if self._dimension:
+            fresh = self._fresh(self._dimension)[1]
+            while len(fresh) < self._memories.shape[1]:
+                fresh = self._policy.grown(fresh)
+            self._memories = np.vstack([self._memories, fresh])
+        self._names.append(name)
+        self._serials.append(self._next)
+        self._next += 1
+        return name
+
+    def remove_arm(self, name: Hashable) -> None:
+        """Forget an arm, and its decisions that still wait for a reward."""
+        at = self._place(name)
+        if len(self._names) == 1:
+            raise ValueError(f"cannot remove {name!r}: it is the only arm")
+        self._pending.drop_where(float(self._serials[at]))
+        if self._dimension:
+            self._memories = np.delete(self._memories, at, axis=0)
+        del self._names[at], self._serials[at]
+
+    def _place(self, name: Hashable) -> int:
+        if name not in self._names or isinstance(name, bool):
+            raise ValueError(f"there is no arm {name!r}; expected one of {', '.join(map(repr, self._names))}")
+        return self._names.index(name)
+
+    # Choosing
+
+    def choose(self, context: ArrayLike, available: ArrayLike | None = None) -> Hashable:
+        """The name of the arm to play for a context (d,). Ties are broken at random.
+
+        `available` says of each arm, in the order of `arms`, whether it may be played; None if all may.
+        """
+        return self._names[self._choose(self._row(context), available)]
+
+    def _choose(self, row: Vector, available: ArrayLike | None) -> int:
+        mask = ALL_AVAILABLE if available is None else as_mask(available, len(self._names))
+        self._start(row)
+        index = np.empty(len(self._names))
+        best, ties = reading.choose_arm(
+            self._settings, self._memories, self._draw(len(row)), row.reshape(1, -1), mask, index
+        )
+        return best if ties == 1 else reading.nth_best(index, mask, best, int(self._rng.random() * ties))
+
+    def index(self, context: ArrayLike) -> Vector:
+        """The index of each arm, in the order of `arms`. Changes nothing."""
+        return self._read(context)[1]
+
+    def estimate(self, context: ArrayLike) -> Vector:
+        """The estimated reward of each arm, in the order of `arms`. Changes nothing."""
+        return self._read(context)[0]
+
+    def _read(self, context: ArrayLike) -> tuple[Vector, Vector]:
+        row = self._row(context)
+        estimate, index = np.empty(len(self._names)), np.empty(len(self._names))
+        settings, memories = self._settings, self._memories
+        if not self._dimension:
+            settings, fresh = self._fresh(len(row))
+            memories = np.tile(fresh, (len(self._names), 1))
+        generator = self._rng.bit_generator.state
+        draws = self._draw(len(row))
+        self._rng.bit_generator.state = generator
+        reading.read_arms(settings, memories, draws, row.reshape(1, -1), estimate, index)
+        return estimate, index
+
+    def _draw(self, d: int) -> Vector:
+        return draw(self._policy.RULE, self._rng, d * len(self._names))
+
+    # Learning
+
+    def learn(self, arm: Hashable, context: ArrayLike, reward: float) -> None:
+        """Learn the reward of an arm in a context: now or later, in any order."""
+        at, row, reward = self._place(arm), self._row(context), as_reward(reward)
+        self._start(row)
+        while learning.learn(self._settings, self._memories[at], row, reward) == layout.FULL:
+            self._grow()
+
+    def _grow(self) -> None:
+        self._memories = np.array([self._policy.grown(memory) for memory in self._memories])
+
+    def restart(self, arm: Hashable = None) -> None:
+        """Forget all rewards of an arm, or of all arms; what is waiting stays."""
+        places = range(len(self._names)) if arm is None else [self._place(arm)]
+        for at in places if self._dimension else ():
+            layout.begin(self._settings, self._memories[at], self._dimension)
+
+    def _row(self, context: ArrayLike) -> Vector:
+        row = self._policy.checked_row(context)
+        if self._dimension and len(row) != self._dimension:
+            raise ValueError(f"context has {len(row)} features, but this policy knows {self._dimension}")
+        return row
+
+    def _start(self, row: Vector) -> None:
+        if not self._dimension:
+            self._settings, fresh = self._fresh(len(row))
+            self._memories = np.tile(fresh, (len(self._names), 1))
+            self._dimension = len(row)
+
+    def _fresh(self, d: int) -> tuple[Vector, Vector]:
+        return self._policy.memory_for(d)
+
+    # Rewards that come later
+
+    def decide(self, context: ArrayLike, key: Hashable, available: ArrayLike | None = None) -> Hashable:
+        """`choose`, and remember arm and context under a key (text or a whole number) until the `reward` comes."""
+        self._pending.check_new(key)
+        row = self._row(context)
+        with interrupts_deferred():
+            at = self._choose(row, available)
+            self._pending.add(key, np.concatenate([[float(self._serials[at])], row]))
+        return self._names[at]
+
+    def reward(self, key: Hashable, reward: float) -> None:
+        """Learn the reward of the decision that waits under the key. Each counts once."""
+        self.reward_many({key: reward})
+
+    def reward_many(self, rewards: Mapping[Any, float]) -> None:
+        """Learn the rewards of several decisions, in the order given. All of them or none."""
+        rows = [self._pending.get(key) for key in rewards]
+        column = as_rewards(list(rewards.values()), len(rows))
+        with interrupts_deferred():
+            for key, row, reward in zip(rewards, rows, column, strict=True):
+                self.learn(self._names[self._serials.index(int(row[0]))], row[1:].copy(), float(reward))
+                self._pending.drop(key)
+
+    def cancel(self, key: Hashable) -> None:
+        """Wait no longer for the reward of this decision."""
+        self._pending.get(key)
+        self._pending.drop(key)
+
+    @property
+    def pending(self) -> tuple[Hashable, ...]:
+        """The keys of decisions that wait for their rewards, the oldest first."""
+        return self._pending.keys
+
+    # What is known
+
+    @property
+    def dimension(self) -> int | None:
+        """How many features a context has; None before any was seen."""
+        return self._dimension or None
+
+    @property
+    def n_learned(self) -> dict[Hashable, int]:
+        """How many rewards each arm has learned."""
+        counts = self._memories[:, layout.LEARNED] if self._dimension else np.zeros(len(self._names))
+        return dict(zip(self._names, (int(count) for count in counts), strict=True))
+
+    def describe(self) -> dict[str, Any]:
+        """Its settings, as plain values."""
+        return {"policy": "Disjoint", "of": self._policy.describe(), "arms": list(self._names)}
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file, random numbers and waiting decisions included: to go on exactly from here."""
+        keys, rows = self._pending.record(self._dimension + 1)
+        settings = {
+            "of": self._policy.describe(),
+            "names": self._names,
+            "serials": self._serials,
+            "next": self._next,
+            "dimension": self._dimension,
+            "generator": self._rng.bit_generator.state,
+            "pending": keys,
+        }
+        storage.save(path, "disjoint policy", settings, {"memories": self._memories, "pending": rows})
+
+    @classmethod
+    def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
+        """The policy in a model file."""
+        policy = cls(Policy.described(settings["of"]), settings["names"])
+        policy._serials, policy._next = [int(number) for number in settings["serials"]], int(settings["next"])
+        policy._rng.bit_generator.state = settings["generator"]
+        d, memories = int(settings["dimension"]), arrays["memories"]
+        if d:
+            policy._start(np.zeros(d))
+            while policy._memories.shape[1] < memories.shape[1]:
+                policy._grow()
+            if policy._memories.shape != memories.shape or len(policy._serials) != len(memories):
+                raise ValueError(f"memories of shape {memories.shape}, expected {policy._memories.shape}")
+            policy._memories = memories
+        policy._pending = Pending.from_record(settings["pending"], arrays["pending"])
+        return policy
