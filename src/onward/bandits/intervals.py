@@ -1,0 +1,51 @@
+"""How far the mean of a sample may be from what it estimates."""
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+
+from onward.core.types import Vector
+
+
+def normal(value: float, standard_error: float, delta: float) -> tuple[float, float]:
+    """What the central limit theorem promises: right in the limit, and only then."""
+    reach = NormalDist().inv_cdf(1 - delta / 2) * standard_error
+    return value - reach, value + reach
+
+
+def empirical_bernstein(values: Vector, low: float, high: float, delta: float) -> tuple[float, float]:
+    """For independent values in [low, high], at any sample size (Maurer and Pontil, 2009, Theorem 4, on both sides)."""
+    n, mean = len(values), float(values.mean())
+    if n < 2:
+        return low, high
+    log = math.log(4 / delta)
+    reach = math.sqrt(2 * float(values.var(ddof=1)) * log / n) + 7 * (high - low) * log / (3 * (n - 1))
+    return max(low, mean - reach), min(high, mean + reach)
+
+
+def martingale_bernstein(values: Vector, low: float, high: float, delta: float) -> tuple[float, float]:
+    """For values in [low, high] of which each may depend on those before it, at any sample size.
+
+    The interval is about the mean of the values' conditional means. It is Theorem 4 of Howard et al. (2021) with the
+    straight boundaries of slopes l = 2⁻ʲ / (high − low), j = 1 … 20, which share δ:
+    Σ (v − E v) ≤ (log(1/α) + ψ(l) Σ (v − guess)²) / l, each guess being the mean of what came before.
+    """
+    n, width, mean = len(values), high - low, float(values.mean())
+    if width <= 0:
+        return low, high
+    guesses = np.concatenate([[(low + high) / 2], np.cumsum(values)[:-1] / np.arange(1, n)])
+    spread = float(((values - np.clip(guesses, low, high)) ** 2).sum())
+    slopes = 0.5 ** np.arange(1, 21)
+    psi = -np.log1p(-slopes) - slopes
+    log = math.log(2 * len(slopes) / delta)
+    reach = width * float(((log + psi * spread / width**2) / slopes).min()) / n
+    return max(low, mean - reach), min(high, mean + reach)
+
+
+def with_error(value: float, error: float) -> str:
+    """`1,234 ± 56`, `0.1234 ± 0.0056`: two digits of the error, and as many of the value as it leaves standing."""
+    if not 0 < error < math.inf:
+        return f"{value:.4g}" if math.isnan(error) else f"{value:.4g} ± {error:g}"
+    places = max(0, 1 - math.floor(math.log10(error)))
+    return f"{value:,.{places}f} ± {error:,.{places}f}" if places < 8 else f"{value:.4g} ± {error:.2g}"

@@ -1,0 +1,125 @@
+"""Logs of decisions as people keep them: data frames, Parquet and CSV files."""
+
+import math
+import numbers
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from narwhals.exceptions import NarwhalsError
+from numpy.typing import NDArray
+
+from onward.core.types import Matrix, Vector
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the columns are called."""
+
+    taken: str
+    propensity: str
+    reward: str
+    event: str
+
+
+class Table:
+    """The columns of a log that came as a table; errors say where it came from, which column and which row."""
+
+    def __init__(
+        self, table: Any, source: str, names: Names, features: Sequence[str] | None, n_arms: int | None
+    ) -> None:
+        if n_arms is not None:
+            checked_arms(n_arms)
+        frame = nw.from_native(table)
+        columns = list(frame.collect_schema().names())
+        special = [names.taken, names.propensity, names.reward, names.event]
+        if len(set(special)) < len(special):
+            raise ValueError(f"taken, propensity, reward and event must be different columns, got {special}")
+        if features is None:
+            features = [name for name in columns if name not in special]
+        needed = special[:3] if n_arms is not None else special
+        missing = [name for name in [*needed, *features] if name not in columns]
+        if missing:
+            raise ValueError(f"{source}there is no column {missing[0]!r}, expected it among {columns}")
+        if not features:
+            raise ValueError(f"{source}expected at least one column of features beside {needed}, got none")
+        frame = frame.select(*dict.fromkeys([*needed, *features]))
+        self._frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        self._features = list(features)
+        self.source = source
+        if not len(self._frame):
+            raise ValueError(f"{source}a log must hold at least one event, got none")
+
+    @classmethod
+    def read(cls, file: Path, names: Names, features: Sequence[str] | None, n_arms: int | None) -> Self:
+        """The columns of a Parquet or CSV file."""
+        import polars as pl  # here, so that what reads no file does not wait for it
+
+        if not file.is_file():
+            raise FileNotFoundError(f"{file}: there is no such file")
+        kind = file.suffix.lower()
+        if kind not in (".parquet", ".pq", ".csv"):
+            raise ValueError(f"{file}: expected a name that ends in .parquet, .pq or .csv, got {kind!r}")
+        try:
+            # Types come from the whole CSV file: a column may hold whole numbers for thousands of rows, then 0.5.
+            frame = pl.scan_csv(file, infer_schema_length=None) if kind == ".csv" else pl.scan_parquet(file)
+            return cls(frame, f"{file}: ", names, features, n_arms)
+        except (pl.exceptions.PolarsError, NarwhalsError) as error:
+            raise ValueError(f"{file}: cannot be read as {kind} ({error})") from error
+
+    def numbers(self, name: str) -> Vector:
+        """A column as numbers, NaN where there is none."""
+        column = self._frame[name]
+        if column.dtype.is_numeric() or column.dtype == nw.Boolean:
+            return np.array(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        values = column.to_list()
+        wrong = [row for row, value in enumerate(values) if value is not None and not isinstance(value, numbers.Real)]
+        if wrong:  # a single word makes text of a whole column: find the word
+            row = next((row for row in wrong if not _reads_as_number(values[row])), wrong[0])
+            raise ValueError(f"{self.source}column {name!r} holds {values[row]!r} in row {row}, expected numbers")
+        return np.array([math.nan if value is None else float(value) for value in values])
+
+    def features(self) -> Matrix:
+        """The features, all finite, (rows, c)."""
+        out = np.empty((len(self._frame), len(self._features)))
+        for j, name in enumerate(self._features):
+            out[:, j] = self.numbers(name)
+            self.check(name, out[:, j], np.isfinite(out[:, j]), "a finite number")
+        return out
+
+    def check(
+        self, name: str, values: Vector, right: NDArray[np.bool_], expected: str, rows: Any = slice(None)
+    ) -> None:
+        """An error that names the first of the rows in which a value is not right."""
+        wrong = np.flatnonzero(~right[rows])
+        if len(wrong):
+            row = int(np.arange(len(values))[rows][wrong[0]])
+            came = "nothing, or NaN," if math.isnan(values[row]) else f"{values[row]:g}"
+            raise ValueError(f"{self.source}column {name!r} holds {came} in row {row}, expected {expected}")
+
+    def events(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows in the order of events, each event's together, and how many each has."""
+        numbered: dict[Hashable, int] = {}
+        codes = np.empty(len(self._frame), dtype=np.int64)
+        for row, value in enumerate(self._frame[name].to_list()):
+            if value is None or value != value:
+                raise ValueError(f"{self.source}column {name!r} holds nothing in row {row}, expected an event's name")
+            codes[row] = numbered.setdefault(value, len(numbered))
+        return np.argsort(codes, kind="stable"), np.bincount(codes)
+
+
+def checked_arms(n_arms: int) -> int:
+    """A number of arms, or an error."""
+    if isinstance(n_arms, bool) or not isinstance(n_arms, numbers.Integral) or n_arms < 1:
+        raise ValueError(f"n_arms must be a whole number >= 1, got {n_arms!r}")
+    return int(n_arms)
+
+
+def _reads_as_number(value: object) -> bool:
+    try:
+        return math.isfinite(float(str(value)))
+    except ValueError:
+        return False

@@ -1,0 +1,286 @@
+"""Logged decisions: what was offered, what was taken and with what chance, and what it earned."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onward.bandits.log_tables import Names, Table, checked_arms
+from onward.core.types import Matrix, Vector
+
+T = TypeVar("T", bound=np.generic)
+Whole = NDArray[np.int64]
+
+
+class ActionSets(Protocol):
+    """The actions offered in each event. `sets[i]` is a new array (k, d), to do with as one likes."""
+
+    @property
+    def dimension(self) -> int:
+        """Features of an action, d."""
+
+    @property
+    def sizes(self) -> Whole:
+        """How many actions each event offered, (n,)."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, event: int, /) -> Matrix: ...
+
+
+class _Stacked:
+    """Sets of any size, one below the other: event i has the rows from starts[i] to starts[i + 1]."""
+
+    def __init__(self, rows: Matrix, sizes: Whole) -> None:
+        self.sizes = _fixed(sizes)
+        self._rows = rows
+        self._starts = np.concatenate([[0], np.cumsum(sizes)])
+
+    @property
+    def dimension(self) -> int:
+        return int(self._rows.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __getitem__(self, event: int, /) -> Matrix:
+        event = range(len(self))[event]
+        return self._rows[self._starts[event] : self._starts[event + 1]].copy()
+
+
+class _Disjoint:
+    """One context an event, put into the block of each arm. Laid out when asked for: it is n_arms² times as large."""
+
+    def __init__(self, contexts: Matrix, n_arms: int) -> None:
+        self.sizes = _fixed(np.full(len(contexts), n_arms, dtype=np.int64))
+        self._contexts, self._n_arms = contexts, n_arms
+
+    @property
+    def dimension(self) -> int:
+        return self._n_arms * int(self._contexts.shape[1])
+
+    def __len__(self) -> int:
+        return len(self._contexts)
+
+    def __getitem__(self, event: int, /) -> Matrix:
+        out = np.zeros((self._n_arms, self._n_arms, self._contexts.shape[1]))
+        arms = np.arange(self._n_arms)
+        out[arms, arms] = self._contexts[event]
+        return out.reshape(self._n_arms, -1)
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class LoggedData:
+    """A log of n decisions, checked once, so that whatever reads it need not.
+
+        log = LoggedData(actions=actions, taken=taken, propensity=propensity, reward=reward)
+
+    Args:
+        actions: what was offered: an array (n, k, d), or a list of n arrays (k_i, d) if the sets differ in size.
+        taken: (n,), the position in its set of the action that was taken.
+        propensity: (n,), the probability with which that action was taken then, in (0, 1]. It is what makes up for the
+            choices of whoever wrote the log: take it from there, do not guess it afterwards.
+        reward: (n,), what it earned.
+    """
+
+    actions: ActionSets
+    taken: Whole
+    propensity: Vector
+    reward: Vector
+
+    def __init__(self, actions: Any, taken: ArrayLike, propensity: ArrayLike, reward: ArrayLike) -> None:
+        self._set(_action_sets(actions), taken, propensity, reward)
+
+    @classmethod
+    def disjoint(
+        cls, contexts: ArrayLike, n_arms: int, taken: ArrayLike, propensity: ArrayLike, reward: ArrayLike
+    ) -> Self:
+        """A log of arms without features of their own: the context (n, c) of an event is put into the block of the arm.
+
+        So each arm has coefficients of its own, and d = n_arms × c. Add a column of ones for a constant.
+        """
+        return cls._of(_Disjoint(_table(contexts), checked_arms(n_arms)), taken, propensity, reward)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        n_arms: int | None = None,
+        features: Sequence[str] | None = None,
+        taken: str = "taken",
+        propensity: str = "propensity",
+        reward: str = "reward",
+        event: str = "event",
+    ) -> Self:
+        """A log from a data frame, eager or lazy, of any library that narwhals knows.
+
+        Wide, if `n_arms` is given: a row is an event, its features are the context that all arms share, and `taken` is
+        the arm's number, from 0 (see `disjoint`). Long otherwise: a row is an action that was offered, `event` says in
+        which event, and `taken` is true on the one row that was taken; only there are `propensity` and `reward` read.
+        The rows of an event need not stand together: events come in the order of their first row.
+
+        Args:
+            frame: the table.
+            n_arms: how many arms there are, for the wide layout.
+            features: the columns that hold features; by default all that are not named by another parameter.
+            taken, propensity, reward, event: the names of these columns.
+        """
+        names = Names(taken, propensity, reward, event)
+        return cls._from_table(Table(frame, "", names, features, n_arms), names, n_arms)
+
+    @classmethod
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        n_arms: int | None = None,
+        features: Sequence[str] | None = None,
+        taken: str = "taken",
+        propensity: str = "propensity",
+        reward: str = "reward",
+        event: str = "event",
+    ) -> Self:
+        """A log from a Parquet or CSV file, in either layout of `from_frame`. Only columns that are used are kept."""
+        names = Names(taken, propensity, reward, event)
+        return cls._from_table(Table.read(Path(path), names, features, n_arms), names, n_arms)
+
+    @classmethod
+    def _from_table(cls, table: Table, names: Names, n_arms: int | None) -> Self:
+        contexts = table.features()
+        if n_arms is not None:
+            taken = table.numbers(names.taken)
+            table.check(names.taken, taken, np.isin(taken, np.arange(n_arms)), f"an arm, 0 … {n_arms - 1}")
+            actions: ActionSets = _Disjoint(contexts, n_arms)
+            rows = np.arange(len(taken))
+        else:
+            flags = table.numbers(names.taken)
+            table.check(names.taken, flags, np.isin(flags, [0.0, 1.0]), "true or false, 1 or 0")
+            order, sizes = table.events(names.event)
+            starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+            counts = np.add.reduceat(flags[order], starts)
+            if (counts != 1).any():
+                wrong = int(np.argmax(counts != 1))
+                row = int(order[starts[wrong]])
+                raise ValueError(
+                    f"{table.source}the event that begins in row {row} has {counts[wrong]:.0f} rows with "
+                    f"{names.taken!r} true, expected 1"
+                )
+            rows = order[flags[order] == 1.0]
+            taken = np.flatnonzero(flags[order]) - starts
+            actions = _Stacked(contexts[order], sizes)
+        propensity, reward = table.numbers(names.propensity), table.numbers(names.reward)
+        table.check(names.propensity, propensity, (propensity > 0) & (propensity <= 1), "a number in (0, 1]", rows)
+        table.check(names.reward, reward, np.isfinite(reward), "a finite number", rows)
+        return cls._of(actions, taken, propensity[rows], reward[rows])
+
+    @classmethod
+    def _of(cls, actions: ActionSets, taken: ArrayLike, propensity: ArrayLike, reward: ArrayLike) -> Self:
+        log = cls.__new__(cls)
+        log._set(actions, taken, propensity, reward)
+        return log
+
+    def _set(self, actions: ActionSets, taken: ArrayLike, propensity: ArrayLike, reward: ArrayLike) -> None:
+        n = len(actions)
+        positions, chances, earned = (
+            _column(name, values, n)
+            for name, values in (("taken", taken), ("propensity", propensity), ("reward", reward))
+        )
+        if n == 0:
+            raise ValueError("a log must hold at least one event, got none")
+        _check_events("reward", earned, np.isfinite(earned), "finite numbers")
+        _check_events("propensity", chances, (chances > 0) & (chances <= 1), "numbers in (0, 1]")
+        inside = (positions >= 0) & (positions < actions.sizes) & (positions == np.floor(positions))
+        if not inside.all():
+            event = int(np.argmin(inside))
+            raise ValueError(
+                f"taken must be the position of an action that was offered, 0 … {actions.sizes[event] - 1} "
+                f"in event {event}, got {positions[event]:g}"
+            )
+        object.__setattr__(self, "actions", actions)
+        object.__setattr__(self, "taken", _fixed(positions.astype(np.int64)))
+        object.__setattr__(self, "propensity", _fixed(chances))
+        object.__setattr__(self, "reward", _fixed(earned))
+
+    def __len__(self) -> int:
+        return len(self.reward)
+
+    def __repr__(self) -> str:
+        least, most = self.actions.sizes.min(), self.actions.sizes.max()
+        offered = f"{least}" if least == most else f"{least} to {most}"
+        return f"LoggedData({len(self):,} events, {offered} actions of {self.actions.dimension} features)"
+
+
+def _action_sets(actions: Any) -> ActionSets:
+    if isinstance(actions, np.ndarray) and actions.ndim == 3:
+        n, k, d = actions.shape
+        sets, sizes = actions.reshape(n * k, d), np.full(n, k, dtype=np.int64)
+    else:
+        if isinstance(actions, np.ndarray) and actions.dtype.kind != "O":
+            raise ValueError(f"actions must have shape (n, k, d) or be a list of n sets, got shape {actions.shape}")
+        parts = [_numbers(f"actions of event {event}", each) for event, each in enumerate(actions)]
+        for event, part in enumerate(parts):
+            if part.ndim != 2:
+                raise ValueError(f"actions of event {event} must have shape (k, d), got shape {part.shape}")
+            if part.shape[1] != parts[0].shape[1]:
+                raise ValueError(
+                    f"actions of event {event} have {part.shape[1]} features, "
+                    f"but those of event 0 have {parts[0].shape[1]}"
+                )
+        sizes = np.array([len(part) for part in parts], dtype=np.int64)
+        sets = np.concatenate(parts) if parts else np.empty((0, 1))
+    rows = np.array(_numbers("actions", sets), order="C")
+    if len(sizes) and (sizes.min() == 0 or rows.shape[1] == 0):
+        event = int(np.argmin(sizes))
+        raise ValueError(f"actions of event {event} must be at least one, of at least one feature, got none")
+    if not np.isfinite(rows).all():
+        row = int(np.argmin(np.isfinite(rows).all(axis=1)))
+        event = int(np.searchsorted(np.cumsum(sizes), row, side="right"))
+        raise ValueError(f"actions must hold finite numbers, got {_first_bad(rows[row])} in event {event}")
+    return _Stacked(rows, sizes)
+
+
+def _table(contexts: ArrayLike) -> Matrix:
+    table = np.array(_numbers("contexts", contexts), order="C")
+    if table.ndim != 2 or table.shape[1] == 0:
+        raise ValueError(f"contexts must have shape (n, c) with at least one feature, got shape {table.shape}")
+    if not np.isfinite(table).all():
+        event = int(np.argmin(np.isfinite(table).all(axis=1)))
+        raise ValueError(f"contexts must hold finite numbers, got {_first_bad(table[event])} in event {event}")
+    return table
+
+
+def _column(name: str, values: ArrayLike, n: int) -> Vector:
+    array = np.array(_numbers(name, values))
+    if array.shape != (n,):
+        raise ValueError(f"{name} must have shape ({n},) as actions hold {n} events, got {array.shape}")
+    return array
+
+
+def _numbers(name: str, values: Any) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biufO":
+            raise ValueError(f"got values of type {array.dtype}")
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from error
+
+
+def _check_events(name: str, values: Vector, right: NDArray[np.bool_], expected: str) -> None:
+    if not right.all():
+        event = int(np.argmin(right))
+        raise ValueError(f"{name} must hold {expected}, got {values[event]:g} in event {event}")
+
+
+def _first_bad(values: Vector) -> float:
+    return float(values[np.argmin(np.isfinite(values))])
+
+
+def _fixed(array: NDArray[T]) -> NDArray[T]:
+    array.flags.writeable = False
+    return array
