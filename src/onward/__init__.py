@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from onward.bandits import runs as _runs  # noqa: F401 - so that `load` knows them
 from onward.regression import ForwardRegressor, RidgeRegressor
 from onward.storage import StorageError, load
 

@@ -46,7 +46,8 @@ class Softmax:
         """Learn nothing."""
 
     def probabilities(self, actions: Matrix, available: Any = None) -> Vector:
-        return np.asarray(softmax(actions @ self.theta))
+        powers = np.exp(actions @ self.theta)
+        return np.asarray(powers / powers.sum())
 
     def value(self) -> float:
         return float(CHANCES @ (softmax(SETS @ self.theta) * MEANS).sum(axis=1))

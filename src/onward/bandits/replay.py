@@ -257,7 +257,7 @@ def _walk(
         pi = _probabilities(policy, actions, event)
         chances[event] = pi[taken]
         if model is not None:
-            possible = {int(a) for a in np.flatnonzero(pi)} | {taken}
+            possible = {taken, *pi.nonzero()[0].tolist()}
             predicted = {a: min(max(float(model.predict_one(actions[a])), low), high) for a in possible}
             expected[event] = sum(pi[a] * prediction for a, prediction in predicted.items())
             residuals[event] -= predicted[taken]
@@ -284,7 +284,7 @@ def _probabilities(policy: Policy, actions: Matrix, event: int) -> NDArray[np.fl
         pi[_choice(policy, actions, event)] = 1.0
         return pi
     pi = np.asarray(ask(actions), dtype=np.float64)
-    if pi.shape != (len(actions),) or not (pi >= 0).all() or abs(float(pi.sum()) - 1) > 1e-6:
+    if pi.shape != (len(actions),) or not (pi.min() >= 0 and abs(pi.sum() - 1) <= 1e-6):
         raise ValueError(
             f"a policy's probabilities must be {len(actions)} numbers >= 0 that sum to 1 in event {event}, got {pi}"
         )

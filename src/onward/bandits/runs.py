@@ -1,0 +1,393 @@
+"""What a game gives back: the regret of each policy in each repeat, and what can be said of it.
+
+runs.summary(); runs.plot(); runs.difference("OFUL", "OFUL^f")
+runs.save("runs.onward"); onward.load("runs.onward")
+"""
+
+import html
+import json
+import math
+import numbers
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from onward import storage
+from onward.bandits.intervals import with_error
+from onward.core.checks import probability
+from onward.core.types import Matrix
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Whole = NDArray[Any]  # whole numbers, of whatever size they came in
+Band = Literal["standard_error", "quartiles", "deciles", "std"]
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Final regret of `first` less that of `second`, over repeats in which both met the same arms and noise."""
+
+    first: str
+    second: str
+    mean: float
+    standard_error: float
+    lower: float
+    upper: float
+    """A t-interval: the mean difference is inside with probability 1 − delta, if the repeats' are near to normal."""
+    delta: float
+    repeats: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.first} − {self.second}: {self.mean:.4g}, {100 * (1 - self.delta):g}% interval "
+            f"[{self.lower:.4g}, {self.upper:.4g}] over {self.repeats} repeats"
+        )
+
+
+@storage.kind("runs")
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Runs:
+    """The regrets of policies in one game, played several times. In each repeat all met the same arms and noise."""
+
+    names: tuple[str, ...]
+    regret: NDArray[np.float64]
+    """Cumulative pseudo-regret, (policy, repeat, kept round)."""
+    rounds: Whole
+    """Which rounds were kept, counted from 1."""
+    chosen: Whole | None
+    """The action chosen, (policy, repeat, round), for every round; None if that was not kept."""
+    horizon: int
+    """How many rounds were played."""
+    seed: int
+    settings: dict[str, Any]
+    """The policies and the environment, in plain JSON."""
+    seconds: dict[str, float]
+    """How long each policy took, all repeats together."""
+    complete: bool
+    """Whether the game was played to its end; otherwise there are fewer repeats than were asked for."""
+    repeat_numbers: tuple[int, ...]
+    """Which repeats these are: repeat i draws from `SeedSequence(seed, spawn_key=(i,))`."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        regret: ArrayLike,
+        rounds: ArrayLike | None = None,
+        chosen: ArrayLike | None = None,
+        *,
+        horizon: int | None = None,
+        seed: int = 0,
+        settings: Mapping[str, Any] | None = None,
+        seconds: Mapping[str, float] | None = None,
+        complete: bool = True,
+        repeat_numbers: Sequence[int] | None = None,
+    ) -> None:
+        names = _names(names)
+        values = np.array(regret, dtype=np.float64, order="C")
+        if values.ndim != 3 or 0 in values.shape or len(values) != len(names):
+            raise ValueError(
+                f"regret must have shape (policies, repeats, kept rounds) with {len(names)} policies, at least one "
+                f"repeat and one round, got {values.shape}"
+            )
+        if not np.isfinite(values).all():
+            policy, repeat, _ = np.argwhere(~np.isfinite(values))[0]
+            raise ValueError(f"regret must hold finite numbers, got another for {names[policy]!r} in repeat {repeat}")
+        _, repeats, kept = values.shape
+        rounds = np.arange(1, kept + 1) if rounds is None else np.array(rounds)
+        horizon = int(rounds[-1]) if horizon is None and rounds.shape == (kept,) else horizon
+        if isinstance(horizon, bool) or not isinstance(horizon, numbers.Integral) or horizon < 1:
+            raise ValueError(f"horizon must be a whole number >= 1, got {horizon!r}")
+        if rounds.shape != (kept,) or rounds.dtype.kind not in "iu":
+            raise ValueError(f"rounds must be {kept} whole numbers, one for each kept round, got {rounds!r}")
+        if rounds[0] < 1 or rounds[-1] > horizon or (np.diff(rounds) <= 0).any():
+            raise ValueError(f"rounds must increase from 1 or more to {horizon} (the horizon) or less, got {rounds}")
+        numbered = tuple(range(repeats)) if repeat_numbers is None else tuple(int(i) for i in repeat_numbers)
+        if len(numbered) != repeats or len(set(numbered)) < repeats or min(numbered) < 0:
+            raise ValueError(f"repeat_numbers must be {repeats} different whole numbers >= 0, got {numbered}")
+        fields = {
+            "names": names,
+            "regret": _fixed(values),
+            "rounds": _fixed(rounds.astype(np.int64)),
+            "chosen": None if chosen is None else _chosen(chosen, (len(names), repeats, int(horizon))),
+            "horizon": int(horizon),
+            "seed": int(seed),
+            "settings": _plain(settings or {}),
+            "seconds": _seconds(seconds, names),
+            "complete": bool(complete),
+            "repeat_numbers": numbered,
+        }
+        for field, value in fields.items():
+            object.__setattr__(self, field, value)
+
+    # Numbers
+
+    def __getitem__(self, name: str) -> Matrix:
+        """A policy's cumulative regret, (repeat, kept round)."""
+        regret: Matrix = self.regret[self._place(name)]
+        return regret
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all is equal, to the last bit."""
+        if not isinstance(other, Runs):
+            return NotImplemented
+        mine, theirs = dict(vars(self)), dict(vars(other))
+        arrays = [(mine.pop(name), theirs.pop(name)) for name in ("regret", "rounds", "chosen")]
+        return mine == theirs and all(_same(*pair) for pair in arrays)
+
+    @property
+    def repeats(self) -> int:
+        """How many times the game was played."""
+        return int(self.regret.shape[1])
+
+    @property
+    def final(self) -> Matrix:
+        """The regret at the end, (policy, repeat)."""
+        return self.regret[:, :, -1]
+
+    def mean(self) -> Matrix:
+        """Over repeats, (policy, kept round)."""
+        return np.asarray(self.regret.mean(axis=1))
+
+    def standard_error(self) -> Matrix:
+        """Of the mean, (policy, kept round); NaN if there is only one repeat."""
+        return self._std() / math.sqrt(self.repeats)
+
+    def quantile(self, q: float) -> Matrix:
+        """Over repeats, (policy, kept round)."""
+        if not isinstance(q, numbers.Real) or not 0 <= float(q) <= 1:
+            raise ValueError(f"q must be a number between 0 and 1, got {q!r}")
+        return np.asarray(np.quantile(self.regret, float(q), axis=1))
+
+    def difference(self, first: str, second: str, delta: float = 0.05) -> Difference:
+        """Final regret of `first` less that of `second`, paired over repeats: what both met cancels out."""
+        probability("delta", delta)
+        if self.repeats < 2:
+            raise ValueError(f"a difference with its interval needs at least 2 repeats, got {self.repeats}")
+        gaps = self[first][:, -1] - self[second][:, -1]
+        mean, error = float(gaps.mean()), float(gaps.std(ddof=1)) / math.sqrt(len(gaps))
+        reach = float(special.stdtrit(len(gaps) - 1, 1 - delta / 2)) * error
+        return Difference(first, second, mean, error, mean - reach, mean + reach, delta, len(gaps))
+
+    def merge(self, other: "Runs") -> "Runs":
+        """These repeats and further ones of the same game, in the order of their numbers."""
+        for name in ("names", "horizon", "seed", "settings"):
+            if getattr(self, name) != getattr(other, name):
+                raise ValueError(
+                    f"cannot merge: these runs have {name}={getattr(self, name)!r}, "
+                    f"the others have {name}={getattr(other, name)!r}"
+                )
+        if not _same(self.rounds, other.rounds):
+            raise ValueError(
+                f"cannot merge: these runs kept {len(self.rounds)} rounds, the others {len(other.rounds)}, not the same"
+            )
+        if (self.chosen is None) != (other.chosen is None):
+            raise ValueError("cannot merge: expected both or neither to have kept the chosen actions, got one that did")
+        both = sorted(set(self.repeat_numbers) & set(other.repeat_numbers))
+        if both:
+            raise ValueError(f"cannot merge: expected different repeats, got {both} in both")
+        numbered = self.repeat_numbers + other.repeat_numbers
+        order = np.argsort(numbered)
+        chosen = None
+        if self.chosen is not None and other.chosen is not None:
+            chosen = np.concatenate([self.chosen, other.chosen], axis=1)[:, order]
+        return Runs(
+            self.names,
+            np.concatenate([self.regret, other.regret], axis=1)[:, order],
+            self.rounds,
+            chosen,
+            horizon=self.horizon,
+            seed=self.seed,
+            settings=self.settings,
+            seconds={name: self.seconds[name] + other.seconds[name] for name in self.seconds if name in other.seconds},
+            complete=self.complete and other.complete,
+            repeat_numbers=[numbered[i] for i in order],
+        )
+
+    def _place(self, name: str) -> int:
+        if name not in self.names:
+            raise KeyError(f"there is no policy {name!r}, expected one of {', '.join(self.names)}")
+        return self.names.index(name)
+
+    def _std(self) -> Matrix:
+        if self.repeats < 2:
+            return np.full((len(self.names), len(self.rounds)), math.nan)
+        return np.asarray(self.regret.std(axis=1, ddof=1))
+
+    # Tables
+
+    def summary(self) -> "pl.DataFrame":
+        """One row a policy: its regret at the end over repeats, and what a round cost in time."""
+        import polars as pl  # here, so that what makes no frame does not wait for it
+
+        q25, median, q75 = np.quantile(self.final, [0.25, 0.5, 0.75], axis=1)
+        played = self.repeats * self.horizon
+        return pl.DataFrame(
+            {
+                "policy": self.names,
+                "mean": self.mean()[:, -1],
+                "standard_error": self.standard_error()[:, -1],
+                "q25": q25,
+                "median": median,
+                "q75": q75,
+                "repeats": [self.repeats] * len(self.names),
+                "microseconds_a_round": 1e6 / played * np.array([self.seconds.get(n, math.nan) for n in self.names]),
+            },
+            nan_to_null=True,  # of arrays
+        )
+
+    def to_frame(
+        self, backend: Literal["polars", "pandas", "pyarrow"] = "polars", *, repeats: bool = False, every: int = 1
+    ) -> Any:
+        """A tidy frame: policy, round, mean, standard_error, q25, median, q75, or with `repeats` each repeat's regret.
+
+        `every` thins the kept rounds to one in so many; the last is always there.
+        """
+        if isinstance(every, bool) or not isinstance(every, numbers.Integral) or every < 1:
+            raise ValueError(f"every must be a whole number >= 1, got {every!r}")
+        kept = np.arange(len(self.rounds) - 1, -1, -int(every))[::-1]
+        names, rounds = np.array(self.names, dtype=object), self.rounds[kept]
+        columns: dict[str, Any]
+        if repeats:
+            each = self.repeats * len(kept)
+            columns = {
+                "policy": np.repeat(names, each).tolist(),
+                "repeat": np.tile(np.repeat(self.repeat_numbers, len(kept)), len(names)),
+                "round": np.tile(rounds, len(names) * self.repeats),
+                "regret": self.regret[:, :, kept].ravel(),
+            }
+        else:
+            statistics = {
+                "mean": self.mean(),
+                "standard_error": self.standard_error(),
+                "q25": self.quantile(0.25),
+                "median": self.quantile(0.5),
+                "q75": self.quantile(0.75),
+            }
+            columns = {"policy": np.repeat(names, len(kept)).tolist(), "round": np.tile(rounds, len(names))}
+            columns |= {name: values[:, kept].ravel() for name, values in statistics.items()}
+        return nw.from_dict(columns, backend=backend).to_native()
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{name} {with_error(*pair)}"
+            for name, *pair in zip(self.names, self.mean()[:, -1], self.standard_error()[:, -1], strict=True)
+        )
+        stopped = "" if self.complete else ", stopped early"
+        return f"Runs({self._size()}{stopped}; mean regret at the end: {shown})"
+
+    def _repr_html_(self) -> str:
+        frame = self.summary()
+        head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in frame.columns)
+        rows = ("".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) for row in frame.iter_rows())
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        caption = self._size() + ("" if self.complete else ", stopped early") + "; regret at the end"
+        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _size(self) -> str:
+        counts = ((len(self.names), "policy", "policies"), (self.repeats, "repeat", "repeats"))
+        said = ", ".join(f"{count:,} {one if count == 1 else many}" for count, one, many in counts)
+        return f"{said}, {self.horizon:,} rounds"
+
+    def plot(self, band: Band | None = "standard_error", *, log: bool = False, ax: "Axes | None" = None) -> "Figure":
+        """Regret over rounds, with a legend beside the lines in the order of their right ends.
+
+        Args:
+            band: what is shaded: around the mean its "standard_error" or the repeats' "std", around the median the
+                "quartiles" or "deciles"; None for the mean alone.
+            log: the regret on a logarithmic axis.
+            ax: draw into it, instead of into a new figure.
+        """
+        from onward.bandits.regret_plot import plot  # here, so that what does not draw does not wait for it
+
+        return plot(self, band, log, ax)
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all of it to a file that `onward.load` reads."""
+        settings = {
+            name: getattr(self, name)
+            for name in ("names", "horizon", "seed", "settings", "seconds", "complete", "repeat_numbers")
+        }
+        arrays: storage.Arrays = {"regret": self.regret, "rounds": self.rounds}
+        if self.chosen is not None:
+            settings["chosen"] = self.chosen.dtype.name
+            arrays["chosen"] = self.chosen
+        storage.save(path, "runs", settings, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Runs":
+        """What `save` wrote."""
+        runs = storage.load(path)
+        if not isinstance(runs, Runs):
+            raise storage.StorageError(f"{path}: holds a {type(runs).__name__}, expected Runs")
+        return runs
+
+    @classmethod
+    def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
+        """The runs that a file holds."""
+        others = dict(settings)
+        kind = others.pop("chosen", None)
+        chosen = None if kind is None else arrays["chosen"].astype(np.dtype(kind))
+        return cls(regret=arrays["regret"], rounds=arrays["rounds"].astype(np.int64), chosen=chosen, **others)
+
+
+def _names(names: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(names, str) or not names or not all(isinstance(name, str) and name for name in names):
+        raise ValueError(f"names must be at least one policy's name, each some text, got {names!r}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"names must be different, got {list(names)}")
+    return tuple(names)
+
+
+def _chosen(chosen: ArrayLike, shape: tuple[int, int, int]) -> Whole:
+    array = np.array(chosen, order="C")
+    if array.dtype.kind not in "iu" or array.shape != shape:
+        raise ValueError(
+            f"chosen must be whole numbers of shape {shape} (policies, repeats, horizon), "
+            f"got {array.dtype} of shape {array.shape}"
+        )
+    if array.size and array.min() < 0:
+        raise ValueError(f"chosen must hold positions of actions, >= 0, got {array.min()}")
+    return _fixed(array)
+
+
+def _seconds(seconds: Mapping[str, float] | None, names: tuple[str, ...]) -> dict[str, float]:
+    taken = {name: float(value) for name, value in (seconds or {}).items()}
+    if not set(taken) <= set(names) or not all(0 <= value < math.inf for value in taken.values()):
+        raise ValueError(f"seconds must be numbers >= 0 for some of {', '.join(names)}, got {seconds!r}")
+    return taken
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as they come back from a file."""
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(dict(settings), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"settings must be plain text, finite numbers, lists and dicts of these ({error})") from error
+    return plain
+
+
+def _same(a: Whole | None, b: Whole | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _fixed(array: NDArray[T]) -> NDArray[T]:
+    array.flags.writeable = False
+    return array
