@@ -4,7 +4,9 @@ import copy
 import json
 import math
 import pickle
+import textwrap
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from numpy.random import SFC64, Generator, SeedSequence
 from numpy.typing import NDArray
 from scipy import stats
 
+from onward.bandits import environments
 from onward.bandits.environments import (
     Abrupt,
     Arms,
@@ -52,8 +55,8 @@ ARMS: dict[str, Arms] = {
 THETAS: dict[str, Drift] = {
     "still": Stationary([1.0, -2.0, 0.5]),
     "still-random": Stationary.random(D, "ball", radius=2.0),
-    "abrupt": Abrupt([(1, 0, 0), (-1, 0, 0), (0, 0, 2)], (1, 40)),
-    "rotating": Rotating((3, 0, 0), (0, 1, math.sqrt(8)), 70),
+    "abrupt": Abrupt([(1, 0, 0), (-1, 0, 0), (0, 0, 2)], (1, 80)),
+    "rotating": Rotating((3, 0, 0), (0, 1, math.sqrt(8)), 90),
     "walk": RandomWalk((0.5, 0, 0), step=0.3, radius=0.8),
     "walk-random": RandomWalk(RandomTheta(D), step=0.05),
 }
@@ -127,6 +130,15 @@ def test_steps_and_blocks_are_the_same_rounds(made: LinearWorld, before: int) ->
         slices = {name: array[t : t + count] for name, array in arrays(expected).items()}
         assert_same(arrays(block), slices if made.arms.fresh else slices | {"actions": expected.actions})
         t += count
+
+
+def test_steps_of_many_large_arms_are_drawn_one_by_one() -> None:
+    made = LinearWorld(SphereArms(300, 500), Stationary.random(500), Gaussian(1.0))
+    expected, run = made.start(0).rounds(5), made.start(0)
+    rewards = [run.reward(t) for t in range(3)]
+    assert rewards == [expected.means[t, t] + expected.noise[t] for t in range(3)]
+    np.testing.assert_array_equal(run.offer(), expected.actions[3])
+    np.testing.assert_array_equal(run.rounds(2).actions, expected.actions[3:])
 
 
 @each_world
@@ -341,7 +353,7 @@ def test_noise_follows_its_law(noise: Noise, cdf: Callable[[Array], Array]) -> N
 
 
 def test_rademacher_noise_is_plus_or_minus_sigma() -> None:
-    sample = Rademacher(0.7).draw(np.random.default_rng(0), 20_000)
+    sample = Rademacher(0.7).draw(np.random.default_rng(0), 200_000)
     assert set(np.abs(sample)) == {0.7}
     assert abs((sample > 0).mean() - 0.5) < 5 * 0.5 / math.sqrt(len(sample))
     assert abs((sample[1:] * sample[:-1]).mean()) < 5 * 0.7**2 / math.sqrt(len(sample))
@@ -369,7 +381,7 @@ def path(theta: Drift, count: int, seed: int = 0) -> Array:
     return LinearWorld(BoxArms(1, theta.dimension), theta, None).start(seed).rounds(count).thetas
 
 
-@pytest.mark.parametrize("horizon", [1, 2, 40, 41, 42, 70, 71, 72, 100])
+@pytest.mark.parametrize("horizon", [1, 2, 80, 81, 82, 90, 91, 92, 100])
 @pytest.mark.parametrize("name", [name for name in THETAS if "walk" not in name])
 def test_variation_is_the_length_of_the_path(name: str, horizon: int) -> None:
     moved = np.linalg.norm(np.diff(path(THETAS[name], horizon), axis=0), axis=1).sum()
@@ -394,7 +406,7 @@ def test_abrupt_jumps_once_its_rounds_were_played() -> None:
 
 @pytest.mark.parametrize("name", ["rotating", "figure-4b"])
 def test_rotating_turns_at_constant_speed_in_one_plane_and_stays(name: str) -> None:
-    theta, steps = {"rotating": (THETAS["rotating"], 70), "figure-4b": (FIGURE_4B, 3000)}[name]
+    theta, steps = {"rotating": (THETAS["rotating"], 90), "figure-4b": (FIGURE_4B, 3000)}[name]
     thetas = path(theta, steps + 50)
     np.testing.assert_allclose(np.linalg.norm(thetas, axis=1), theta.bound, rtol=1e-14)
     moves = np.linalg.norm(np.diff(thetas, axis=0), axis=1)
@@ -467,6 +479,16 @@ def test_no_noise_is_gaussian_of_sigma_zero() -> None:
     assert made.noise.describe() == Gaussian(0.0).describe()
     run = made.start(0)
     assert [run.reward(0), run.reward(1)] == [1.0, 2.0]
+
+
+def test_the_examples_of_the_module_run() -> None:
+    lines = (environments.__doc__ or "").splitlines()
+    code = textwrap.dedent("\n".join(line for line in lines if not line or line.startswith("    ")))
+    policy = SimpleNamespace(choose=lambda actions: 1, learn=lambda action, reward: None)
+    names: dict[str, Any] = {**vars(environments), "policy": policy}
+    exec(code, names)
+    tiring = names["Tiring"]().start(SeedSequence(0))
+    assert np.mean([tiring.reward(0) for _ in range(500)]) < 0.4 < tiring.means()[1]
 
 
 def test_a_world_of_ones_own_is_an_environment() -> None:

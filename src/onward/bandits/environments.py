@@ -13,7 +13,8 @@ A world is put together from arms, θ and noise; a seed begins a run of it:
         i = policy.choose(actions)
         policy.learn(actions[i], run.reward(i))
 
-Any object with `start`, whose runs have `offer`, `means` and `reward`, is a world as well. One in which fast arms tire:
+Any object with `start`, whose runs have `offer`, `means` and `reward`, is a world as well. One whose arms tire of
+being played:
 
     class Tiring:
         def start(self, seed):
