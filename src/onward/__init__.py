@@ -2,9 +2,11 @@
 
 from importlib.metadata import version
 
-from onward.bandits import runs as _runs  # noqa: F401 - so that `load` knows them
+from onward import storage
 from onward.regression import ForwardRegressor, RidgeRegressor
 from onward.storage import StorageError, load
+
+storage.at_home_in("onward.bandits", "policy", "disjoint policy", "runs")  # so that only those who play wait for it
 
 __version__ = version("onward")
 

@@ -7,6 +7,7 @@ of all that came before. Loading reads numbers and text; it never executes anyth
 
 import contextlib
 import hashlib
+import importlib
 import json
 import math
 import os
@@ -41,6 +42,7 @@ class Recorded(Protocol):
 T = TypeVar("T", bound=Recorded)
 
 _kinds: dict[str, Callable[[Settings, Arrays], Any]] = {}
+_homes: dict[str, str] = {}
 
 
 class StorageError(ValueError):
@@ -55,6 +57,11 @@ def kind(name: str) -> Callable[[type[T]], type[T]]:
         return cls
 
     return register
+
+
+def at_home_in(module: str, *names: str) -> None:
+    """Files of these kinds are loaded by a module that is imported when one comes, and not before."""
+    _homes.update(dict.fromkeys(names, module))
 
 
 def save(
@@ -87,8 +94,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises StorageError if the file is truncated, altered, foreign, or written by a newer version.
     """
     name, settings, arrays = read(path)
+    if name not in _kinds and name in _homes:
+        importlib.import_module(_homes[name])
     if name not in _kinds:
-        raise StorageError(f"{path}: holds a {name!r}, expected one of {', '.join(sorted(_kinds))}")
+        raise StorageError(f"{path}: holds a {name!r}, expected one of {', '.join(sorted({*_kinds, *_homes}))}")
     try:
         return _kinds[name](settings, arrays)
     except _MISFITS as error:

@@ -144,7 +144,8 @@ class Policy:
         table, mask = self._offer(actions, available)
         if len(self._index) != len(table):
             self._index = np.empty(len(table))
-        best, ties = reading.choose(self._settings, self._started(table), self._draw(), table, mask, self._index)
+        memory = self._started(table)
+        best, ties = reading.choose(self._settings, memory, self._draw(), table, mask, self._index)
         return best if ties == 1 else reading.nth_best(self._index, mask, best, int(self._rng.random() * ties))
 
     def index(self, actions: ArrayLike) -> Vector:

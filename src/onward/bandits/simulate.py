@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -92,6 +92,8 @@ def play(
     for name, policy in policies.items():
         if not (callable(getattr(policy, "choose", None)) and callable(getattr(policy, "learn", None))):
             raise ValueError(f"policy {name!r} must have methods choose and learn, got {type(policy).__name__}")
+    if not callable(getattr(environment, "start", None)):
+        raise ValueError(f"environment must have a method start, got {type(environment).__name__}")
     kept = _kept_rounds(keep, horizon)
     compiled = isinstance(environment, LinearWorld) and all(isinstance(p, Policy) for p in policies.values())
     numbers = range(first_repeat, first_repeat + repeats)
@@ -103,7 +105,7 @@ def play(
             if n_jobs == 1:
                 results: Iterable[_Repeat] = (_play_repeat(*call[1]) for call in calls)
             else:
-                hint = "threads" if compiled else "processes"
+                hint: Literal["threads", "processes"] = "threads" if compiled else "processes"
                 results = Parallel(n_jobs=n_jobs, prefer=hint, return_as="generator_unordered")(calls)
             for result in results:
                 done.append(result)
@@ -137,7 +139,7 @@ def _gathered(
         seed=seed,
         settings={
             "policies": {name: _described(policy) for name, policy in policies.items()},
-            "environment": _described(environment),
+            "environment": _described(environment) | _changes(environment),
         },
         seconds=dict(zip(names, seconds.tolist(), strict=True)),
         complete=complete,
@@ -149,6 +151,12 @@ def _described(thing: Any) -> dict[str, Any]:
     """Settings as plain values; for what does not describe itself, its name."""
     describe = getattr(thing, "describe", None)
     return dict(describe()) if callable(describe) else {"class": type(thing).__name__}
+
+
+def _changes(environment: Environment) -> dict[str, Any]:
+    """After which rounds the world changes all at once, if it says so."""
+    points = getattr(getattr(environment, "theta", environment), "change_points", ())
+    return {"change_points": [int(point) for point in points]} if points else {}
 
 
 def _kept_rounds(keep: int | ArrayLike | None, horizon: int) -> NDArray[np.int64]:

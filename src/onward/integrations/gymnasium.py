@@ -17,6 +17,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
+from onward.bandits.environments import Environment, EnvironmentRun
 from onward.core.types import Matrix, Vector
 
 try:
@@ -34,29 +35,6 @@ __all__ = ["BanditEnv", "Episodes", "play_gymnasium"]
 _ROUNDING = 1e-12  # a coordinate may exceed the bound on norms by this part of it
 
 Features = Callable[[Any, int], ArrayLike]
-
-
-# What is asked of worlds and policies. Both are handed in, so that nothing needs to be imported from the bandits.
-
-
-class Run(Protocol):
-    """One run of a world: `onward.bandits.environments.EnvironmentRun`."""
-
-    def offer(self) -> Matrix:
-        """The actions of the current round, (k, d)."""
-
-    def means(self) -> Vector:
-        """The expected reward of each, (k,)."""
-
-    def reward(self, chosen: int) -> float:
-        """The reward of the action with this number; the next round begins."""
-
-
-class World(Protocol):
-    """Something that begins runs: `onward.bandits.environments.Environment`."""
-
-    def start(self, seed: SeedSequence) -> Run:
-        """Begin a run."""
 
 
 class Policy(Protocol):
@@ -80,7 +58,7 @@ class BanditEnv(gymnasium.Env[Matrix, np.int64]):
         horizon: rounds until an episode is truncated; None for an episode without end.
     """
 
-    def __init__(self, world: World, horizon: int | None = None) -> None:
+    def __init__(self, world: Environment, horizon: int | None = None) -> None:
         if horizon is not None:
             _at_least_one("horizon", horizon)
         self.world, self.horizon = world, horizon
@@ -91,7 +69,7 @@ class BanditEnv(gymnasium.Env[Matrix, np.int64]):
         self.observation_space = spaces.Box(-bound, bound, shape, np.float64)
         self.action_space = spaces.Discrete(shape[0])
         self._shape = shape
-        self._run: Run | None = None
+        self._run: EnvironmentRun | None = None
         self._played = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Matrix, dict[str, Any]]:
@@ -115,7 +93,7 @@ class BanditEnv(gymnasium.Env[Matrix, np.int64]):
         info = {"regret": float(means.max() - means[action]), "means": means}
         return self._offered(run), reward, False, self._played == self.horizon, info
 
-    def _offered(self, run: Run) -> Matrix:
+    def _offered(self, run: EnvironmentRun) -> Matrix:
         actions = np.asarray(run.offer(), dtype=np.float64)
         if actions.shape != self._shape:
             raise ValueError(f"the world offers actions of shape {actions.shape}, but began with {self._shape}")
@@ -151,7 +129,8 @@ def play_gymnasium(
     """Let a policy play whole episodes of an environment with a Discrete action space.
 
     Args:
-        policy: anything with `choose(actions)` and `learn(action, reward)`.
+        policy: anything with `choose(actions)` and `learn(action, reward)`; where the environment's `info` has an
+            "action_mask", it is given as `choose(actions, available)`.
         env: the environment; it is not closed.
         episodes: how many.
         seed: seeds the first episode; the others go on from there.
@@ -190,16 +169,17 @@ def _play_one(
     max_steps: int | None,
 ) -> Vector:
     rewards: list[float] = []
-    observation, _ = env.reset(seed=seed)
+    observation, info = env.reset(seed=seed)
     ended = False
     while not ended and len(rewards) != max_steps:
         actions = np.ascontiguousarray(features(observation, n), dtype=np.float64)
         if actions.ndim != 2 or len(actions) != n:
             raise ValueError(f"features must return shape ({n}, d), a row for each action, got shape {actions.shape}")
-        chosen = policy.choose(actions)
+        mask = info.get("action_mask")  # where some actions cannot be taken, gymnasium's own environments say so here
+        chosen = policy.choose(actions) if mask is None else policy.choose(actions, np.asarray(mask) != 0)
         if not 0 <= chosen < n:
             raise ValueError(f"the policy must choose a number from 0 to {n - 1}, got {chosen!r}")
-        observation, reward, terminated, truncated, _ = env.step(first + int(chosen))
+        observation, reward, terminated, truncated, info = env.step(first + int(chosen))
         if learn:
             policy.learn(actions[chosen], float(reward))
         rewards.append(float(reward))

@@ -1,0 +1,246 @@
+"""The game: the same whether compiled or stepped through, alone or in company, in whatever pieces."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from onward.bandits import OFUL, Greedy, LinTS, Random, Runs, play, simulate
+from onward.bandits.environments import (
+    Abrupt,
+    BoxArms,
+    Gaussian,
+    GivenArms,
+    LinearWorld,
+    Rademacher,
+    RandomWalk,
+    SphereArms,
+    Stationary,
+)
+from onward.core.types import Matrix, Vector
+from tests.bandits.test_policies import ESTIMATORS, MAKES
+
+WORLD = LinearWorld(BoxArms(6, 2), Abrupt([(1, 0), (-1, 0)], (60,)), Gaussian(0.5))
+WORLDS = {
+    "abrupt": WORLD,
+    "fixed arms": LinearWorld(SphereArms(4, 2, fresh=False), Stationary.random(2), Rademacher(0.5)),
+    "walk": LinearWorld(SphereArms(5, 7, radius=3.0), RandomWalk(np.full(7, 0.1), 0.05, 1.0), Gaussian(0.5)),
+}
+
+
+class Stepped:
+    """A policy behind a wall: the game cannot see what it is, so it steps through it in Python."""
+
+    def __init__(self, policy: Any) -> None:
+        self.policy = policy
+
+    def reseed(self, seed: np.random.SeedSequence) -> None:
+        self.policy.reseed(seed)
+
+    def choose(self, actions: Matrix) -> int:
+        return int(self.policy.choose(actions))
+
+    def learn(self, action: Vector, reward: float) -> None:
+        self.policy.learn(action, reward)
+
+
+class Hidden:
+    """A world behind a wall."""
+
+    def __init__(self, world: LinearWorld) -> None:
+        self.world = world
+
+    def start(self, seed: np.random.SeedSequence) -> Any:
+        return self.world.start(seed)
+
+
+@pytest.mark.parametrize("name", MAKES)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_compiled_game_is_the_game(name: str, estimator: str, world: str) -> None:
+    """In the compiled loop, stepped through in Python, and in a world that only steps: the same bits."""
+    policy = MAKES[name](estimator=estimator)
+    compiled = play({"p": policy}, WORLDS[world], 150, repeats=2, seed=3, chosen=True)
+    stepped = play({"p": Stepped(copy.deepcopy(policy))}, WORLDS[world], 150, repeats=2, seed=3, chosen=True)
+    hidden = play({"p": policy}, Hidden(WORLDS[world]), 150, repeats=2, seed=3, chosen=True)
+    for other in (stepped, hidden):
+        assert_array_equal(compiled.regret, other.regret)
+        assert_array_equal(np.asarray(compiled.chosen), np.asarray(other.chosen))
+    assert policy.n_learned == 0
+
+
+def test_results_depend_on_nothing_but_seed_and_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
+    policies = {name: make() for name, make in MAKES.items()}
+    whole = play(policies, WORLD, 130, repeats=4, seed=5, chosen=True)
+    for n_jobs in (2, -1):
+        assert_array_equal(
+            play(policies, WORLD, 130, repeats=4, seed=5, n_jobs=n_jobs, progress=False).regret, whole.regret
+        )
+    kept = play(policies, WORLD, 130, repeats=4, seed=5, keep=25)
+    assert kept.rounds.tolist() == [25, 50, 75, 100, 125, 130]
+    assert_array_equal(kept.regret, whole.regret[:, :, kept.rounds - 1])
+    some = play(policies, WORLD, 130, repeats=4, seed=5, keep=[1, 7, 128])
+    assert_array_equal(some.regret, whole.regret[:, :, [0, 6, 127]])
+    monkeypatch.setattr(simulate, "BLOCK_VALUES", 100)
+    assert_array_equal(play(policies, WORLD, 130, repeats=4, seed=5).regret, whole.regret)
+    for name in ("LinTS", "EpsilonGreedy", "DetectingLinUCB"):
+        alone = play({"other name": policies[name]}, WORLD, 130, repeats=4, seed=5)
+        assert_array_equal(alone["other name"], whole[name])
+    first, rest = (play(policies, WORLD, 130, 2, 5, first_repeat=start, chosen=True) for start in (0, 2))
+    merged = first.merge(rest)
+    assert_array_equal(merged.regret, whole.regret)
+    assert_array_equal(np.asarray(merged.chosen), np.asarray(whole.chosen))
+    assert not np.array_equal(play(policies, WORLD, 130, 4, seed=6).regret, whole.regret)
+    assert not np.array_equal(whole.regret[:, 0], whole.regret[:, 1])
+
+
+def test_regret_is_what_the_choices_cost() -> None:
+    runs = play({"a": OFUL(), "b": Random()}, WORLD, 100, repeats=3, seed=1, chosen=True)
+    assert runs.chosen is not None
+    for repeat in range(3):
+        block = WORLD.start(np.random.SeedSequence(1, spawn_key=(repeat, 0))).rounds(100)
+        for i in range(2):
+            lost = block.means.max(axis=1) - block.means[np.arange(100), runs.chosen[i, repeat]]
+            assert_allclose(runs.regret[i, repeat], np.cumsum(lost), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", MAKES)
+@pytest.mark.parametrize("width", ["determinant", "trace", "uniform"])
+def test_arms_are_played_in_their_span(name: str, width: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five arms of thirty features, three of them independent: the same choices, though the factor is 3 × 3."""
+    rng = np.random.default_rng(0)
+    arms = rng.standard_normal((5, 3)) @ rng.standard_normal((3, 30))
+    theta = rng.standard_normal(30) / 30
+    world = LinearWorld(GivenArms(arms), Stationary(theta), Gaussian(0.3))
+    widths = {} if name in ("Greedy", "EpsilonGreedy", "Random") else {"width": width}
+    policies = {name: MAKES[name](**widths)}
+    spanned = play(policies, world, 60, repeats=3, chosen=True)
+    monkeypatch.setattr(simulate, "in_their_span", lambda arms: None)
+    full = play(policies, world, 60, repeats=3, chosen=True)
+    if name != "LinTS":  # samples are the same in law, not in numbers
+        assert_array_equal(np.asarray(spanned.chosen), np.asarray(full.chosen))
+        assert_allclose(spanned.regret, full.regret, rtol=1e-9)
+
+
+def test_the_span_keeps_inner_products() -> None:
+    rng = np.random.default_rng(1)
+    arms = rng.standard_normal((4, 2)) @ rng.standard_normal((2, 9))
+    inside = simulate.in_their_span(arms)
+    assert inside is not None
+    assert inside.shape == (4, 2)
+    assert_allclose(inside @ inside.T, arms @ arms.T, atol=1e-12)
+    assert simulate.in_their_span(np.eye(3)) is None
+    zeros = simulate.in_their_span(np.zeros((2, 3)))
+    assert zeros is not None
+    assert zeros.shape == (2, 1)
+
+
+def test_a_warm_start_is_kept_and_the_policy_left_alone() -> None:
+    world = LinearWorld(SphereArms(5, 2), Stationary([1.0, 0.0]), Gaussian(0.1))
+    warm = OFUL(seed=0)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 2))
+    warm.learn_many(X, X[:, 0] + 0.1 * rng.standard_normal(500))
+    before = warm._memory.tobytes() if warm._memory is not None else b""
+    runs = play({"warm": warm, "cold": OFUL(seed=0)}, world, 50, repeats=10)
+    assert warm._memory is not None
+    assert warm._memory.tobytes() == before
+    assert runs.difference("warm", "cold").upper < 0
+
+
+class Interrupting(Greedy):
+    """Ctrl-C, pressed while the third repeat is played."""
+
+    started = 0
+
+    def memory_for(self, d: int, given: int | None = None) -> tuple[Vector, Vector]:
+        type(self).started += 1
+        if type(self).started == 3:
+            raise KeyboardInterrupt
+        return super().memory_for(d, given)
+
+
+def test_an_interrupt_returns_what_is_done() -> None:
+    Interrupting.started = 0
+    runs = play({"p": Interrupting()}, WORLD, 40, repeats=5, seed=2)
+    assert (runs.complete, runs.repeats, runs.repeat_numbers) == (False, 2, (0, 1))
+    assert_array_equal(runs["p"], play({"p": Greedy()}, WORLD, 40, repeats=2, seed=2)["p"])
+    Interrupting.started = 2
+    with pytest.raises(KeyboardInterrupt):  # nothing is done yet
+        play({"p": Interrupting()}, WORLD, 40, repeats=5, seed=2)
+
+
+def test_an_own_policy_and_an_own_world() -> None:
+    class First:
+        def choose(self, actions: Matrix) -> int:
+            return 0
+
+        def learn(self, action: Vector, reward: float) -> None:
+            pass
+
+    class Shrinking:
+        """Fewer and fewer arms, the first the best."""
+
+        def start(self, seed: np.random.SeedSequence) -> "Shrinking":
+            self.left = 10
+            return self
+
+        def offer(self) -> Matrix:
+            return np.eye(10)[: self.left]
+
+        def means(self) -> Vector:
+            return np.linspace(1.0, 0.1, 10)[: self.left]
+
+        def reward(self, chosen: int) -> float:
+            self.left = max(1, self.left - 1)
+            return 1.0 - chosen / 10
+
+    runs = play({"first": First(), "OFUL": OFUL(), "random": Random()}, Shrinking(), 20, repeats=2)
+    assert (runs["first"] == 0).all()
+    assert (runs["random"][:, -1] > 0).all()
+    assert runs.settings["policies"]["first"] == {"class": "First"}
+
+
+def test_own_policies_play_in_processes() -> None:
+    stepped = play({"p": Stepped(LinTS())}, WORLD, 30, repeats=3, seed=1, n_jobs=2)
+    assert_array_equal(stepped.regret, play({"p": LinTS()}, WORLD, 30, repeats=3, seed=1).regret)
+
+
+def test_runs_say_what_was_played(tmp_path: Path) -> None:
+    runs = play({"OFUL^f": OFUL(0.3), "random": Random()}, WORLD, 40, repeats=2, seed=4)
+    assert runs.settings["policies"]["OFUL^f"]["lam"] == 0.3
+    assert runs.settings["environment"]["change_points"] == [60]
+    assert runs.complete
+    runs.save(tmp_path / "runs.onward")
+    assert_array_equal(Runs.load(tmp_path / "runs.onward").regret, runs.regret)
+
+
+def test_progress_is_shown_where_it_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    play({"p": Greedy()}, WORLD, 10, repeats=3, progress=True)
+    assert "3/3" in capsys.readouterr().err
+    play({"p": Greedy()}, WORLD, 10, repeats=3)
+    assert capsys.readouterr().err == ""
+
+
+def test_bad_games_are_refused() -> None:
+    good: dict[str, Any] = {"policies": {"p": Greedy()}, "environment": WORLD, "horizon": 5}
+    for changes, message in (
+        ({"policies": {}}, "at least one policy"),
+        ({"policies": {"x": 3}}, "policy 'x' must have methods choose and learn, got int"),
+        ({"horizon": 0}, "horizon must be a whole number >= 1, got 0"),
+        ({"repeats": 0}, "repeats must be a whole number >= 1"),
+        ({"seed": -1}, "seed must be a whole number >= 0"),
+        ({"n_jobs": 0}, "n_jobs must be a whole number other than 0"),
+        ({"keep": [3, 2]}, "keep must hold increasing rounds from 1 to 5"),
+        ({"keep": [1, 6]}, "keep must hold increasing rounds from 1 to 5"),
+        ({"environment": 3}, "environment must have a method start, got int"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            play(**(good | changes))
+    knows = OFUL()
+    knows.choose(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="actions have 2 features, but this policy knows 3"):
+        play({"p": knows}, WORLD, 5)

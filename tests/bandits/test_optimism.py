@@ -1,0 +1,108 @@
+"""What the theory promises of optimistic policies, in worlds within its assumptions."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from onward import bounds
+from onward.bandits import OFUL, DLinUCB, Random, SWLinUCB, play
+from onward.bandits.environments import Bounded, Gaussian, LinearWorld, Noise, Rademacher, SphereArms, Stationary
+from onward.bandits.policy import Estimator, Policy
+from onward.core.trace import Trace
+
+DELTA, RUNS, ROUNDS, SIGMA = 0.1, 300, 150, 1.0
+LIMIT = int(binom.ppf(1 - 1e-6, RUNS, DELTA))  # so many runs may fail, if each does with probability δ
+
+
+def misses(policy: Policy, noise: Noise, world_seed: int = 0, dimension: int = 2) -> int:
+    """In how many runs some index falls below the true mean of its action, at any round."""
+    world = LinearWorld(SphereArms(5, dimension, radius=2.0), Stationary.random(dimension), noise)
+    missed = 0
+    for i in range(RUNS):
+        policy.restart()
+        run = world.start(np.random.SeedSequence(world_seed, spawn_key=(i,)))
+        block = run.rounds(ROUNDS)
+        for actions, means, deviation in zip(block.actions, block.means, block.noise, strict=True):
+            index = policy.index(actions)
+            if (index < means).any():
+                missed += 1
+                break
+            chosen = int(np.argmax(index))
+            policy.learn(actions[chosen], float(means[chosen] + deviation))
+    return missed
+
+
+@pytest.mark.parametrize("estimator", ["ridge", "forward"])
+@pytest.mark.parametrize("noise", [Gaussian(SIGMA), Rademacher(SIGMA)])
+def test_every_index_is_optimistic_in_most_runs(estimator: Any, noise: Noise) -> None:
+    policy = OFUL(0.1, sigma=SIGMA, theta_bound=1.0, delta=DELTA, estimator=estimator)
+    assert misses(policy, noise) <= LIMIT
+
+
+@pytest.mark.parametrize(("width", "bias"), [("trace", "paper"), ("uniform", "tight"), ("determinant", "paper")])
+def test_wider_indices_are_optimistic_too(width: Any, bias: Any) -> None:
+    policy = OFUL(0.1, sigma=1 / 3**0.5, theta_bound=1.0, delta=DELTA, width=width, bias=bias)
+    assert misses(policy, Bounded(1.0)) <= LIMIT
+
+
+@pytest.mark.parametrize("estimator", ["ridge", "forward"])
+def test_a_third_of_the_width_is_found_out(estimator: Any) -> None:
+    policy = OFUL(0.1, sigma=SIGMA, theta_bound=1.0, delta=DELTA, estimator=estimator, scale=1 / 3)
+    assert misses(policy, Gaussian(SIGMA)) > LIMIT
+
+
+@pytest.mark.parametrize("estimator", ["ridge", "forward"])
+@pytest.mark.parametrize("make", [lambda **more: DLinUCB(1.0, **more), lambda **more: SWLinUCB(10_000, **more)])
+def test_policies_for_changing_worlds_hold_where_nothing_changes(make: Any, estimator: Any) -> None:
+    """δ/T for each round by itself, hence δ for all of them."""
+    policy = make(lam=0.1, sigma=SIGMA, theta_bound=1.0, delta=DELTA / ROUNDS, estimator=estimator, width="determinant")
+    assert misses(policy, Gaussian(SIGMA)) <= LIMIT
+
+
+@pytest.mark.parametrize("lam", [0.01, 1.0])
+@pytest.mark.parametrize("width", ["determinant", "uniform"])
+def test_regret_stays_under_the_corrected_bounds(lam: float, width: Any) -> None:
+    """Thm 4.1: in constants for every width, along the run for the determinant width."""
+    horizon, repeats, d = 800, 60, 3
+    world = LinearWorld(SphereArms(8, d, radius=2.0), Stationary.random(d), Gaussian(SIGMA))
+    known: dict[str, Any] = {"theta_bound": 1.0, "sigma": SIGMA, "delta": DELTA}
+    names: tuple[Estimator, ...] = ("ridge", "forward")
+    policies: dict[str, Policy] = {
+        name: OFUL(lam, estimator=name, width=width, bias="paper", **known) for name in names
+    }
+    runs = play(policies, world, horizon, repeats, seed=1, chosen=True)
+    rounds = np.arange(1, horizon + 1)
+    in_constants = {
+        "ridge": [bounds.oful_regret, bounds.oful_regret_with_kappa],
+        "forward": [bounds.oful_forward_regret],
+    }
+    limit = int(binom.ppf(1 - 1e-6, repeats, DELTA))
+    for i, name in enumerate(policies):
+        for bound in in_constants[name]:
+            right = bound(rounds, d=d, lam=lam, feature_bound=2.0, **known)
+            assert (runs[name] > right).any(axis=1).sum() <= limit
+        if width == "determinant":
+            assert runs.chosen is not None
+            over = 0
+            for repeat in range(repeats):
+                block = world.start(np.random.SeedSequence(1, spawn_key=(repeat, 0))).rounds(horizon)
+                chosen = runs.chosen[i, repeat]
+                rows = np.arange(horizon)
+                trace = Trace.of(block.actions[rows, chosen], block.means[rows, chosen] + block.noise, lam)
+                if name == "ridge":
+                    right = bounds.oful_regret_along(trace, feature_bound=2.0, **known)
+                else:
+                    right = bounds.oful_forward_regret_along(trace, **known)
+                over += bool((runs[name][repeat] > right).any())
+            assert over <= limit
+
+
+def test_the_bound_says_something() -> None:
+    """Playing at random breaks it."""
+    d, horizon = 1, 4000
+    world = LinearWorld(SphereArms(2, d, radius=1.0), Stationary([1.0]), Gaussian(0.1))
+    runs = play({"random": Random(), "OFUL^f": OFUL(sigma=0.1)}, world, horizon, 5)
+    bound = bounds.oful_forward_regret(horizon, d=d, lam=1.0, feature_bound=1.0, theta_bound=1.0, sigma=0.1, delta=0.01)
+    assert runs["OFUL^f"][:, -1].max() < bound < runs["random"][:, -1].min()
