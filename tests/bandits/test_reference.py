@@ -16,6 +16,7 @@ from tests.bandits.reference import (
     Kind,
     ReferencePolicy,
     Width,
+    information,
     read,
     remember,
     remember_runs,
@@ -94,6 +95,17 @@ def test_window_by_hand() -> None:
     policy.learn([1.0], -1.0)
     beta = sqrt(0.5) + sqrt(log((1 + 9 / 0.5) / 0.2))
     assert float(policy.index([[3.0]])[0]) == pytest.approx(-3 / 1.5 + 3 / sqrt(1.5) * beta, rel=1e-14)
+    policy = ReferencePolicy(kind="SWLinUCB", window=5, lam=0.5, estimator="ridge", width="uniform", delta=0.2)
+    beta = sqrt(0.5) + sqrt(log((1 + 5 * 9 / 0.5) / 0.2))
+    assert float(policy.index([[3.0]])[0]) == pytest.approx(3 / sqrt(0.5) * beta, rel=1e-14)
+
+
+def test_information_in_two_dimensions_by_hand() -> None:
+    """Rows (1, 0) and (2, 0), λ = 0.5, X = 3: the dimension counts outside the logarithm and inside."""
+    memory = remember((((1.0, 0.0), 0.0), ((2.0, 0.0), 0.0)), 2, 0.5, 1.0)
+    widths: dict[Width, float] = {"determinant": log(11), "trace": 2 * log(1 + 5), "uniform": 2 * log(1 + 2 * 9)}
+    for width, expected in widths.items():
+        assert float(information(memory, width, mp.mpf(3))) == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize("gamma", [0.5, 0.95, 1.0])
@@ -182,6 +194,10 @@ def test_the_largest_norm_offered_counts_even_unlearned() -> None:
     policy.restart()
     policy.learn([1.0], 0.0)
     assert policy.index([[1.0]])[0] == offered
+    policy.learn([7.0], 0.0)
+    policy.restart()
+    policy.learn([1.0], 0.0)
+    assert policy.index([[1.0]])[0] == policy.index([[1.0], [7.0]])[0] > offered  # learned counts as offered
 
 
 def test_the_oracle_starts_anew_at_each_change_point() -> None:
@@ -217,6 +233,13 @@ def test_detection_by_hand() -> None:
     assert seen[5] == [[0, 0, 0, 0, 1, 1], []]
     # The new model does not believe 10 either (|θ| ≤ 1): badness 1 ≥ 0.589 + 0.3, so both go and another comes.
     assert seen[6] == [[]]
+
+
+def test_a_model_does_not_learn_what_it_does_not_believe() -> None:
+    policy = ReferencePolicy(kind="DetectingLinUCB", sigma=0.1)
+    for y in (0.1, 50.0, 0.2):
+        policy.learn([1.0], y)
+    assert [(model.records, model.learned) for model in policy.models] == [([0, 1, 0], (((1.0,), 0.1), ((1.0,), 0.2)))]
 
 
 def test_which_model_of_detection_plays() -> None:
