@@ -223,6 +223,19 @@ class ReferencePolicy:
         return [self._part(learned, x, bound) for x in rows]
 
     @in_full
+    def parts_from(self, memory: Memory, actions: ArrayLike) -> list[Part]:
+        """`parts` if this memory were its own: for streams too long to be kept as rows."""
+        rows = as_actions(actions)
+        bound = self._bound(rows)
+        out = []
+        for x in rows:
+            read_out, spread = read(memory, x, self.estimator)
+            radius = self._radius_at(x, information(memory, self.width, bound), bound)
+            reach = mp.mpf(self.scale) * spread * radius
+            out.append(Part(read_out, reach, abs(read_out) + reach))
+        return out
+
+    @in_full
     def sampled(self, actions: ArrayLike, eta: Sequence[float] | Vector) -> list[Part]:
         """LinTS: the read-out, and how far the draw z = xᵀU⁻¹D^{−1/2}η moves it, where V = UᵀDU."""
         rows = as_actions(actions)
@@ -265,12 +278,15 @@ class ReferencePolicy:
         return self.gamma if self.kind == "DLinUCB" else 1.0
 
     def _radius(self, learned: Learned, x: Action, bound: mp.mpf) -> mp.mpf:
+        relevant = bound if self.width == "uniform" else mp.mpf(0)  # else one answer would be cached many times
+        return self._radius_at(x, gain(learned, len(x), self.lam, self._gamma, self.width, relevant), bound)
+
+    def _radius_at(self, x: Action, J: mp.mpf, bound: mp.mpf) -> mp.mpf:
         sigma, delta, lam, S = mp.mpf(self.sigma), mp.mpf(self.delta), mp.mpf(self.lam), mp.mpf(self.theta_bound)
         d = len(x)
         if self.kind == "SWLinUCB" and self.width == "uniform":
             noise = sigma * mp.sqrt(d * mp.log((1 + self.window * bound**2 / lam) / delta))
         else:
-            J = gain(learned, d, self.lam, self._gamma, self.width, bound if self.width == "uniform" else mp.mpf(0))
             noise = sigma * mp.sqrt(2 * mp.log(1 / delta) + J)
         if self.bias == "none":
             return noise

@@ -82,6 +82,18 @@ def delayed(d: int, n: int, seed: int = 0) -> Stream:
     return Stream(0.3, [Round(one.actions, rows) for one, rows in zip(rounds, told, strict=True)])
 
 
+def turning(d: int, n: int, seed: int = 0, every: int = 8) -> Stream:
+    """θ* turns round every few rounds and noise is small, so a policy that looks for changes finds them."""
+    rng = np.random.default_rng(seed)
+    theta = directions(rng, 1, d)[0]
+    rounds = []
+    for t in range(n):
+        A = directions(rng, 3, d)
+        x = A[np.argmax(np.abs(A @ theta))]
+        rounds.append(Round(A, [(x, float((-1) ** (t // every) * x @ theta + 0.02 * rng.standard_normal()))]))
+    return Stream(0.1, rounds)
+
+
 STREAMS: dict[str, Stream] = {
     "benign, d=1": benign(1, 8),
     "benign, d=2": benign(2, 10),

@@ -1,0 +1,260 @@
+"""Every index of every policy, in every round, against 50-digit arithmetic from the definitions."""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+from onward.bandits import (
+    OFUL,
+    DetectingLinUCB,
+    DLinUCB,
+    EpsilonGreedy,
+    Greedy,
+    LinTS,
+    OracleRestart,
+    SWLinUCB,
+)
+
+from onward.core.types import Vector
+from tests.bandits.reference import DIGITS, Estimator, Kind, Part, ReferencePolicy, remember_runs
+from tests.bandits.streams import STREAMS, Stream, mixed_norms, norm_200, turning
+
+BAR = 1e-9  # test_reference.py shows that the usual programs miss it
+
+Settings = dict[str, Any]
+
+POLICIES: dict[Kind, Callable[..., Any]] = {
+    "OFUL": OFUL,
+    "DLinUCB": DLinUCB,
+    "SWLinUCB": SWLinUCB,
+    "DetectingLinUCB": DetectingLinUCB,
+    "OracleRestart": OracleRestart,
+    "LinTS": LinTS,
+    "Greedy": Greedy,
+}
+# Far from the defaults, so that a setting that is not handed on shows.
+COMMON: Settings = {"sigma": 0.3, "theta_bound": 1.5, "delta": 0.05, "scale": 0.7}
+DETECTION: Settings = {"window": 4, "failure_delta": 0.5, "tolerance": 0.05, "delta": 0.3, "theta_bound": 0.1}
+KINDS: dict[str, tuple[Kind, Settings]] = {
+    "OFUL": ("OFUL", {}),
+    "DLinUCB, gamma=0.5": ("DLinUCB", {"gamma": 0.5}),
+    "DLinUCB, gamma=0.95": ("DLinUCB", {"gamma": 0.95}),
+    "DLinUCB, gamma=1": ("DLinUCB", {"gamma": 1.0}),
+    "SWLinUCB, window=1": ("SWLinUCB", {"window": 1}),
+    "SWLinUCB, window=2": ("SWLinUCB", {"window": 2}),
+    "SWLinUCB, window=5": ("SWLinUCB", {"window": 5}),
+    "OracleRestart": ("OracleRestart", {"change_points": (3, 7)}),
+    "DetectingLinUCB": ("DetectingLinUCB", DETECTION),
+}
+
+
+def every_setting() -> Iterator[Settings]:
+    for estimator, width, bias in itertools.product(
+        ("forward", "ridge"), ("determinant", "trace", "uniform"), ("tight", "paper", "none")
+    ):
+        yield {"estimator": estimator, "width": width, "bias": bias}
+
+
+def error(got: Sequence[float] | Vector, parts: Sequence[Part], floor: float = 0.0) -> float:
+    """The largest error of an index, by the size of its parts; they count as `floor` of the set's largest at least."""
+    with mp.workdps(DIGITS):
+        least = mp.mpf(floor) * max(part.size for part in parts)
+        worst = mp.mpf(0)
+        for value, part in zip(got, parts, strict=True):
+            off, size = abs(mp.mpf(float(value)) - part.value), max(part.size, least)
+            worst = max(worst, off / size if size else (mp.inf if off else mp.mpf(0)))
+        return float(worst)
+
+
+def worst_error(policy: Any, reference: ReferencePolicy, stream: Stream, floor: float = 0.0) -> float:
+    """Play the stream with both. The policy must also choose an action whose index is the largest."""
+    worst = 0.0
+    for actions, told in stream.rounds:
+        parts = reference.parts(actions)
+        worst = max(worst, error(policy.index(actions), parts, floor))
+        chosen = parts[policy.choose(actions)]
+        reference.offered(actions)
+        best = max(part.value for part in parts)
+        worst = max(worst, float(best - chosen.value) / max(float(chosen.size), 1e-300))
+        for x, y in told:
+            policy.learn(x, y)
+            reference.learn(x, y)
+    return worst
+
+
+def misses(kind: Kind, more: Settings, stream: Stream, settings: Iterator[Settings]) -> dict[str, float]:
+    """The settings whose indices miss the bar somewhere on the stream, with how far off they are."""
+    out = {}
+    for setting in settings:
+        together = {"lam": stream.lam, **setting, **more}
+        worst = worst_error(POLICIES[kind](**together), ReferencePolicy(kind=kind, **together), stream)
+        if not worst <= BAR:
+            out[", ".join(map(str, setting.values()))] = worst
+    return out
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("policy", KINDS)
+def test_every_index_is_right_to_nine_digits(policy: str, stream: str) -> None:
+    kind, more = KINDS[policy]
+    assert misses(kind, COMMON | more, STREAMS[stream], every_setting()) == {}
+
+
+@pytest.mark.parametrize("policy", [name for name in KINDS if name not in ("SWLinUCB, window=1", "DLinUCB, gamma=1")])
+def test_a_given_action_bound_takes_the_place_of_the_largest_norm(policy: str) -> None:
+    kind, more = KINDS[policy]
+    stream = STREAMS["delayed, d=2"]
+    uniform = {"width": "uniform", "action_bound": 20.0}
+    settings = ({"estimator": estimator, **uniform} for estimator in ("forward", "ridge"))
+    assert misses(kind, COMMON | more, stream, settings) == {}
+
+
+@pytest.mark.parametrize("policy", ["OFUL", "DLinUCB, gamma=0.95", "SWLinUCB, window=5", "DetectingLinUCB"])
+def test_the_defaults_are_the_defaults(policy: str) -> None:
+    """δ, σ, S, scale, estimator, width and bias, unless given."""
+    kind, more = KINDS[policy]
+    assert (
+        misses(kind, {"window": more["window"]} if "window" in more else {}, STREAMS["benign, d=2"], iter([{}])) == {}
+    )
+
+
+@pytest.mark.parametrize("estimator", ["forward", "ridge"])
+@pytest.mark.parametrize("stream", STREAMS)
+def test_the_greedy_index_is_the_estimate(stream: str, estimator: Estimator) -> None:
+    """A read-out that crosses zero says nothing by its own size: it counts as a thousandth of its set's largest."""
+    for policy in (
+        Greedy(lam=STREAMS[stream].lam, estimator=estimator),
+        EpsilonGreedy(epsilon=0.0, lam=STREAMS[stream].lam, estimator=estimator),
+    ):
+        reference = ReferencePolicy(kind="Greedy", lam=STREAMS[stream].lam, estimator=estimator)
+        assert worst_error(policy, reference, STREAMS[stream], floor=1e-3) <= BAR
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_thompson_samples_are_the_draw_seen_through_the_factor(stream: str) -> None:
+    """The draw is one standard normal η for each dimension, from the policy's own generator."""
+    lam, rounds = STREAMS[stream]
+    failed = {}
+    for setting in every_setting():
+        together = {"lam": lam, **setting, **COMMON}
+        policy, reference = LinTS(**together), ReferencePolicy(kind="LinTS", **together)
+        worst = 0.0
+        for t, (actions, told) in enumerate(rounds):
+            policy.reseed(t)
+            eta = np.random.default_rng(t).standard_normal((actions.shape[1],))
+            worst = max(worst, error(policy.index(actions), reference.sampled(actions, eta)))
+            for x, y in told:
+                policy.learn(x, y)
+                reference.learn(x, y)
+        if not worst <= BAR:
+            failed[", ".join(setting.values())] = worst
+    assert failed == {}
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_detection_finds_the_same_changes(d: int) -> None:
+    """Models come and go, and both sides have as many; a model that was dropped would have gone on otherwise."""
+    stream = turning(d, 30)
+    seen: set[int | str] = set()
+    for setting in every_setting():
+        together = {"lam": stream.lam, **setting, **COMMON, **DETECTION, "sigma": 0.05}
+        policy, reference = DetectingLinUCB(**together), ReferencePolicy(kind="DetectingLinUCB", **together)
+        for one in stream.rounds:
+            before = list(reference.models)
+            assert worst_error(policy, reference, Stream(stream.lam, [one])) <= BAR
+            assert policy.n_models == len(reference.models)
+            seen.add(len(reference.models))
+            if not all(model in reference.models for model in before):
+                seen.add("dropped")
+            if reference.playing is not reference.models[0]:
+                seen.add("a younger model plays")
+    assert seen >= {1, 2, "dropped", "a younger model plays"}
+
+
+@pytest.mark.parametrize("policy", KINDS)
+def test_after_a_restart_only_the_largest_norm_is_known(policy: str) -> None:
+    kind, more = KINDS[policy]
+    if kind == "OracleRestart":
+        more = {"change_points": (100,)}
+    stream = STREAMS["delayed, d=2"]
+    for setting in every_setting():
+        together = {"lam": stream.lam, **setting, **COMMON, **more}
+        ours, reference = POLICIES[kind](**together), ReferencePolicy(kind=kind, **together)
+        worst_error(ours, reference, stream)
+        ours.restart()
+        reference.restart()
+        assert worst_error(ours, reference, STREAMS["benign, d=2"]) <= BAR
+
+
+# Long streams, where errors could pile up
+
+
+@pytest.mark.parametrize(
+    ("far", "lam", "gamma"), [(1.0, 1.0, 0.9), (200.0, 1e-5, 0.9), (200.0, 1e-5, 0.5), (1e-3, 1e-5, 0.99)]
+)
+@pytest.mark.parametrize("runs", [(3000,), (2000, 50), (500, 500, 500)])
+def test_discounting_through_long_runs_of_one_action(
+    far: float, lam: float, gamma: float, runs: tuple[int, ...]
+) -> None:
+    """Directions that are not played decay back to λ, thousands of times over: the digits must stay."""
+    d, rng = 3, np.random.default_rng(0)
+    played = far * rng.standard_normal((len(runs), d)) / np.sqrt(d)
+    told = [(tuple(map(float, x)), rng.standard_normal(n).tolist()) for x, n in zip(played, runs, strict=True)]
+    asked = np.vstack([played, far * rng.standard_normal((3, d)), np.eye(d)])
+    memory = remember_runs(told, lam, gamma)
+    failed = {}
+    for setting in every_setting():
+        together = {"lam": lam, "gamma": gamma, **setting, **COMMON}
+        policy = DLinUCB(**together)
+        for x, rewards in told:
+            policy.learn_many(np.tile(x, (len(rewards), 1)), rewards)
+        reference = ReferencePolicy(kind="DLinUCB", **together)
+        worst = error(policy.index(asked), reference.parts_from(memory, asked))
+        if not worst <= BAR:
+            failed[", ".join(setting.values())] = worst
+    assert failed == {}
+
+
+@pytest.mark.parametrize("window", [1, 2, 7])
+@pytest.mark.parametrize("make", [mixed_norms, norm_200])
+def test_a_window_that_has_slid_for_long(make: Callable[..., Stream], window: int) -> None:
+    """What has left the window has left no trace, though it may have been a million times what is in it."""
+    stream = make(3, 600)
+    failed = {}
+    for setting in every_setting():
+        together = {"lam": stream.lam, "window": window, **setting, **COMMON}
+        policy, reference = SWLinUCB(**together), ReferencePolicy(kind="SWLinUCB", **together)
+        worst = 0.0
+        for t, (actions, told) in enumerate(stream.rounds):
+            if t % 40 == 39:
+                worst = max(worst, error(policy.index(actions), reference.parts(actions)))
+            for x, y in told:
+                policy.learn(x, y)
+                reference.learn(x, y)
+        if not worst <= BAR:
+            failed[", ".join(setting.values())] = worst
+    assert failed == {}
+
+
+@pytest.mark.parametrize("policy", ["OFUL", "DLinUCB, gamma=0.5", "DLinUCB, gamma=0.95", "DLinUCB, gamma=1"])
+@pytest.mark.parametrize("make", [mixed_norms, norm_200])
+def test_many_rows(make: Callable[..., Stream], policy: str) -> None:
+    kind, more = KINDS[policy]
+    stream = make(2, 300)
+    failed = {}
+    for setting in every_setting():
+        together = {"lam": stream.lam, **setting, **COMMON, **more}
+        ours, reference = POLICIES[kind](**together), ReferencePolicy(kind=kind, **together)
+        worst = 0.0
+        for t, (actions, told) in enumerate(stream.rounds):
+            if t in (150, 299):
+                worst = max(worst, error(ours.index(actions), reference.parts(actions)))
+            for x, y in told:
+                ours.learn(x, y)
+                reference.learn(x, y)
+        if not worst <= BAR:
+            failed[", ".join(setting.values())] = worst
+    assert failed == {}
