@@ -72,8 +72,9 @@ def column(x: Sequence[float]) -> mp.matrix:
     return mp.matrix([mp.mpf(value) for value in x])
 
 
+@lru_cache(maxsize=65536)
 @in_full
-def norm(x: Sequence[float]) -> mp.mpf:
+def norm(x: Action) -> mp.mpf:
     return mp.sqrt(mp.fsum(mp.mpf(value) ** 2 for value in x))
 
 
@@ -150,7 +151,14 @@ def gain(learned: Learned, d: int, lam: float, gamma: float, width: Width, bound
     return information(remember(learned, d, lam, gamma), width, bound)
 
 
-@dataclass
+@lru_cache
+@in_full
+def noise_slack(sigma: float, delta: float) -> mp.mpf:
+    """How far Gaussian noise alone takes a reward from its mean, but for a share δ of them."""
+    return mp.sqrt(2) * mp.mpf(sigma) * mp.erfinv(1 - mp.mpf(delta))
+
+
+@dataclass(eq=False)  # models are told apart even if they know the same
 class Model:
     """One model of dLinUCB: the rows that it learned and its record of failures (1) and hits (0)."""
 
@@ -240,7 +248,7 @@ class ReferencePolicy:
         """LinTS: the read-out, and how far the draw z = xᵀU⁻¹D^{−1/2}η moves it, where V = UᵀDU."""
         rows = as_actions(actions)
         bound = self._bound(rows)
-        U, D = unit_upper(remember(self.learned, len(rows[0]), self.lam, 1.0).V)
+        U, D = factor(self.learned, len(rows[0]), self.lam)
         direction = mp.lu_solve(U, mp.matrix([mp.mpf(float(e)) / mp.sqrt(D[k]) for k, e in enumerate(eta)]))
         out = []
         for x in rows:
@@ -308,7 +316,7 @@ class ReferencePolicy:
 
     def _check_models(self, x: Action, y: float) -> None:
         bound = self._bound([])
-        slack = mp.sqrt(2) * mp.mpf(self.sigma) * mp.erfinv(1 - mp.mpf(self.delta))
+        slack = noise_slack(self.sigma, self.delta)
         for model in self.models:
             part = self._part(model.learned, x, bound)
             if abs(part.read_out - mp.mpf(y)) <= part.reach + slack:
@@ -325,6 +333,12 @@ class ReferencePolicy:
 
 def as_actions(actions: ArrayLike) -> list[Action]:
     return [tuple(float(value) for value in x) for x in np.asarray(actions, dtype=float)]
+
+
+@lru_cache(maxsize=4096)
+@in_full
+def factor(learned: Learned, d: int, lam: float) -> tuple[mp.matrix, list[mp.mpf]]:
+    return unit_upper(remember(learned, d, lam, 1.0).V)
 
 
 @in_full

@@ -85,7 +85,7 @@ def delayed(d: int, n: int, seed: int = 0) -> Stream:
 def turning(d: int, n: int, seed: int = 0, every: int = 8) -> Stream:
     """θ* turns round every few rounds and noise is small, so a policy that looks for changes finds them."""
     rng = np.random.default_rng(seed)
-    theta = directions(rng, 1, d)[0]
+    theta = 0.5 * directions(rng, 1, d)[0]
     rounds = []
     for t in range(n):
         A = directions(rng, 3, d)
