@@ -73,13 +73,18 @@ def few_actions(d: int, n: int, seed: int = 0) -> Stream:
 
 
 def delayed(d: int, n: int, seed: int = 0) -> Stream:
-    """Rewards come late, several at once or none, one for an action that was never offered and is larger than all."""
+    """Rewards come late, several at once or none; one is for an action that was never offered and is larger than all,
+    one for the action 0, which teaches nothing but counts as a round.
+    """
     rounds = benign(d, n, seed).rounds
     told: list[list[tuple[Vector, float]]] = [[] for _ in rounds]
     for t, one in enumerate(rounds):
         told[min(t + (3 - t % 3), n - 1)].extend(one.told)
     told[n // 2].append((np.full(d, 7.0), -2.0))
-    return Stream(0.3, [Round(one.actions, rows) for one, rows in zip(rounds, told, strict=True)])
+    told[2].append((np.zeros(d), 1.0))
+    return Stream(
+        0.3, [Round(np.vstack([one.actions, np.zeros((1, d))]), rows) for one, rows in zip(rounds, told, strict=True)]
+    )
 
 
 def turning(d: int, n: int, seed: int = 0, every: int = 8) -> Stream:
