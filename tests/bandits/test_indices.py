@@ -218,6 +218,22 @@ def test_detection_finds_the_same_changes(d: int) -> None:
     assert seen >= {1, 2, "dropped", "a younger model plays"}
 
 
+def test_a_new_model_of_detection_does_not_play_at_once() -> None:
+    """A hit and three failures: badness 3/4 is no longer good, but with τ large an old model is still the bolder one.
+
+    cb = √(log(1/0.0125)/8) = 0.740, so its score is 0.75 − √(log 10⁵) · 0.740 = −1.76, a new model's −1.70.
+    """
+    settings: Settings = {"window": 100_000, "failure_delta": 0.0125, "delta": 0.05, "sigma": 0.1}
+    policy, reference = DetectingLinUCB(**settings), ReferencePolicy(kind="DetectingLinUCB", **settings)
+    for y in (0.1, 50.0, 50.0, 50.0):
+        policy.learn([1.0], y)
+        reference.learn([1.0], y)
+    assert policy.n_models == 2
+    assert [model.records for model in reference.models] == [[0, 1, 1, 1], []]
+    assert reference.playing is reference.models[0]
+    assert error(policy.index([[1.0]]), reference.parts([[1.0]])) <= BAR
+
+
 @pytest.mark.parametrize("policy", KINDS)
 def test_after_a_restart_only_the_largest_norm_is_known(policy: str) -> None:
     kind, more = KINDS[policy]
