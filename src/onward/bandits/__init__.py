@@ -13,6 +13,7 @@ from onward.bandits.policies import (
     SWLinUCB,
 )
 from onward.bandits.policy import Policy
+from onward.bandits.replay import LoggedData, Value, evaluate
 from onward.bandits.runs import Runs
 from onward.bandits.simulate import play
 
@@ -24,10 +25,13 @@ __all__ = [
     "EpsilonGreedy",
     "Greedy",
     "LinTS",
+    "LoggedData",
     "OracleRestart",
     "Policy",
     "Random",
     "Runs",
     "SWLinUCB",
+    "Value",
+    "evaluate",
     "play",
 ]
