@@ -47,7 +47,7 @@ from onward.core.simd import absorb_single, fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "848f000af14de248"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "83fc53cd580fd705"  # other files whose code is compiled into this one: see tools/digests.py
 
 SWEPT = 12  # from so many coordinates on, the core's sweep over two pivots at a time pays
 REMOVAL_MARGIN = 0.01  # a row is taken out of a window only if this share of what its direction holds is left

@@ -51,12 +51,12 @@ from onward.bandits.layout import (
     slot_size,
 )
 from onward.core.compile import compiled, inlined
-from onward.core.kernel import ORDINARY, read
+from onward.core.kernel import ORDINARY, read, substitute
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "6d5b682a938da29b"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "2ee1769480320dcc"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined
@@ -103,7 +103,7 @@ def _read_few(
     q: Vector,
     reach: Vector,
 ) -> None:
-    """`core.kernel.read` for few coordinates, to the last bit, and `_sandwich` if `double`. Overwrites p, q and reach.
+    """`core.kernel.read` for few coordinates, or if `double` `_read_doubly`. Overwrites p, q and reach.
 
     Coordinate by coordinate over all actions: with few coordinates and many actions that is where the vectors are.
     """
@@ -158,24 +158,31 @@ def _divide(x: Vector, divisor: float) -> None:
 
 
 @compiled
-def _sandwich(actions: Matrix, U: Matrix, D: Vector, W: Matrix, E: Vector, out: Vector) -> None:
-    """xᵀV⁻¹ṼV⁻¹x of each action, for V = UᵀDU and Ṽ = WᵀEW. Overwrites `out`."""
-    d = D.shape[0]
-    z = np.empty(d)
-    for i in range(actions.shape[0]):
-        z[:] = actions[i]
+def _read_doubly(
+    actions: Matrix, U: Matrix, D: Vector, c: Matrix, W: Matrix, E: Vector, p: Vector, q: Vector, reach: Vector
+) -> None:
+    """`core.kernel.read`, to the last bit, and xᵀV⁻¹ṼV⁻¹x for V = UᵀDU and Ṽ = WᵀEW. Overwrites p, q and reach.
+
+    With r = U⁻ᵀx and N = WU⁻¹ it is Σ E_k (Σ_j N_kj r_j / D_j)²: both r and N come from the same substitution.
+    """
+    n, d = actions.shape
+    R, N = np.zeros((n, U.shape[1])), np.zeros((d, U.shape[1]))
+    R[:, :d] = actions
+    for k in range(d):
+        N[k, k] = 1.0
+        N[k, k + 1 : d] = W[k, k + 1 : d]
+    substitute(R, U, False)
+    substitute(N, U, True)
+    for i in range(n):
+        p[i], q[i], reach[i] = 0.0, 0.0, 0.0
         for k in range(d):
-            for j in range(k + 1, d):
-                z[j] = fma(-z[k], U[k, j], z[j])
+            inverse = 1.0 / D[k]
+            q[i] = fma(R[i, k] * inverse, R[i, k], q[i])
+            p[i] = fma(R[i, k], c[k, 0], p[i])
+            R[i, k] *= inverse
         for k in range(d):
-            z[k] /= D[k]
-        for k in range(d - 2, -1, -1):
-            z[k] -= _dot(U[k], z, k + 1, d)
-        total = 0.0
-        for k in range(d):
-            along = z[k] + _dot(W[k], z, k + 1, d)
-            total = fma(E[k] * along, along, total)
-        out[i] = total
+            along = _dot(N[k], R[i], k, d)
+            reach[i] = fma(E[k] * along, along, reach[i])
 
 
 @inlined
@@ -282,10 +289,10 @@ def read_model(
     reach = np.empty(n) if double else q  # the squared norm in which the radius is measured
     if d <= FEW:
         _read_few(actions, U, D, c, W, E, double, p, q, reach)
+    elif double:
+        _read_doubly(actions, U, D, c, W, E, p, q, reach)
     else:
         read(actions, False, U, D, c, p.reshape(n, 1), q)
-        if double:
-            _sandwich(actions, U, D, W, E, reach)
     if rule in (GREEDY, EPSILON_GREEDY):
         for i in range(n):
             p[i] = p[i] / (1.0 + q[i]) if forward else p[i]

@@ -236,6 +236,28 @@ def read_one(x: Vector, intercept: bool, U: Matrix, D: Vector, c: Matrix) -> tup
 
 
 @compiled
+def substitute(R: Matrix, U: Matrix, triangular: bool) -> None:
+    """Overwrite each row x of R, padded as those of U, with U⁻ᵀx. If `triangular`, row i is 0 before coordinate i."""
+    n, d = R.shape[0], U.shape[0]
+    S = np.empty((TILE, _SCALARS))
+    for i in range(0, n, TILE):
+        rows = min(TILE, n - i)
+        tile = R[i : i + rows]
+        for k in range(i if triangular else 0, d - 1, 2):
+            for b in range(rows):
+                tile[b, k + 1] = fma(-tile[b, k], U[k, k + 1], tile[b, k + 1])
+                S[b, _R0], S[b, _R1] = tile[b, k], tile[b, k + 1]
+            if k + 2 < d:
+                b = 0
+                while b + GROUP <= rows:
+                    read_group(U, k, tile, b, S, k + 2)
+                    b += GROUP
+                while b < rows:
+                    read_single(U, k, tile, b, S, k + 2)
+                    b += 1
+
+
+@compiled
 def absorb_units(weight: float, U: Matrix, D: Vector, c: Matrix) -> None:
     """Add weight·I to G: the unit rows with targets 0, on a factor without empty pivots. Overwrites U, D and c.
 
