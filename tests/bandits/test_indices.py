@@ -37,7 +37,7 @@ POLICIES: dict[Kind, Callable[..., Any]] = {
 }
 # Far from the defaults, so that a setting that is not handed on shows.
 COMMON: Settings = {"sigma": 0.3, "theta_bound": 1.5, "delta": 0.05, "scale": 0.7}
-DETECTION: Settings = {"window": 4, "failure_delta": 0.5, "tolerance": 0.05, "delta": 0.3, "theta_bound": 0.5}
+DETECTION: Settings = {"window": 4, "failure_delta": 0.5, "tolerance": 0.1, "delta": 0.3, "theta_bound": 0.5}
 KINDS: dict[str, tuple[Kind, Settings]] = {
     "OFUL": ("OFUL", {}),
     "DLinUCB, gamma=0.5": ("DLinUCB", {"gamma": 0.5}),
