@@ -1,0 +1,304 @@
+"""The policies in plain NumPy, as one writes them for an experiment: the yardstick, and a second opinion.
+
+All arms at once, the inverse kept by Sherman–Morrison where rows are only added, and computed anew each round where
+they are also forgotten. `choose` takes the actions, an array (k, d); `learn` the action taken and its reward.
+"""
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from scipy.special import erfinv
+
+from onward.core.types import Matrix, Vector
+
+
+class Policy(Protocol):
+    """What a game asks of a policy."""
+
+    def choose(self, actions: Matrix) -> int: ...
+
+    def learn(self, action: Vector, reward: float) -> None: ...
+
+
+class Indexed:
+    """Plays the action of the largest index."""
+
+    def index(self, actions: Matrix) -> Vector:
+        raise NotImplementedError
+
+    def choose(self, actions: Matrix) -> int:
+        return int(np.argmax(self.index(actions)))
+
+
+class LinUCB(Indexed):
+    """xᵀθ + α √q with one α for ever, as in most code that one finds."""
+
+    def __init__(self, d: int, lam: float = 1.0, alpha: float = 1.0) -> None:
+        self.inverse = np.eye(d) / lam
+        self.b = np.zeros(d)
+        self.theta = np.zeros(d)
+        self.alpha = alpha
+
+    def leverage(self, actions: Matrix) -> Vector:
+        squares: Vector = np.einsum("ij,ij->i", actions @ self.inverse, actions)
+        return squares
+
+    def index(self, actions: Matrix) -> Vector:
+        return actions @ self.theta + self.alpha * np.sqrt(self.leverage(actions))
+
+    def learn(self, action: Vector, reward: float) -> None:
+        g = self.inverse @ action
+        q = float(action @ g)
+        self.inverse -= np.outer(g, g) / (1 + q)
+        self.b += reward * action
+        self.theta = self.inverse @ self.b
+        self.learned(q)
+
+    def learned(self, q: float) -> None:
+        """A row of leverage q was learned."""
+
+
+class OFUL(LinUCB):
+    """LinUCB whose α is the radius of the confidence set, with the determinant's width."""
+
+    def __init__(self, d: int, lam: float = 1.0, sigma: float = 1.0, theta_bound: float = 1.0, delta: float = 0.01):
+        super().__init__(d, lam)
+        self.lam, self.sigma, self.theta_bound, self.delta = lam, sigma, theta_bound, delta
+        self.gain = 0.0
+        self.alpha = self.bias() + self.noise()
+
+    def bias(self) -> float:
+        return math.sqrt(self.lam) * self.theta_bound
+
+    def noise(self) -> float:
+        return self.sigma * math.sqrt(2 * math.log(1 / self.delta) + self.gain)
+
+    def learned(self, q: float) -> None:
+        self.gain += math.log1p(q)
+        self.alpha = self.bias() + self.noise()
+
+
+class ForwardOFUL(OFUL):
+    """OFUL^f, with the tight bias."""
+
+    def index(self, actions: Matrix) -> Vector:
+        q = self.leverage(actions)
+        bias = self.theta_bound * np.sqrt(self.lam + np.einsum("ij,ij->i", actions, actions))
+        values: Vector = actions @ self.theta / (1 + q) + np.sqrt(q / (1 + q)) * (bias + self.noise())
+        return values
+
+
+class LinTS(OFUL):
+    """OFUL's radius, but a random θ instead of the best one."""
+
+    def __init__(self, d: int, lam: float = 1.0, sigma: float = 1.0, theta_bound: float = 1.0, delta: float = 0.01):
+        super().__init__(d, lam, sigma, theta_bound, delta)
+        self.rng = np.random.default_rng(0)
+
+    def index(self, actions: Matrix) -> Vector:
+        spread = np.linalg.cholesky(self.inverse) @ self.rng.standard_normal(len(self.b))
+        return actions @ (self.theta + self.alpha * spread)
+
+
+class RestartingOFUL(Indexed):
+    """LinUCB-OR: OFUL that is told after how many rounds to start anew."""
+
+    def __init__(self, d: int, change_points: Sequence[int], **settings: float) -> None:
+        self.d, self.settings, self.change_points = d, settings, frozenset(change_points)
+        self.rounds = 0
+        self.model = OFUL(d, **settings)
+
+    def index(self, actions: Matrix) -> Vector:
+        return self.model.index(actions)
+
+    def learn(self, action: Vector, reward: float) -> None:
+        self.model.learn(action, reward)
+        self.rounds += 1
+        if self.rounds in self.change_points:
+            self.model = OFUL(self.d, **self.settings)
+
+
+class Forgetting(Indexed):
+    """What the two below share: V and b are kept, and V⁻¹ and θ computed from them after each round."""
+
+    def __init__(self, d: int, lam: float, sigma: float, theta_bound: float, delta: float) -> None:
+        self.d, self.lam, self.sigma, self.theta_bound, self.delta = d, lam, sigma, theta_bound, delta
+        self.V = lam * np.eye(d)
+        self.b = np.zeros(d)
+        self.refresh()
+
+    def refresh(self) -> None:
+        self.inverse = np.linalg.inv(self.V)
+        self.theta = self.inverse @ self.b
+
+
+class DLinUCB(Forgetting):
+    """D-LinUCB with β as printed, for actions of norm at most 1.  [Alg. 4]"""
+
+    def __init__(
+        self,
+        d: int,
+        gamma: float = 0.99,
+        lam: float = 1.0,
+        sigma: float = 1.0,
+        theta_bound: float = 1.0,
+        delta: float = 0.01,
+    ) -> None:
+        super().__init__(d, lam, sigma, theta_bound, delta)
+        self.gamma = gamma
+        self.W = self.V.copy()  # Ṽ
+        self.rounds = 0
+
+    def noise(self) -> float:
+        gamma, d = self.gamma, self.d
+        seen = (1 - gamma ** (2 * self.rounds)) / (self.lam * d * (1 - gamma**2))
+        return self.sigma * math.sqrt(2 * math.log(1 / self.delta) + d * math.log1p(seen))
+
+    def spread(self, actions: Matrix) -> Vector:
+        """xᵀV⁻¹ṼV⁻¹x for each action."""
+        half = actions @ self.inverse
+        squares: Vector = np.einsum("ij,ij->i", half @ self.W, half)
+        return squares
+
+    def index(self, actions: Matrix) -> Vector:
+        beta = math.sqrt(self.lam) * self.theta_bound + self.noise()
+        return actions @ self.theta + beta * np.sqrt(self.spread(actions))
+
+    def learn(self, action: Vector, reward: float) -> None:
+        gamma, outer, ridge = self.gamma, np.outer(action, action), self.lam * np.eye(self.d)
+        self.V = gamma * self.V + outer + (1 - gamma) * ridge
+        self.W = gamma**2 * self.W + outer + (1 - gamma**2) * ridge
+        self.b = gamma * self.b + reward * action
+        self.rounds += 1
+        self.refresh()
+
+
+class ForwardDLinUCB(DLinUCB):
+    """D-LinUCB^f by its closed form, with the tight bias."""
+
+    def index(self, actions: Matrix) -> Vector:
+        q = np.einsum("ij,ij->i", actions @ self.inverse, actions)
+        bias = self.theta_bound * np.sqrt(self.lam + np.einsum("ij,ij->i", actions, actions))
+        reach = (bias + self.noise()) * np.sqrt(self.spread(actions) + q**2)
+        values: Vector = (actions @ self.theta + reach) / (1 + q)
+        return values
+
+
+class SWLinUCB(Forgetting):
+    """SW-LinUCB with its authors' β, for actions of norm at most 1."""
+
+    def __init__(
+        self,
+        d: int,
+        window: int = 100,
+        lam: float = 1.0,
+        sigma: float = 1.0,
+        theta_bound: float = 1.0,
+        delta: float = 0.01,
+    ) -> None:
+        super().__init__(d, lam, sigma, theta_bound, delta)
+        self.window = window
+        self.rows: deque[tuple[Vector, float]] = deque()
+        self.beta = math.sqrt(lam) * theta_bound + sigma * math.sqrt(d * math.log((1 + window / lam) / delta))
+
+    def index(self, actions: Matrix) -> Vector:
+        q = np.einsum("ij,ij->i", actions @ self.inverse, actions)
+        values: Vector = actions @ self.theta + self.beta * np.sqrt(q)
+        return values
+
+    def learn(self, action: Vector, reward: float) -> None:
+        self.rows.append((action, reward))
+        self.V += np.outer(action, action)
+        self.b += reward * action
+        if len(self.rows) > self.window:
+            old, paid = self.rows.popleft()
+            self.V -= np.outer(old, old)
+            self.b -= paid * old
+        self.refresh()
+
+
+class DetectingLinUCB(Indexed):
+    """dLinUCB: models that are tested against every reward, dropped when they fail too often, and added when all do."""
+
+    def __init__(
+        self,
+        d: int,
+        window: int = 200,
+        failure_delta: float = 0.01,
+        tolerance: float = 0.002,
+        sigma: float = 1.0,
+        delta: float = 0.01,
+        **settings: float,
+    ) -> None:
+        self.d, self.window, self.failure_delta, self.tolerance, self.delta = d, window, failure_delta, tolerance, delta
+        self.settings = {"sigma": sigma, "delta": delta} | settings
+        self.slack = math.sqrt(2) * sigma * float(erfinv(1 - delta))
+        self.models = [self.fresh()]
+
+    def fresh(self) -> tuple[OFUL, deque[bool]]:
+        return OFUL(self.d, **self.settings), deque(maxlen=self.window)
+
+    def judge(self, failures: deque[bool]) -> tuple[float, float]:
+        """Badness and how sure it is."""
+        if not failures:
+            return 0.0, 0.5
+        m = len(failures)
+        return sum(failures) / m, math.sqrt(math.log(1 / self.failure_delta) / (2 * m))
+
+    def index(self, actions: Matrix) -> Vector:
+        scores = [badness - math.sqrt(math.log(self.window)) * cb for badness, cb in self.verdicts()]
+        return self.models[scores.index(min(scores))][0].index(actions)
+
+    def verdicts(self) -> list[tuple[float, float]]:
+        return [self.judge(failures) for _, failures in self.models]
+
+    def learn(self, action: Vector, reward: float) -> None:
+        for model, failures in self.models:
+            reach = model.alpha * math.sqrt(action @ model.inverse @ action)
+            failed = bool(abs(action @ model.theta - reward) > reach + self.slack)
+            failures.append(failed)
+            if not failed:
+                model.learn(action, reward)
+        verdicts = self.verdicts()
+        kept = [i for i, (badness, cb) in enumerate(verdicts) if badness < cb + self.delta]
+        good = any(verdicts[i][0] < verdicts[i][1] + self.tolerance for i in kept)
+        self.models = [self.models[i] for i in kept]
+        if not good:
+            self.models.append(self.fresh())
+
+
+class Disjoint:
+    """LinUCB with a model of its own for each of so many arms; all arms see one context."""
+
+    def __init__(self, d: int, n_arms: int, lam: float = 1.0, alpha: float = 1.0) -> None:
+        self.inverse = np.tile(np.eye(d) / lam, (n_arms, 1, 1))
+        self.b = np.zeros((n_arms, d))
+        self.theta = np.zeros((n_arms, d))
+        self.alpha = alpha
+
+    def index(self, context: Vector) -> Vector:
+        q = self.inverse @ context @ context
+        values: Vector = self.theta @ context + self.alpha * np.sqrt(q)
+        return values
+
+    def choose(self, context: Vector) -> int:
+        return int(np.argmax(self.index(context)))
+
+    def learn(self, arm: int, context: Vector, reward: float) -> None:
+        inverse = self.inverse[arm]
+        g = inverse @ context
+        inverse -= np.outer(g, g) / (1 + context @ g)
+        self.b[arm] += reward * context
+        self.theta[arm] = inverse @ self.b[arm]
+
+
+def play(policy: Policy, actions: Matrix, means: Matrix, noise: Vector) -> Vector:
+    """The cumulative regret over rounds drawn beforehand."""
+    chosen = np.empty(len(noise), dtype=np.intp)
+    for t in range(len(noise)):
+        i = chosen[t] = policy.choose(actions[t])
+        policy.learn(actions[t, i], means[t, i] + noise[t])
+    return np.cumsum(means.max(axis=1) - means[np.arange(len(noise)), chosen])

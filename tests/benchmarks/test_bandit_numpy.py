@@ -1,0 +1,160 @@
+"""The NumPy policies that serve as a yardstick do what the paper says, by its definitions and not by their updates."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import bandit_numpy
+from onward.core.types import Matrix, Vector
+
+LAM, SIGMA, S, DELTA = 0.3, 0.7, 1.3, 0.05
+KNOWN: dict[str, Any] = {"lam": LAM, "sigma": SIGMA, "theta_bound": S, "delta": DELTA}
+Rows = Sequence[tuple[Vector, float]]
+Index = Callable[[Vector, Rows], float]
+"""An action's index, from the rows that were learned and nothing else."""
+
+
+def rounds(count: int, d: int, k: int = 20) -> tuple[Matrix, Matrix, Vector]:
+    """Actions of norm at most 1, means and noise."""
+    rng = np.random.default_rng(3)
+    actions = rng.standard_normal((count, k, d))
+    actions *= rng.random((count, k, 1)) / np.linalg.norm(actions, axis=2, keepdims=True)
+    return actions, actions @ np.linspace(-1, 1, d), SIGMA * rng.standard_normal(count)
+
+
+def weighted(rows: Rows, weights: Sequence[float], d: int) -> tuple[Matrix, Vector]:
+    """λI + Σ w x xᵀ and Σ w y x."""
+    V, b = LAM * np.eye(d), np.zeros(d)
+    for (x, y), w in zip(rows, weights, strict=True):
+        V += w * np.outer(x, x)
+        b += w * y * x
+    return V, b
+
+
+def oful(x: Vector, rows: Rows) -> float:
+    G, b = weighted(rows, [1.0] * len(rows), len(x))
+    gain = np.linalg.slogdet(G)[1] - len(x) * math.log(LAM)
+    width = math.sqrt(LAM) * S + SIGMA * math.sqrt(2 * math.log(1 / DELTA) + gain)
+    return float(x @ np.linalg.solve(G, b) + width * math.sqrt(x @ np.linalg.solve(G, x)))
+
+
+def forward_oful(x: Vector, rows: Rows) -> float:
+    G, b = weighted(rows, [1.0] * len(rows), len(x))
+    gain = np.linalg.slogdet(G)[1] - len(x) * math.log(LAM)
+    G_x = G + np.outer(x, x)
+    width = math.sqrt(LAM + x @ x) * S + SIGMA * math.sqrt(2 * math.log(1 / DELTA) + gain)
+    return float(x @ np.linalg.solve(G_x, b) + width * math.sqrt(x @ np.linalg.solve(G_x, x)))
+
+
+def discounted(x: Vector, rows: Rows, gamma: float, forward: bool) -> float:
+    d, t = len(x), len(rows)
+    V, b = weighted(rows, [gamma ** (t - 1 - s) for s in range(t)], d)
+    W, _ = weighted(rows, [gamma ** (2 * (t - 1 - s)) for s in range(t)], d)
+    bias = math.sqrt(LAM)
+    if forward:
+        V, W, bias = V + np.outer(x, x), W + np.outer(x, x), math.sqrt(LAM + x @ x)
+    seen = sum(gamma ** (2 * s) for s in range(t)) / (LAM * d)
+    beta = bias * S + SIGMA * math.sqrt(2 * math.log(1 / DELTA) + d * math.log(1 + seen))
+    g = np.linalg.solve(V, x)
+    return float(g @ b + beta * math.sqrt(g @ W @ g))
+
+
+def windowed(x: Vector, rows: Rows, window: int) -> float:
+    recent = rows[-window:]
+    G, b = weighted(recent, [1.0] * len(recent), len(x))
+    width = math.sqrt(LAM) * S + SIGMA * math.sqrt(len(x) * math.log((1 + window / LAM) / DELTA))
+    return float(x @ np.linalg.solve(G, b) + width * math.sqrt(x @ np.linalg.solve(G, x)))
+
+
+def restarted(x: Vector, rows: Rows, after: int) -> float:
+    return oful(x, rows[after:] if len(rows) >= after else rows)
+
+
+CASES: dict[str, tuple[Callable[[int], Any], Index]] = {
+    "OFUL": (lambda d: bandit_numpy.OFUL(d, **KNOWN), oful),
+    "OFUL^f": (lambda d: bandit_numpy.ForwardOFUL(d, **KNOWN), forward_oful),
+    "D": (lambda d: bandit_numpy.DLinUCB(d, 0.9, **KNOWN), lambda x, rows: discounted(x, rows, 0.9, forward=False)),
+    "D^f": (
+        lambda d: bandit_numpy.ForwardDLinUCB(d, 0.9, **KNOWN),
+        lambda x, rows: discounted(x, rows, 0.9, forward=True),
+    ),
+    "SW": (lambda d: bandit_numpy.SWLinUCB(d, 15, **KNOWN), lambda x, rows: windowed(x, rows, 15)),
+    "restart": (lambda d: bandit_numpy.RestartingOFUL(d, [40], **KNOWN), lambda x, rows: restarted(x, rows, 40)),
+    "no failure": (lambda d: bandit_numpy.DetectingLinUCB(d, **KNOWN), oful),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("d", [2, 5])
+def test_the_index_is_the_definition(name: str, d: int) -> None:
+    make, index = CASES[name]
+    policy = make(d)
+    rows: list[tuple[Vector, float]] = []
+    for actions, means, noise in zip(*rounds(60, d), strict=True):
+        indices = [index(x, rows) for x in actions]
+        assert policy.index(actions) == pytest.approx(indices, rel=1e-9)
+        i = policy.choose(actions)
+        assert i == indices.index(max(indices))
+        policy.learn(actions[i], means[i] + noise)
+        rows.append((actions[i], float(means[i] + noise)))
+
+
+def test_detection_drops_what_fails_and_starts_anew() -> None:
+    actions, means, noise = rounds(600, 2)
+    means[300:] *= -1
+    settings = KNOWN | {"sigma": 0.1}
+    detecting = bandit_numpy.DetectingLinUCB(2, **settings)
+    first, ages = detecting.models[0][0], []
+    for t in range(600):
+        i = detecting.choose(actions[t])
+        detecting.learn(actions[t, i], means[t, i] + 0.1 * noise[t])
+        ages.append(len(detecting.models[-1][1]))
+    assert ages[:300] == [min(t + 1, 200) for t in range(300)], "nothing changed, and yet it started anew"
+    assert 0 in ages[300:330], "it did not see the change"
+    assert all(model is not first for model, _ in detecting.models), "it kept what fails"
+    plain = bandit_numpy.play(bandit_numpy.OFUL(2, **settings), actions, means, 0.1 * noise)
+    told = bandit_numpy.play(bandit_numpy.RestartingOFUL(2, [300], **settings), actions, means, 0.1 * noise)
+    found = bandit_numpy.play(bandit_numpy.DetectingLinUCB(2, **settings), actions, means, 0.1 * noise)
+    assert told[-1] < found[-1] < plain[-1] / 2
+
+
+def test_sampling_spreads_like_the_confidence_set() -> None:
+    policy = bandit_numpy.LinTS(2, **KNOWN)
+    policy.learn(np.array([2.0, 1.0]), 20.0)
+    spread = np.linalg.cholesky(policy.inverse) @ np.random.default_rng(0).standard_normal((2, 20_000))
+    assert np.cov(spread) == pytest.approx(np.linalg.inv(LAM * np.eye(2) + [[4, 2], [2, 1]]), rel=0.05)
+    # The first of two opposite arms is chosen as often as the normal law says.
+    x = np.array([0.0, 1.0])
+    mean, sd = policy.theta @ x, policy.alpha * math.sqrt(x @ policy.inverse @ x)
+    share = np.mean([policy.choose(np.stack([x, -x])) == 0 for _ in range(4000)])
+    expected = 0.5 * (1 + math.erf(mean / sd / math.sqrt(2)))
+    assert 0.7 < expected < 0.9
+    assert abs(share - expected) < 4 * math.sqrt(0.25 / 4000)
+
+
+def test_disjoint_is_a_policy_for_each_arm() -> None:
+    rng = np.random.default_rng(0)
+    together, apart = bandit_numpy.Disjoint(3, 4, lam=LAM), [bandit_numpy.LinUCB(3, lam=LAM) for _ in range(4)]
+    for context, arm in zip(rng.standard_normal((50, 3)), rng.integers(4, size=50), strict=True):
+        index = [context @ one.theta + math.sqrt(one.leverage(context[None])[0]) for one in apart]
+        assert together.index(context) == pytest.approx(index, rel=1e-9)
+        together.learn(int(arm), context, float(arm))
+        apart[arm].learn(context, float(arm))
+
+
+def test_regret_adds_up() -> None:
+    class First:
+        def choose(self, actions: Matrix) -> int:
+            return 0
+
+        def learn(self, action: Vector, reward: float) -> None:
+            learned.append(reward)
+
+    learned: list[float] = []
+    means = np.array([[1.0, 3.0], [2.0, 0.0], [0.0, 1.0]])
+    regret = bandit_numpy.play(First(), np.zeros((3, 2, 1)), means, np.array([0.5, 0.0, 0.25]))
+    assert regret.tolist() == [2.0, 2.0, 3.0]
+    assert learned == [1.5, 2.0, 0.25]
