@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import erfinv
 
 from onward.core.types import Matrix, Vector
@@ -27,6 +28,9 @@ class Indexed:
     """Plays the action of the largest index."""
 
     def index(self, actions: Matrix) -> Vector:
+        raise NotImplementedError
+
+    def learn(self, action: Vector, reward: float) -> None:
         raise NotImplementedError
 
     def choose(self, actions: Matrix) -> int:
@@ -301,4 +305,27 @@ def play(policy: Policy, actions: Matrix, means: Matrix, noise: Vector) -> Vecto
     for t in range(len(noise)):
         i = chosen[t] = policy.choose(actions[t])
         policy.learn(actions[t, i], means[t, i] + noise[t])
-    return np.cumsum(means.max(axis=1) - means[np.arange(len(noise)), chosen])
+    return regret(means, chosen)
+
+
+def follow(
+    policy: Indexed, actions: Matrix, means: Matrix, noise: Vector, others: NDArray[np.integer]
+) -> tuple[Vector, int]:
+    """`play`, but where actions tie, up to rounding, take the one that another player took. And how often that was.
+
+    Ties are common: before anything is learned, all actions of the largest norm are equally good.
+    """
+    chosen, ties = np.empty(len(noise), dtype=np.intp), 0
+    for t in range(len(noise)):
+        index = policy.index(actions[t])
+        i, other = int(np.argmax(index)), int(others[t])
+        if other != i and index[i] - index[other] <= 1e-9 * abs(index[i]):
+            i, ties = other, ties + 1
+        chosen[t] = i
+        policy.learn(actions[t, i], means[t, i] + noise[t])
+    return regret(means, chosen), ties
+
+
+def regret(means: Matrix, chosen: NDArray[np.integer]) -> Vector:
+    """What was lost in expectation, summed up."""
+    return np.cumsum(means.max(axis=1) - means[np.arange(len(means)), chosen])

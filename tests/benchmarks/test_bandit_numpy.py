@@ -158,3 +158,18 @@ def test_regret_adds_up() -> None:
     regret = bandit_numpy.play(First(), np.zeros((3, 2, 1)), means, np.array([0.5, 0.0, 0.25]))
     assert regret.tolist() == [2.0, 2.0, 3.0]
     assert learned == [1.5, 2.0, 0.25]
+
+
+def test_only_ties_are_left_to_the_other_player() -> None:
+    actions, means, noise = rounds(40, 2)
+    actions[0] /= np.linalg.norm(actions[0], axis=1, keepdims=True)  # all as good, at first
+    alone = np.array([0] * 40)
+    policy = bandit_numpy.OFUL(2, **KNOWN)
+    for t in range(40):
+        alone[t] = 7 if t == 0 else policy.choose(actions[t])
+        policy.learn(actions[t, alone[t]], means[t, alone[t]] + noise[t])
+    others = alone.copy()
+    others[20] = (alone[20] + 1) % 20  # no tie: not to be followed
+    regret, ties = bandit_numpy.follow(bandit_numpy.OFUL(2, **KNOWN), actions, means, noise, others)
+    assert ties == 1
+    assert regret.tolist() == bandit_numpy.regret(means, alone).tolist()
