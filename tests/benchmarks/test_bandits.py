@@ -1,0 +1,219 @@
+"""The benchmark of bandits runs, at a size at which its times mean nothing, and what it compares is comparable."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import bandit_game, bandit_numpy, bandit_report, bandits
+from benchmarks.bandit_methods import GAMMA, METHODS, WINDOW, Method
+from benchmarks.timing import Timing
+from onward.core.types import Vector
+
+TINY = bandits.Settings(
+    values=4000, most_rounds=150, rounds=2, block_seconds=1e-4, same_rounds=60, replicates=2, game_rounds=1, horizon=60
+)
+BY_KEY = {method.key: method for method in METHODS}
+
+
+def rounds_for(method: Method, count: int, d: int, n_arms: int) -> bandits.Rounds:
+    draw = bandits.shared_rounds if method.shared else bandits.disjoint_rounds
+    return draw(count, d, n_arms, TINY)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: str(method.key))
+def test_every_method_goes_on_from_where_it_stopped(method: Method) -> None:
+    pytest.importorskip(method.needs)
+    world = rounds_for(method, 40, 3, 4)
+    at_once = bandits.choices(method, world, 40, 3, 4)
+    run, seen = method.start(3, 4), method.prepare(world.seen)
+    assert run(seen[:15], world.rewards[:15]) + run(seen[15:], world.rewards[15:]) == at_once
+    assert len(at_once) == 40
+    assert set(at_once) <= set(range(4))
+    assert len(set(at_once)) > 1
+
+
+# A policy may break ties as it likes, so what is checked is that each choice was among the best of its own indices.
+
+
+def fixed(d: int, k: int) -> tuple[Callable[[Vector], Vector], Callable[[int, Vector, float], None]]:
+    policy = bandit_numpy.Disjoint(d, k)
+    return policy.index, policy.learn
+
+
+def predictive(d: int, k: int) -> tuple[Callable[[Vector], Vector], Callable[[int, Vector, float], None]]:
+    policy = bandit_numpy.Disjoint(d, k)
+
+    def index(x: Vector) -> Vector:
+        found: Vector = policy.theta @ x + np.sqrt(1 + policy.inverse @ x @ x)
+        return found
+
+    return index, policy.learn
+
+
+def separate(d: int, k: int) -> tuple[Callable[[Vector], Vector], Callable[[int, Vector, float], None]]:
+    policies = [bandit_numpy.OFUL(d) for _ in range(k)]
+
+    def learn(arm: int, x: Vector, reward: float) -> None:
+        policies[arm].learn(x, reward)
+
+    return lambda x: np.concatenate([policy.index(x[None]) for policy in policies]), learn
+
+
+@pytest.mark.parametrize(
+    ("key", "reference"),
+    [
+        ("disjoint", separate),
+        ("numpy_disjoint", fixed),
+        ("mabwiser", fixed),
+        ("contextualbandits", fixed),
+        ("river", predictive),
+    ],
+)
+def test_disjoint_policies_play_a_best_arm_of_their_own_index(
+    key: str, reference: Callable[[int, int], tuple[Callable[[Vector], Vector], Callable[[int, Vector, float], None]]]
+) -> None:
+    method = BY_KEY[key]
+    pytest.importorskip(method.needs)
+    world = rounds_for(method, 120, 3, 4)
+    index, learn = reference(3, 4)
+    for x, rewards, arm in zip(world.seen, world.rewards, bandits.choices(method, world, 120, 3, 4), strict=True):
+        found = index(x)
+        assert found[arm] == pytest.approx(found.max(), abs=1e-9)
+        learn(arm, x, rewards[arm])
+
+
+@pytest.mark.parametrize(
+    ("key", "reference"),
+    [
+        ("oful_forward", bandit_numpy.ForwardOFUL(3)),
+        ("oful", bandit_numpy.OFUL(3)),
+        ("dlinucb", bandit_numpy.DLinUCB(3, GAMMA)),
+        ("swlinucb", bandit_numpy.SWLinUCB(3, WINDOW)),
+        ("numpy_linucb", bandit_numpy.LinUCB(3)),
+    ],
+)
+def test_shared_policies_play_the_best_arm_and_learn_it(key: str, reference: bandit_numpy.Indexed) -> None:
+    world = rounds_for(BY_KEY[key], 150, 3, 4)
+    for actions, rewards, arm in zip(
+        world.seen, world.rewards, bandits.choices(BY_KEY[key], world, 150, 3, 4), strict=True
+    ):
+        assert arm == reference.choose(actions)
+        reference.learn(actions[arm], rewards[arm])
+
+
+@pytest.mark.parametrize(("d", "n_arms"), [(2, 5), (3, 4)])
+def test_a_comparison_times_all_and_finds_them_equal(d: int, n_arms: int) -> None:
+    result = bandits.compare(d, n_arms, METHODS, TINY)
+    there = {method.key for method in METHODS if method.available}
+    assert set(result.timings) == there
+    assert set(result.missing) == set(BY_KEY) - there
+    assert all(timing.best > 0 and len(timing.seconds) == 2 for timing in result.timings.values())
+    assert set(result.different) == {"numpy_forward", "numpy_oful", "numpy_dlinucb", "numpy_swlinucb"}
+    assert not any(result.different.values())
+    ratio = result.ratio(BY_KEY["numpy_oful"])
+    assert ratio == result.timings["numpy_oful"].best / result.timings["oful"].best
+    assert result.ratio(BY_KEY["oful"]) is None
+
+
+def test_other_choices_are_seen() -> None:
+    impostor = replace(BY_KEY["numpy_linucb"], same=True)
+    result = bandits.compare(2, 5, [BY_KEY["oful"], impostor], TINY)
+    assert result.different["numpy_linucb"] > 0, "a fixed width was taken for the radius"
+
+
+def test_what_is_not_installed_is_said() -> None:
+    absent = replace(BY_KEY["river"], needs="no_such_package")
+    result = bandits.compare(2, 3, [BY_KEY["disjoint"], absent], TINY)
+    assert result.missing == {"river": "not installed"}
+    assert result.ratio(absent) is None
+
+
+def test_the_clock_starts_after_the_first_rounds() -> None:
+    played: list[int] = []
+
+    def start(d: int, n_arms: int) -> Callable[[Sequence[object], Sequence[object]], list[int]]:
+        def run(seen: Sequence[object], rewards: Sequence[object]) -> list[int]:
+            assert len(seen) == len(rewards)
+            played.append(len(seen))
+            return [0] * len(seen)
+
+        return run
+
+    counted = Method("counted", "", start, learned=3)
+    timed = bandits.block_task(counted, rounds_for(counted, 20, 2, 3), 7, 2, 3)()
+    assert played == [3]
+    timed()
+    assert played == [3, 7]
+
+
+def test_arms_are_new_each_round_and_in_the_unit_ball() -> None:
+    actions = bandits.shared_rounds(50, 3, 4, TINY).seen
+    assert actions.shape == (50, 4, 3)
+    assert np.linalg.norm(actions, axis=2).max() <= 1
+    assert len(np.unique(actions)) == actions.size
+
+
+def test_the_game_is_the_same_game() -> None:
+    game = bandit_game.compare(replicates=2, rounds=1, seed=5, horizon=400)
+    names = {"D-LinUCB", "D-LinUCB^f", "SW-LinUCB", "LinUCB", "LinUCB-OR", "dLinUCB"}
+    assert set(game.ours) == set(game.numpy) == set(game.regret) == names
+    assert max(game.difference.values()) < 1e-6
+    assert not any(game.different_rounds.values())
+    assert all(game.ratio(name) > 0 < game.milliseconds(name) for name in names)
+    assert game.world is not None
+    assert 0 < max(game.ties.values()) < 20, "arms tie at the start only"
+    assert len({round(regret, 6) for regret in game.regret.values()}) >= 4, "the policies are all one"
+
+
+def test_another_game_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = bandit_game.contenders()[3]
+    other = replace(honest, numpy=lambda: bandit_numpy.ForwardOFUL(2, **bandit_game.KNOWN))
+    monkeypatch.setattr(bandit_game, "contenders", lambda: (other,))
+    game = bandit_game.compare(replicates=1, rounds=1, horizon=300)
+    assert game.difference["LinUCB"] > 1e-3
+    assert game.different_rounds["LinUCB"] > 0
+
+
+def test_the_constants_are_figure_4as() -> None:
+    assert pytest.approx(0.99412, abs=1e-5) == bandit_game.GAMMA
+    assert bandit_game.WINDOW == 169
+    assert bandit_game.figure_4a().theta.variation(bandit_game.HORIZON) == pytest.approx(bandit_game.VARIATION)
+
+
+def test_targets_follow_the_times() -> None:
+    def at(d: int, n_arms: int, **best: float) -> bandits.Comparison:
+        times = {method.key: 10.0 for method in METHODS if method.beside is None}
+        return bandits.Comparison(d, n_arms, {key: Timing(1, [1e-6 * us]) for key, us in (times | best).items()})
+
+    def game(ours: float, numpy: float) -> bandit_game.Game:
+        return bandit_game.Game(
+            6000, 1, {"a": Timing(1, [ours]), "b": Timing(1, [0.001])}, {"a": Timing(1, [numpy]), "b": Timing(1, [1.0])}
+        )
+
+    met = bandit_report.targets(
+        [at(20, 10, river=60, numpy_oful=51), at(100, 100, mabwiser=51)], METHODS, game(0.009, 3)
+    )
+    assert [target.met for target in met] == [True, True, True, True, None, True, True]
+    missed = bandit_report.targets([at(20, 10, lints=16, river=49, numpy_oful=49)], METHODS, game(0.011, 3))
+    assert [target.met for target in missed] == [False, False, False, False, False]
+    assert ["onward LinTS" in missed[0].measured, "river" in missed[1].measured] == [True, True]
+
+
+def test_the_command_prints_and_writes_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bandits, "QUICK", TINY)
+    monkeypatch.setattr(bandits, "SIZES", ((2, 3), (3, 2)))
+    out = tmp_path / "new" / "out.json"
+    bandits.main(["--quick", "--out", str(out), "--seed", "7"])
+    record = json.loads(out.read_text(encoding="utf-8"))
+    assert [(each["d"], each["n_arms"]) for each in record["comparisons"]] == [(2, 3), (3, 2)]
+    assert record["settings"]["seed"] == 7
+    assert record["versions"]["numpy"] == np.__version__
+    assert len(record["figure_4a"]["ratio"]) == 6
+    text = capsys.readouterr().out
+    assert all(word in text for word in ("µs a round", "one θ for each arm", "Figure 4a", "targets"))
