@@ -75,7 +75,8 @@ class Game:
     horizon: int
     replicates: int
     ours: dict[str, Timing] = field(default_factory=dict)
-    numpy: dict[str, Timing] = field(default_factory=dict)
+    numpy: dict[str, Timing] = field(default_factory=dict)  # all arms at once
+    by_arm: dict[str, Timing] = field(default_factory=dict)  # NumPy, one arm after the other
     world: Timing | None = None  # drawing arms, means and noise, which our times include and NumPy's do not
     regret: dict[str, float] = field(default_factory=dict)  # mean over replicates at the end
     difference: dict[str, float] = field(default_factory=dict)  # largest gap of cumulative regrets over all rounds
@@ -87,8 +88,12 @@ class Game:
         return self.ours[name].best / 1000
 
     def ratio(self, name: str) -> float:
-        """How many times as long NumPy takes."""
+        """How many times as long NumPy takes, all arms at once."""
         return self.numpy[name].best / self.ours[name].best
+
+    def ratio_by_arm(self, name: str) -> float:
+        """How many times as long NumPy takes, arm by arm."""
+        return self.by_arm[name].best / self.ours[name].best
 
     def record(self) -> dict[str, Any]:
         return {
@@ -97,7 +102,9 @@ class Game:
             "ours": {name: timing.record() for name, timing in self.ours.items()},
             "numpy": {name: timing.record() for name, timing in self.numpy.items()},
             "world": self.world.record() if self.world else None,
+            "by_arm": {name: timing.record() for name, timing in self.by_arm.items()},
             "ratio": {name: self.ratio(name) for name in self.ours},
+            "ratio_by_arm": {name: self.ratio_by_arm(name) for name in self.ours},
             "mean_final_regret": self.regret,
             "largest_difference": self.difference,
             "different_rounds": self.different_rounds,
@@ -160,12 +167,14 @@ def time_all(game: Game, world: LinearWorld, first: tuple[Matrix, Matrix, Vector
     tasks: dict[str, Task] = {"world": _ready(partial(_draw_all, game, world, seed))}
     for contender in contenders():
         tasks[f"ours {contender.name}"] = _ready(partial(_play, contender, world, game, seed))
-        tasks[f"numpy {contender.name}"] = _numpy_task(contender, first)
+        tasks[f"numpy {contender.name}"] = _numpy_task(contender.numpy, first)
+        tasks[f"by arm {contender.name}"] = _numpy_task(partial(_by_arm, contender), first)
     seconds = interleaved(tasks, rounds)
     game.world = Timing(game.replicates, seconds["world"])
     for contender in contenders():
         game.ours[contender.name] = Timing(game.replicates, seconds[f"ours {contender.name}"])
         game.numpy[contender.name] = Timing(1, seconds[f"numpy {contender.name}"])
+        game.by_arm[contender.name] = Timing(1, seconds[f"by arm {contender.name}"])
 
 
 def _draw_all(game: Game, world: LinearWorld, seed: int) -> None:
@@ -175,8 +184,12 @@ def _draw_all(game: Game, world: LinearWorld, seed: int) -> None:
             run.rounds(min(WORLD_CHUNK, game.horizon - first))
 
 
-def _numpy_task(contender: Contender, rounds: tuple[Matrix, Matrix, Vector]) -> Task:
-    return lambda: partial(bandit_numpy.play, contender.numpy(), *rounds)
+def _numpy_task(policy: Callable[[], bandit_numpy.Policy], rounds: tuple[Matrix, Matrix, Vector]) -> Task:
+    return lambda: partial(bandit_numpy.play, policy(), *rounds)
+
+
+def _by_arm(contender: Contender) -> bandit_numpy.ArmByArm:
+    return bandit_numpy.ArmByArm(contender.numpy())
 
 
 def _ready(call: Callable[[], object]) -> Task:

@@ -1,7 +1,9 @@
 """The policies in plain NumPy, as one writes them for an experiment: the yardstick, and a second opinion.
 
-All arms at once, the inverse kept by Sherman–Morrison where rows are only added, and computed anew each round where
-they are also forgotten. `choose` takes the actions, an array (k, d); `learn` the action taken and its reward.
+The inverse is kept by Sherman–Morrison where rows are only added, and computed anew each round where they are also
+forgotten. `choose` takes the actions, an array (k, d); `learn` the action taken and its reward. The index is there
+twice: `index` for all arms at once, and `index_of` for one, which `ArmByArm` calls in a loop over the arms, as the code
+does that was published with figure 4's policies (Russac et al. 2019).
 """
 
 import math
@@ -30,11 +32,32 @@ class Indexed:
     def index(self, actions: Matrix) -> Vector:
         raise NotImplementedError
 
+    def index_of(self, x: Vector) -> float:
+        raise NotImplementedError
+
+    def playing(self) -> "Indexed":
+        """The model whose index counts this round."""
+        return self
+
     def learn(self, action: Vector, reward: float) -> None:
         raise NotImplementedError
 
     def choose(self, actions: Matrix) -> int:
         return int(np.argmax(self.index(actions)))
+
+
+class ArmByArm:
+    """A policy that looks at one arm after the other."""
+
+    def __init__(self, policy: Indexed) -> None:
+        self.policy = policy
+
+    def choose(self, actions: Matrix) -> int:
+        playing = self.policy.playing()
+        return int(np.argmax([playing.index_of(x) for x in actions]))
+
+    def learn(self, action: Vector, reward: float) -> None:
+        self.policy.learn(action, reward)
 
 
 class LinUCB(Indexed):
@@ -52,6 +75,9 @@ class LinUCB(Indexed):
 
     def index(self, actions: Matrix) -> Vector:
         return actions @ self.theta + self.alpha * np.sqrt(self.leverage(actions))
+
+    def index_of(self, x: Vector) -> float:
+        return float(x @ self.theta + self.alpha * math.sqrt(x @ self.inverse @ x))
 
     def learn(self, action: Vector, reward: float) -> None:
         g = self.inverse @ action
@@ -118,6 +144,9 @@ class RestartingOFUL(Indexed):
     def index(self, actions: Matrix) -> Vector:
         return self.model.index(actions)
 
+    def playing(self) -> Indexed:
+        return self.model
+
     def learn(self, action: Vector, reward: float) -> None:
         self.model.learn(action, reward)
         self.rounds += 1
@@ -171,6 +200,10 @@ class DLinUCB(Forgetting):
         beta = math.sqrt(self.lam) * self.theta_bound + self.noise()
         return actions @ self.theta + beta * np.sqrt(self.spread(actions))
 
+    def index_of(self, x: Vector) -> float:
+        beta, half = math.sqrt(self.lam) * self.theta_bound + self.noise(), self.inverse @ x
+        return float(x @ self.theta + beta * math.sqrt(half @ self.W @ half))
+
     def learn(self, action: Vector, reward: float) -> None:
         gamma, outer, ridge = self.gamma, np.outer(action, action), self.lam * np.eye(self.d)
         self.V = gamma * self.V + outer + (1 - gamma) * ridge
@@ -189,6 +222,11 @@ class ForwardDLinUCB(DLinUCB):
         reach = (bias + self.noise()) * np.sqrt(self.spread(actions) + q**2)
         values: Vector = (actions @ self.theta + reach) / (1 + q)
         return values
+
+    def index_of(self, x: Vector) -> float:
+        half = self.inverse @ x
+        q, bias = x @ half, self.theta_bound * math.sqrt(self.lam + x @ x)
+        return float((x @ self.theta + (bias + self.noise()) * math.sqrt(half @ self.W @ half + q**2)) / (1 + q))
 
 
 class SWLinUCB(Forgetting):
@@ -212,6 +250,9 @@ class SWLinUCB(Forgetting):
         q = np.einsum("ij,ij->i", actions @ self.inverse, actions)
         values: Vector = actions @ self.theta + self.beta * np.sqrt(q)
         return values
+
+    def index_of(self, x: Vector) -> float:
+        return float(x @ self.theta + self.beta * math.sqrt(x @ self.inverse @ x))
 
     def learn(self, action: Vector, reward: float) -> None:
         self.rows.append((action, reward))
@@ -253,8 +294,11 @@ class DetectingLinUCB(Indexed):
         return sum(failures) / m, math.sqrt(math.log(1 / self.failure_delta) / (2 * m))
 
     def index(self, actions: Matrix) -> Vector:
+        return self.playing().index(actions)
+
+    def playing(self) -> OFUL:
         scores = [badness - math.sqrt(math.log(self.window)) * cb for badness, cb in self.verdicts()]
-        return self.models[scores.index(min(scores))][0].index(actions)
+        return self.models[scores.index(min(scores))][0]
 
     def verdicts(self) -> list[tuple[float, float]]:
         return [self.judge(failures) for _, failures in self.models]

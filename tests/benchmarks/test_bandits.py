@@ -160,13 +160,28 @@ def test_arms_are_new_each_round_and_in_the_unit_ball() -> None:
 def test_the_game_is_the_same_game() -> None:
     game = bandit_game.compare(replicates=2, rounds=1, seed=5, horizon=400)
     names = {"D-LinUCB", "D-LinUCB^f", "SW-LinUCB", "LinUCB", "LinUCB-OR", "dLinUCB"}
-    assert set(game.ours) == set(game.numpy) == set(game.regret) == names
+    assert set(game.ours) == set(game.numpy) == set(game.by_arm) == set(game.regret) == names
     assert max(game.difference.values()) < 1e-6
     assert not any(game.different_rounds.values())
     assert all(game.ratio(name) > 0 < game.milliseconds(name) for name in names)
     assert game.world is not None
     assert 0 < max(game.ties.values()) < 20, "arms tie at the start only"
     assert len({round(regret, 6) for regret in game.regret.values()}) >= 4, "the policies are all one"
+
+
+def test_arm_by_arm_is_the_same_policy() -> None:
+    world = bandit_game.figure_4a()
+    rounds = bandit_game.draw(world, 0, 0, 150)
+    for contender in bandit_game.contenders():
+        at_once, by_arm = contender.numpy(), contender.numpy()
+        looped = bandit_numpy.ArmByArm(by_arm)
+        for actions, means, noise in zip(*rounds, strict=True):
+            index = at_once.index(actions)
+            assert np.allclose([by_arm.playing().index_of(x) for x in actions], index, rtol=1e-9)
+            chosen = looped.choose(actions)
+            assert index[chosen] >= index.max() - 1e-9
+            for policy in (at_once, looped):
+                policy.learn(actions[chosen], float(means[chosen] + noise))
 
 
 def test_another_game_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,10 +204,9 @@ def test_targets_follow_the_times() -> None:
         times = {method.key: 10.0 for method in METHODS if method.beside is None}
         return bandits.Comparison(d, n_arms, {key: Timing(1, [1e-6 * us]) for key, us in (times | best).items()})
 
-    def game(ours: float, numpy: float) -> bandit_game.Game:
-        return bandit_game.Game(
-            6000, 1, {"a": Timing(1, [ours]), "b": Timing(1, [0.001])}, {"a": Timing(1, [numpy]), "b": Timing(1, [1.0])}
-        )
+    def game(ours: float, by_arm: float) -> bandit_game.Game:
+        mine, all_at_once = {"a": Timing(1, [ours]), "b": Timing(1, [0.001])}, dict.fromkeys("ab", Timing(1, [0.1]))
+        return bandit_game.Game(6000, 1, mine, all_at_once, {"a": Timing(1, [by_arm]), "b": Timing(1, [1.0])})
 
     met = bandit_report.targets(
         [at(20, 10, river=60, numpy_oful=51), at(100, 100, mabwiser=51)], METHODS, game(0.009, 3)

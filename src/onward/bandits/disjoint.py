@@ -104,9 +104,9 @@ class Disjoint:
     def _choose(self, row: Vector, available: ArrayLike | None) -> int:
         mask = ALL_AVAILABLE if available is None else as_mask(available, len(self._names))
         self._start(row)
-        index = np.empty(len(self._names))
+        estimate, index = np.empty(len(self._names)), np.empty(len(self._names))
         best, ties = reading.choose_arm(
-            self._settings, self._memories, self._draw(len(row)), row.reshape(1, -1), mask, index
+            self._settings, self._memories, self._draw(len(row)), row.reshape(1, -1), mask, estimate, index
         )
         return best if ties == 1 else reading.nth_best(index, mask, best, int(self._rng.random() * ties))
 

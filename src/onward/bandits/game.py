@@ -5,11 +5,11 @@ from numpy.typing import NDArray
 
 from onward.bandits.layout import RULE, SAMPLING
 from onward.bandits.learning import is_full, learn
-from onward.bandits.reading import choose, draws_needed, nth_best
+from onward.bandits.reading import INDEX, SCRATCH, choose, draws_needed, nth_best
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "7dbb43da38373dd7"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "fa1049cd1fd89591"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked
@@ -36,16 +36,16 @@ def play_rounds(
     n, k = means.shape
     d = actions.shape[2]
     fixed, draws = actions.shape[0] == 1, np.empty(draws_needed(settings, d))
-    everything, index = np.empty(0, dtype=np.bool_), np.empty(k)
+    everything, scratch = np.empty(0, dtype=np.bool_), np.empty((SCRATCH, k))
     for i in range(first, n):
         if is_full(settings, memory):
             return i
         offered = actions[0] if fixed else actions[i]
         for j in range(draws.shape[0]):
             draws[j] = rng.standard_normal() if settings[RULE] == SAMPLING else rng.random()
-        best, ties = choose(settings, memory, draws, offered, everything, index)
+        best, ties = choose(settings, memory, draws, offered, everything, scratch)
         if ties > 1:
-            best = nth_best(index, everything, best, int(rng.random() * ties))
+            best = nth_best(scratch[INDEX], everything, best, int(rng.random() * ties))
         learn(settings, memory, offered[best], means[i, best] + noise[i])
         most = means[i, 0]
         for j in range(1, k):

@@ -40,14 +40,14 @@ from onward.bandits.layout import (
     padded_to,
     slot_size,
 )
-from onward.bandits.reading import badness_of, read_model
+from onward.bandits.reading import ESTIMATE, INDEX, SCRATCH, badness_of, norms, read_model
 from onward.core.compile import compiled, inlined
 from onward.core.kernel import ORDINARY, absorb_units
 from onward.core.simd import absorb_single, fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "83fc53cd580fd705"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "38d0aa9a42b5e501"  # other files whose code is compiled into this one: see tools/digests.py
 
 SWEPT = 12  # from so many coordinates on, the core's sweep over two pivots at a time pays
 REMOVAL_MARGIN = 0.01  # a row is taken out of a window only if this share of what its direction holds is left
@@ -251,15 +251,16 @@ def _learn_detecting(
 ) -> None:
     """Every model checks the reward and learns it unless it is a surprise. Models that fail too often are dropped."""
     d, size, window = x.shape[0], slot_size(settings, x.shape[0]), int(settings[WINDOW])
-    estimate, index, norms = np.empty(1), np.empty(1), np.empty(1)
+    scratch, action = np.empty((SCRATCH, 1)), x.reshape(1, d)
     bound = settings[ACTION_BOUND]
     longest = bound * bound if bound < np.inf else memory[OFFERED]
     kept, good = 0, 0
     for m in range(int(memory[HELD])):
         at = HEADER + m * size
-        norms[0] = square
-        read_model(settings, memory, at, norms, x.reshape(1, d), norms, longest, estimate, index)
-        failed = not abs(estimate[0] - y) <= index[0] - estimate[0] + settings[SLACK]
+        norms(action, scratch)
+        read_model(settings, memory, at, scratch[INDEX], action, longest, scratch)
+        index, estimate = scratch[INDEX, 0], scratch[ESTIMATE, 0]
+        failed = not abs(estimate - y) <= index - estimate + settings[SLACK]
         if not failed:
             _count(memory, at, square)
             _absorb(x, y, 1.0, 0, memory, at + HEAD, R, S)

@@ -88,7 +88,7 @@ class Policy:
         self._limit = ORDINARY**2  # a sum of squares from which on values are looked at more closely
         self._memory: Vector | None = None
         self._dimension = 0
-        self._index: Vector = _NONE
+        self._scratch: Matrix = np.empty((reading.SCRATCH, 0))
         self._pending = Pending()
         self._rng = np.random.default_rng(seed)
 
@@ -142,11 +142,12 @@ class Policy:
             available: (k,) whether each may be played; None if all may.
         """
         table, mask = self._offer(actions, available)
-        if len(self._index) != len(table):
-            self._index = np.empty(len(table))
+        scratch = self._scratch
+        if scratch.shape[1] != len(table):
+            scratch = self._scratch = np.empty((reading.SCRATCH, len(table)))
         memory = self._started(table)
-        best, ties = reading.choose(self._settings, memory, self._draw(), table, mask, self._index)
-        return best if ties == 1 else reading.nth_best(self._index, mask, best, int(self._rng.random() * ties))
+        best, ties = reading.choose(self._settings, memory, self._draw(), table, mask, scratch)
+        return best if ties == 1 else reading.nth_best(scratch[0], mask, best, int(self._rng.random() * ties))
 
     def index(self, actions: ArrayLike) -> Vector:
         """The index of each action: `choose` takes the largest. Changes nothing.
@@ -220,15 +221,15 @@ class Policy:
 
     def _read(self, actions: ArrayLike) -> tuple[Vector, Vector]:
         table = self._table(actions)
-        estimate, index = np.empty(len(table)), np.empty(len(table))
+        scratch = np.empty((reading.SCRATCH, len(table)))
         generator = self._rng.bit_generator.state
         draws = self._draw(table.shape[1])
         self._rng.bit_generator.state = generator
         settings, memory = self._settings, self._memory
         if memory is None:
             settings, memory = self._new_memory(table.shape[1])
-        reading.read_out(settings, memory, draws, table, estimate, index)
-        return estimate, index
+        reading.read_out(settings, memory, draws, table, scratch)
+        return scratch[reading.ESTIMATE].copy(), scratch[reading.INDEX].copy()
 
     def _draw(self, d: int | None = None) -> Vector:
         """The random numbers of one choice."""

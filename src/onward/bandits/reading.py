@@ -58,6 +58,10 @@ from onward.core.unrolled import FEW
 
 COMPILED_FROM = "2ee1769480320dcc"  # other files whose code is compiled into this one: see tools/digests.py
 
+# Rows of the scratch, with a column for each action
+INDEX, ESTIMATE, NORMS, LEVERAGE, REACH, COLUMNS = range(6)
+SCRATCH = COLUMNS + FEW + 1
+
 
 @inlined
 def _gain(settings: Vector, D: Vector, rows: float, squares: float, longest: float) -> float:
@@ -90,34 +94,21 @@ def _noise(settings: Vector, D: Vector, rows: float, squares: float, longest: fl
     return float(settings[SIGMA]) * math.sqrt(gain - 2.0 * math.log(settings[DELTA]))
 
 
-@compiled
+@inlined
 def _read_few(
-    actions: Matrix,
-    U: Matrix,
-    D: Vector,
-    c: Matrix,
-    W: Matrix,
-    E: Vector,
-    double: bool,
-    p: Vector,
-    q: Vector,
-    reach: Vector,
+    R: Matrix, U: Matrix, D: Vector, c: Matrix, W: Matrix, E: Vector, double: bool, p: Vector, q: Vector, reach: Vector
 ) -> None:
-    """`core.kernel.read` for few coordinates, or if `double` `_read_doubly`. Overwrites p, q and reach.
+    """`core.kernel.read` for few coordinates, or if `double` `_read_doubly`. Overwrites p, q and reach, and R.
 
-    Coordinate by coordinate over all actions: with few coordinates and many actions that is where the vectors are.
+    R has a row for each coordinate, and one more; a column for each action. With few coordinates and many actions that
+    is where the vectors are.
     """
-    n, d = actions.shape
-    R = np.empty((d + 1, n))
-    for j in range(d):
-        _column(actions, j, R[j])
-    p[:] = 0.0
-    q[:] = 0.0
-    for k in range(d):
-        _add_squares(1.0 / D[k], R[k], q)
-        _add_multiple(c[k, 0], R[k], p)
-        for j in range(k + 1, d):
-            _add_multiple(-U[k, j], R[k], R[j])
+    d = D.shape[0]
+    _first_pivot(1.0 / D[0], c[0, 0], R[0], q, p)
+    for k in range(1, d):
+        for j in range(k, d):
+            _add_multiple(-U[k - 1, j], R[k - 1], R[j])
+        _next_pivot(1.0 / D[k], c[k, 0], R[k], q, p)
     if not double:
         return
     for k in range(d - 1, -1, -1):
@@ -137,6 +128,51 @@ def _read_few(
 def _column(actions: Matrix, j: int, out: Vector) -> None:
     for i in range(actions.shape[0]):
         out[i] = actions[i, j]
+
+
+@inlined
+def norms(actions: Matrix, scratch: Matrix) -> float:
+    """‖x‖² of each action, and the largest of them; inf if one is no number. Overwrites the scratch.
+
+    For few coordinates, the actions' columns are laid out as rows on the way.
+    """
+    n, d = actions.shape
+    out = scratch[NORMS]
+    if d <= FEW:
+        for j in range(d):
+            _column(actions, j, scratch[COLUMNS + j])
+        out[:] = 0.0
+        for j in range(d):
+            _add_squares(1.0, scratch[COLUMNS + j], out)
+    else:
+        for i in range(n):
+            out[i] = _dot(actions[i], actions[i], 0, d)
+    # Two at a time: one alone waits for itself. A sum is no number if one of its terms is none.
+    largest, other, total, more = 0.0, 0.0, 0.0, 0.0
+    i = 0
+    while i + 2 <= n:
+        largest, other = max(largest, out[i]), max(other, out[i + 1])
+        total += out[i]
+        more += out[i + 1]
+        i += 2
+    if i < n:
+        largest = max(largest, out[i])
+        total += out[i]
+    return max(largest, other) if total + more < np.inf else np.inf
+
+
+@inlined
+def _first_pivot(inverse: float, coefficient: float, x: Vector, q: Vector, p: Vector) -> None:
+    for i in range(x.shape[0]):
+        q[i] = x[i] * inverse * x[i]
+        p[i] = x[i] * coefficient
+
+
+@inlined
+def _next_pivot(inverse: float, coefficient: float, x: Vector, q: Vector, p: Vector) -> None:
+    for i in range(x.shape[0]):
+        q[i] = fma(x[i] * inverse, x[i], q[i])
+        p[i] = fma(x[i], coefficient, p[i])
 
 
 @inlined
@@ -237,58 +273,40 @@ def badness_of(settings: Vector, failed: float, age: float) -> tuple[float, floa
 
 
 @compiled
-def read_out(
-    settings: Vector, memory: Vector, draws: Vector, actions: Matrix, estimate: Vector, index: Vector
-) -> float:
-    """The estimated reward and the index of each action. Overwrites `estimate` and `index`, unless it fails.
+def read_out(settings: Vector, memory: Vector, draws: Vector, actions: Matrix, scratch: Matrix) -> float:
+    """The index and the estimated reward of each action, in those rows of `scratch`. Overwrites all of it.
 
     `draws` are what a sampling rule needs: standard normal numbers, one for each coordinate. Returns the largest
     squared norm, or a negative number that says what is wrong.
     """
-    n, d = actions.shape
-    longest, norms = 0.0, np.empty(n)
-    for i in range(n):
-        square = 0.0
-        for j in range(d):
-            square = fma(actions[i, j], actions[i, j], square)
-        norms[i] = square
-        longest = max(longest, square) if square == square else np.inf
+    longest = norms(actions, scratch)
     if not longest < ORDINARY * ORDINARY:
         return NOT_FINITE
     bound = settings[ACTION_BOUND] * settings[ACTION_BOUND]
     if longest > bound * (1.0 + 1e-12):
         return TOO_LONG
     if settings[RULE] == UNIFORM_AT_RANDOM:
-        estimate[:] = 0.0
-        index[:] = 0.0
+        scratch[INDEX] = 0.0
+        scratch[ESTIMATE] = 0.0
         return longest
     counted = bound if bound < np.inf else max(longest, memory[OFFERED])
-    at = acting_model(settings, memory, d)
-    read_model(settings, memory, at, draws, actions, norms, counted, estimate, index)
+    read_model(settings, memory, acting_model(settings, memory, actions.shape[1]), draws, actions, counted, scratch)
     return longest
 
 
 @compiled
 def read_model(
-    settings: Vector,
-    memory: Vector,
-    at: int,
-    draws: Vector,
-    actions: Matrix,
-    norms: Vector,
-    longest: float,
-    estimate: Vector,
-    index: Vector,
+    settings: Vector, memory: Vector, at: int, draws: Vector, actions: Matrix, longest: float, scratch: Matrix
 ) -> None:
-    """The estimate and the index that the model at `at` gives each action. Overwrites both, and `norms`."""
+    """The index and the estimate that the model at `at` gives each action, once `norms` was called on them."""
     n, d = actions.shape
     forward, rule, double = settings[ESTIMATOR] == FORWARD, settings[RULE], settings[MEMORY] == DISCOUNTED
     U, D, c = factor(memory, at + HEAD, d)
     W, E, _ = factor(memory, HEADER + model_size(d), d) if double else (U, D, c)
-    p, q = estimate, np.empty(n)
-    reach = np.empty(n) if double else q  # the squared norm in which the radius is measured
+    index, p, radii, q = scratch[INDEX], scratch[ESTIMATE], scratch[NORMS], scratch[LEVERAGE]
+    reach = scratch[REACH] if double else q  # the squared norm in which the radius is measured
     if d <= FEW:
-        _read_few(actions, U, D, c, W, E, double, p, q, reach)
+        _read_few(scratch[COLUMNS:], U, D, c, W, E, double, p, q, reach)
     elif double:
         _read_doubly(actions, U, D, c, W, E, p, q, reach)
     else:
@@ -303,32 +321,32 @@ def read_model(
     # The radius at each action takes the place of its norm.
     lam, root, bound = settings[LAM], math.sqrt(settings[LAM]), scale * settings[THETA_BOUND]
     if settings[BIAS] == NO_BIAS or not forward:
-        norms[:] = noise + (0.0 if settings[BIAS] == NO_BIAS else bound * root)
+        radii[:] = noise + (0.0 if settings[BIAS] == NO_BIAS else bound * root)
     elif settings[BIAS] == TIGHT:
         for i in range(n):
-            norms[i] = noise + bound * math.sqrt(lam + norms[i])
+            radii[i] = noise + bound * math.sqrt(lam + radii[i])
     else:
         for i in range(n):
-            norms[i] = noise + bound * (root + math.sqrt(norms[i]))
+            radii[i] = noise + bound * (root + math.sqrt(radii[i]))
     if rule == SAMPLING:
         z = _sample(U, D, draws)
         for i in range(n):
             shrinkage = 1.0 + q[i] if forward else 1.0
             p[i] /= shrinkage
-            index[i] = p[i] + norms[i] * (_dot(actions[i], z, 0, d) / math.sqrt(shrinkage))
+            index[i] = p[i] + radii[i] * (_dot(actions[i], z, 0, d) / math.sqrt(shrinkage))
     elif not forward:
         for i in range(n):
-            index[i] = p[i] + norms[i] * math.sqrt(reach[i])
+            index[i] = p[i] + radii[i] * math.sqrt(reach[i])
     elif double:
         for i in range(n):
             kept = 1.0 / (1.0 + q[i])
             p[i] *= kept
-            index[i] = p[i] + norms[i] * math.sqrt(fma(q[i], q[i], reach[i])) * kept
+            index[i] = p[i] + radii[i] * math.sqrt(fma(q[i], q[i], reach[i])) * kept
     else:
         for i in range(n):
             kept = 1.0 / (1.0 + q[i])
             p[i] *= kept
-            index[i] = p[i] + norms[i] * math.sqrt(q[i] * kept)
+            index[i] = p[i] + radii[i] * math.sqrt(q[i] * kept)
 
 
 # Choosing
@@ -345,34 +363,37 @@ def draws_needed(settings: Vector, d: int) -> int:
 
 @compiled
 def choose(
-    settings: Vector, memory: Vector, draws: Vector, actions: Matrix, available: NDArray[np.bool_], index: Vector
+    settings: Vector, memory: Vector, draws: Vector, actions: Matrix, available: NDArray[np.bool_], scratch: Matrix
 ) -> tuple[int, int]:
-    """The action to play, and how many are as good. Overwrites `index`, and notes how long the actions are.
+    """The action to play, and how many are as good. Overwrites the scratch, and notes how long the actions are.
 
     An empty mask means that all are available. The choice is the first of those that tie: `nth_best` gives another.
-    A negative choice says why there is none; then nothing was changed but `index`.
+    A negative choice says why there is none; then nothing was changed but the scratch.
     """
-    longest = read_out(settings, memory, draws, actions, np.empty(actions.shape[0]), index)
+    longest = read_out(settings, memory, draws, actions, scratch)
     if longest < 0.0:
         return int(longest), 0
     memory[OFFERED] = max(memory[OFFERED], longest)
-    return _pick(settings, draws, available, index)
+    return _pick(settings, draws, available, scratch[INDEX])
 
 
 @compiled
 def choose_arm(
-    settings: Vector, memories: Matrix, draws: Vector, context: Matrix, available: NDArray[np.bool_], index: Vector
+    settings: Vector,
+    memories: Matrix,
+    draws: Vector,
+    context: Matrix,
+    available: NDArray[np.bool_],
+    estimate: Vector,
+    index: Vector,
 ) -> tuple[int, int]:
-    """`choose` among arms that share a context (1, d) and have a memory each. Overwrites `index` and notes the norm.
+    """`choose` among arms that share a context (1, d) and have a memory each. Overwrites `estimate` and `index`.
 
-    A sampling rule takes d draws for each arm.
+    A sampling rule takes d draws for each arm. All arms note how long the context is.
     """
-    status = read_arms(settings, memories, draws, context, np.empty(memories.shape[0]), index)
-    if status < 0:
-        return status, 0
-    square = 0.0
-    for j in range(context.shape[1]):
-        square = fma(context[0, j], context[0, j], square)
+    square = read_arms(settings, memories, draws, context, estimate, index)
+    if square < 0.0:
+        return int(square), 0
     for a in range(memories.shape[0]):
         memories[a, OFFERED] = max(memories[a, OFFERED], square)
     return _pick(settings, draws, available, index)
@@ -381,15 +402,16 @@ def choose_arm(
 @compiled
 def read_arms(
     settings: Vector, memories: Matrix, draws: Vector, context: Matrix, estimate: Vector, index: Vector
-) -> int:
+) -> float:
     """`read_out` of a context (1, d) by the memory of each arm. Overwrites `estimate` and `index`, unless it fails."""
-    d, samples = context.shape[1], settings[RULE] == SAMPLING
+    d, samples, scratch, status = context.shape[1], settings[RULE] == SAMPLING, np.empty((SCRATCH, 1)), 0.0
     for a in range(memories.shape[0]):
         own = draws[a * d : (a + 1) * d] if samples else draws
-        status = read_out(settings, memories[a], own, context, estimate[a : a + 1], index[a : a + 1])
+        status = read_out(settings, memories[a], own, context, scratch)
         if status < 0.0:
-            return int(status)
-    return 0
+            return status
+        estimate[a], index[a] = scratch[ESTIMATE, 0], scratch[INDEX, 0]
+    return status
 
 
 @inlined
@@ -406,10 +428,22 @@ def _pick(settings: Vector, draws: Vector, available: NDArray[np.bool_], index: 
         return _nth_available(available, int(draws[0] * free)), 1
     if rule == EPSILON_GREEDY and draws[0] < settings[EPSILON]:
         return _nth_available(available, int(draws[1] * free)), 1
-    best, ties, most = -1, 0, -np.inf
+    if free == n:
+        return _best(index)
+    best, ties = -1, 0
     for i in range(n):
-        if (available.shape[0] == 0 or available[i]) and index[i] >= most:
-            best, ties = (i, 1) if index[i] > most or ties == 0 else (best, ties + 1)
+        if available[i] and (ties == 0 or index[i] >= index[best]):
+            best, ties = (best, ties + 1) if ties > 0 and index[i] == index[best] else (i, 1)
+    return best, ties
+
+
+@inlined
+def _best(index: Vector) -> tuple[int, int]:
+    """The first of the largest, and how many there are of them."""
+    best, ties, most = 0, 1, index[0]
+    for i in range(1, index.shape[0]):
+        if index[i] >= most:
+            best, ties = (best, ties + 1) if index[i] == most else (i, 1)
             most = index[i]
     return best, ties
 
