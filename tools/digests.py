@@ -20,21 +20,30 @@ def compiled_files() -> dict[str, Path]:
     """The modules with code that numba compiles, by name."""
     found = {}
     for path in sorted(SOURCE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        if used.intersection(DECORATORS) and path.name != "compile.py":
+        imported = {name for _, name in _imports(path)}
+        if imported.intersection(DECORATORS):
             found[".".join(path.relative_to(SOURCE).with_suffix("").parts)] = path
     return found
 
 
 def sources(path: Path, files: dict[str, Path]) -> list[str]:
-    """The compiled modules that a file imports from."""
+    """The compiled modules that a file imports functions or numbers from. Classes are none of the compiler's business."""
+    return sorted({module for module, name in _imports(path) if module in files and not _is_class(name)})
+
+
+def _imports(path: Path) -> list[tuple[str, str]]:
+    """The modules and names of all `from module import name`."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    names = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return sorted(names & files.keys() - {name for name, other in files.items() if other == path})
+    return [
+        (node.module, alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    ]
+
+
+def _is_class(name: str) -> bool:
+    return name[0].isupper() and not name.isupper()
 
 
 def expected() -> dict[Path, tuple[str, str]]:
