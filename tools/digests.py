@@ -27,7 +27,7 @@ def compiled_files() -> dict[str, Path]:
 
 
 def sources(path: Path, files: dict[str, Path]) -> list[str]:
-    """The compiled modules that a file imports functions or numbers from. Classes are none of the compiler's business."""
+    """The compiled modules that a file imports functions or numbers from. Classes do not count."""
     return sorted({module for module, name in _imports(path) if module in files and not _is_class(name)})
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits.parts import Part, finite_matrix, whole
 from onward.core.checks import positive
-from onward.core.compile import compiled
+from onward.core.compile import unlocked
 from onward.core.types import Matrix
 
 
@@ -155,7 +155,7 @@ class BoxArms(Part):
         return {"n": self.n_arms, "d": self.dimension, "fresh": self.fresh}
 
 
-@compiled
+@unlocked
 def _fill_directed(rng: Generator, law: int, radius: float, out: Matrix) -> None:
     """Fill out, (count, k, d), with arms of uniform direction. A normal vector has one."""
     count, k, d = out.shape
@@ -176,7 +176,7 @@ def _fill_directed(rng: Generator, law: int, radius: float, out: Matrix) -> None
                 out[t, i, j] *= scale
 
 
-@compiled
+@unlocked
 def _fill_box(bits: NDArray[np.uint32], out: Matrix) -> None:
     """Fill out, (count, k, d), with the box's arms, each number from 32 bits."""
     count, k, d = out.shape

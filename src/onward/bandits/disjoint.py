@@ -6,15 +6,17 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from onward import storage
 from onward.bandits import layout, learning, reading
 from onward.bandits.pending import Pending
-from onward.bandits.policy import ALL_AVAILABLE, Policy, draw, whole
+from onward.bandits.policy import ALL_AVAILABLE, Policy, draw, is_plain_row, whole
 from onward.bandits.rows import as_mask, as_reward, as_rewards
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
+
+_NOTHING = np.empty(0)
 
 
 @storage.kind("disjoint policy")
@@ -42,6 +44,7 @@ class Disjoint:
         self._settings: Vector = np.empty(0)
         self._memories: Matrix = np.empty((0, 0))
         self._dimension = 0
+        self._scratch: Matrix = np.empty((2, 0))
         self._pending = Pending()
         names = range(whole("arms", arms, 1)) if not isinstance(arms, Iterable) or isinstance(arms, str) else arms
         for name in names:
@@ -99,16 +102,24 @@ class Disjoint:
 
         `available` says of each arm, in the order of `arms`, whether it may be played; None if all may.
         """
+        if available is None and is_plain_row(context, self._dimension) and self._policy.draws_nothing:
+            best, ties = self._ask(context, ALL_AVAILABLE, _NOTHING)
+            if ties == 1:
+                return self._names[best]
         return self._names[self._choose(self._row(context), available)]
 
     def _choose(self, row: Vector, available: ArrayLike | None) -> int:
+        """The place of the arm to play; the loops have looked at the values of the row, or they were checked."""
         mask = ALL_AVAILABLE if available is None else as_mask(available, len(self._names))
         self._start(row)
-        estimate, index = np.empty(len(self._names)), np.empty(len(self._names))
-        best, ties = reading.choose_arm(
-            self._settings, self._memories, self._draw(len(row)), row.reshape(1, -1), mask, estimate, index
-        )
-        return best if ties == 1 else reading.nth_best(index, mask, best, int(self._rng.random() * ties))
+        best, ties = self._ask(row, mask, self._draw(len(row)))
+        return best if ties == 1 else reading.nth_best(self._scratch[1], mask, best, int(self._rng.random() * ties))
+
+    def _ask(self, row: Vector, mask: NDArray[np.bool_], draws: Vector) -> tuple[int, int]:
+        if self._scratch.shape[1] != len(self._names):
+            self._scratch = np.empty((2, len(self._names)))
+        estimate, index = self._scratch
+        return reading.choose_arm(self._settings, self._memories, draws, row.reshape(1, -1), mask, estimate, index)
 
     def index(self, context: ArrayLike) -> Vector:
         """The index of each arm, in the order of `arms`. Changes nothing."""
@@ -138,7 +149,14 @@ class Disjoint:
 
     def learn(self, arm: Hashable, context: ArrayLike, reward: float) -> None:
         """Learn the reward of an arm in a context: now or later, in any order."""
-        at, row, reward = self._place(arm), self._row(context), as_reward(reward)
+        at = self._place(arm)
+        if (
+            is_plain_row(context, self._dimension)
+            and isinstance(reward, float)
+            and learning.learn(self._settings, self._memories[at], context, reward) == layout.DONE
+        ):
+            return
+        row, reward = self._row(context), as_reward(reward)
         self._start(row)
         while learning.learn(self._settings, self._memories[at], row, reward) == layout.FULL:
             self._grow()

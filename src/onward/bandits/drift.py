@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from onward.bandits.arms import BallArms, SphereArms
 from onward.bandits.parts import Part, finite_matrix, finite_vector, whole
 from onward.core.checks import positive
-from onward.core.compile import compiled
+from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
 _ROUNDING = 1e-12  # norms that agree to this are the same
@@ -241,7 +241,7 @@ class RandomWalk(Part):
         return {"start": _setting(self._theta), "step": self.step, "radius": self.bound}
 
 
-@compiled
+@unlocked
 def _fill_rotating(start: Vector, side: Vector, end: Vector, angle: float, steps: int, t: int, out: Matrix) -> None:
     """Fill out, (count, d), with θ of the rounds t, t + 1, …. A loop, so that bits do not depend on the block."""
     count, d = out.shape
@@ -256,7 +256,7 @@ def _fill_rotating(start: Vector, side: Vector, end: Vector, angle: float, steps
                 out[s, j] = cos * start[j] + sin * side[j]
 
 
-@compiled
+@unlocked
 def _fill_walk(rng: Generator, step: float, radius: float, first: bool, out: Matrix) -> None:
     """Walk on from out[0], which is the first θ of the block if `first`, else the last one before it."""
     count, d = out.shape

@@ -47,7 +47,7 @@ from onward.bandits.arms import Arms, BallArms, BoxArms, GivenArms, SphereArms, 
 from onward.bandits.drift import Abrupt, Drift, RandomTheta, RandomWalk, Rotating, Stationary
 from onward.bandits.noise import Bounded, Gaussian, Noise, Rademacher
 from onward.bandits.parts import Part, whole
-from onward.core.compile import compiled
+from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
 __all__ = [
@@ -252,7 +252,7 @@ def _joined(first: Block, second: Block) -> Block:
     )
 
 
-@compiled
+@unlocked
 def _fill_means(actions: Matrix, thetas: Matrix, fresh: bool, out: Matrix) -> None:
     """Fill out, (count, k), with xᵀθ. Four sums, always in this order: quick, and the same bits in whatever block."""
     count, k = out.shape

@@ -66,7 +66,7 @@ ROWS, SQUARES, AGE, FAILED = range(4)  # rewards that count, and their Σ‖x‖
 HEAD = 4
 
 # What a call says if it did nothing
-DONE, NOT_FINITE, TOO_LONG, NONE_AVAILABLE, FULL = 0, -1, -2, -3, -4
+DONE, NOT_FINITE, TOO_LONG, NONE_AVAILABLE, FULL, SEVERAL = 0, -1, -2, -3, -4, -5
 
 
 # Where things are

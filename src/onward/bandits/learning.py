@@ -47,7 +47,7 @@ from onward.core.simd import absorb_single, fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "38d0aa9a42b5e501"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "7cc1665994319f76"  # other files whose code is compiled into this one: see tools/digests.py
 
 SWEPT = 12  # from so many coordinates on, the core's sweep over two pivots at a time pays
 REMOVAL_MARGIN = 0.01  # a row is taken out of a window only if this share of what its direction holds is left

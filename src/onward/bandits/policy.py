@@ -5,7 +5,7 @@ import math
 import numbers
 import os
 from collections.abc import Hashable, Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,6 +89,8 @@ class Policy:
         self._memory: Vector | None = None
         self._dimension = 0
         self._scratch: Matrix = np.empty((reading.SCRATCH, 0))
+        self._last_shape: tuple[int, ...] = ()  # of the actions that the scratch is for
+        self.draws_nothing = self.RULE in (layout.OPTIMISTIC, layout.GREEDY)
         self._pending = Pending()
         self._rng = np.random.default_rng(seed)
 
@@ -141,10 +143,23 @@ class Policy:
             actions: (k, d), a row for each action; another set each round, if you like.
             available: (k,) whether each may be played; None if all may.
         """
+        if (
+            available is None
+            and self.draws_nothing
+            and type(actions) is np.ndarray
+            and actions.shape == self._last_shape
+            and actions.dtype is _FLOAT64
+            and actions.flags.carray
+            and self._memory is not None
+        ):
+            best = reading.choose_plainly(self._settings, self._memory, actions, self._scratch)
+            if best >= 0:
+                return best
         table, mask = self._offer(actions, available)
         scratch = self._scratch
         if scratch.shape[1] != len(table):
             scratch = self._scratch = np.empty((reading.SCRATCH, len(table)))
+        self._last_shape = table.shape
         memory = self._started(table)
         best, ties = reading.choose(self._settings, memory, self._draw(), table, mask, scratch)
         return best if ties == 1 else reading.nth_best(scratch[0], mask, best, int(self._rng.random() * ties))
@@ -242,6 +257,13 @@ class Policy:
 
     def learn(self, action: ArrayLike, reward: float) -> None:
         """Learn the reward of an action (d,): now or later, in any order."""
+        if (
+            is_plain_row(action, self._dimension)
+            and isinstance(reward, float)
+            and self._memory is not None
+            and learning.learn(self._settings, self._memory, action, reward) == layout.DONE
+        ):
+            return
         row = self.checked_row(action)
         reward = as_reward(reward)
         memory = self._started(row.reshape(1, -1))
@@ -481,6 +503,11 @@ class Policy:
         if not isinstance(policy, cls):
             raise ValueError(f"expected a {cls.__name__}, got a {type(policy).__name__}")
         return policy
+
+
+def is_plain_row(row: object, d: int) -> TypeGuard[Vector]:
+    """Whether a row is as the loops take it, but for its values: quickly said."""
+    return type(row) is np.ndarray and row.ndim == 1 and len(row) == d and row.dtype is _FLOAT64 and row.flags.carray
 
 
 def draw(rule: int, rng: np.random.Generator, d: int) -> Vector:

@@ -37,6 +37,7 @@ from onward.bandits.layout import (
     RULE,
     SAMPLING,
     SCALE,
+    SEVERAL,
     SIGMA,
     SLIDING,
     SQUARES,
@@ -56,7 +57,7 @@ from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "2ee1769480320dcc"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "9d9cb74b66b78e6a"  # other files whose code is compiled into this one: see tools/digests.py
 
 # Rows of the scratch, with a column for each action
 INDEX, ESTIMATE, NORMS, LEVERAGE, REACH, COLUMNS = range(6)
@@ -375,6 +376,22 @@ def choose(
         return int(longest), 0
     memory[OFFERED] = max(memory[OFFERED], longest)
     return _pick(settings, draws, available, scratch[INDEX])
+
+
+@compiled
+def choose_plainly(settings: Vector, memory: Vector, actions: Matrix, scratch: Matrix) -> int:
+    """`choose` where all actions are available and nothing is drawn; negative, and nothing noted, if several tie.
+
+    From Python a call costs as much as what it does, and more the more it is given.
+    """
+    longest = read_out(settings, memory, scratch[INDEX, :0], actions, scratch)
+    if longest < 0.0:
+        return int(longest)
+    best, ties = _best(scratch[INDEX])
+    if ties > 1:
+        return SEVERAL
+    memory[OFFERED] = max(memory[OFFERED], longest)
+    return best
 
 
 @compiled
