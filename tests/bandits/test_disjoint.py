@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from onward import load
-from onward.bandits import OFUL, Disjoint, Policy
+from onward import ForwardRegressor, load
+from onward.bandits import OFUL, Disjoint, LinTS, Policy
 from tests.bandits.test_policies import ESTIMATORS, MAKES
 
 by_name = pytest.mark.parametrize("name", MAKES)
@@ -91,7 +91,7 @@ def test_arms_come_and_go(name: str) -> None:
     assert list(policy.arms) == [1, 2]
     assert set(played(policy, 40, seed=3)) <= {1, 2}
     assert policy.n_learned[2] >= 1 or name in ("Greedy", "EpsilonGreedy", "LinTS")
-    assert policy.add_arm() == 0
+    assert policy.add_arm() == 3  # never a number that an arm had before
 
 
 def test_waiting_decisions_follow_their_arm() -> None:
@@ -132,10 +132,10 @@ def test_bad_input_is_one_clear_error_and_changes_nothing() -> None:
             call()
         assert snapshot(policy) == before
     makes: list[tuple[Callable[[], object], str]] = [
-        (lambda: Disjoint(OFUL(), 0), "arms must be a whole number >= 1, got 0"),
+        (lambda: Disjoint(OFUL(), 0), "n_arms must be a whole number >= 1, got 0"),
         (lambda: Disjoint(OFUL(), []), "at least one arm"),
         (lambda: Disjoint(OFUL(), ["a", "a"]), "there is an arm 'a' already"),
-        (lambda: Disjoint(OFUL(), "ab"), "arms must be a whole number"),
+        (lambda: Disjoint(OFUL(), "ab"), "n_arms must be a whole number"),
     ]
     for make, message in makes:
         with pytest.raises(ValueError, match=message):
@@ -147,6 +147,58 @@ def test_bad_input_is_one_clear_error_and_changes_nothing() -> None:
     alone = Disjoint(OFUL(), 1)
     with pytest.raises(ValueError, match="the only arm"):
         alone.remove_arm(0)
+
+
+@by_name
+def test_a_log_is_learned_as_its_rows_are(name: str) -> None:
+    rng = np.random.default_rng(0)
+    X, y, arms = rng.standard_normal((60, 3)), rng.standard_normal(60), rng.choice(["a", "b"], 60).tolist()
+    one, many = (Disjoint(MAKES[name](), n_arms=["a", "b"]) for _ in range(2))
+    for arm, x, reward in zip(arms, X, y, strict=True):
+        one.learn(arm, x, float(reward))
+    many.learn_many(arms, X, y)
+    if name != "OracleRestart":
+        assert_array_equal(one.index(X[0]), many.index(X[0]))
+    before = snapshot(many)
+    wrong: list[tuple[Any, Any, Any, str]] = [
+        (["a", "z"], X[:2], y[:2], "no arm 'z'"),
+        (["a"], X[:2], y[:2], "arms must be 2 names"),
+        (["a", "b"], X[:2, :2], y[:2], "contexts have 2 features"),
+        (["a", "b"], X[:2], [1.0, np.nan], "rewards must be finite"),
+    ]
+    for names, contexts, rewards, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            many.learn_many(names, contexts, rewards)
+        assert snapshot(many) == before
+
+
+def test_arms_start_from_models_of_their_own() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 3)), rng.standard_normal(40)
+    model = ForwardRegressor(lam=1.0, fit_intercept=False).fit(X, y)
+    policy = Disjoint(OFUL(seed=0), ["a", "b"])
+    policy.start_from("a", model)
+    assert np.allclose(policy.estimate(X[0]), [model.predict(X[:1])[0], 0.0])
+    assert np.allclose(policy.coef("a"), model.coef_)
+    assert policy.information("a").rows == 40
+    policy.start_from("b", policy.information("a"))
+    assert policy.estimate(X[0])[0] == pytest.approx(policy.estimate(X[0])[1])
+    with pytest.raises(ValueError, match="fit_intercept=False"):
+        policy.start_from("a", ForwardRegressor().fit(X, y))
+
+
+def test_chances_of_arms() -> None:
+    tied = Disjoint(OFUL(seed=0), 3)
+    assert np.allclose(tied.probabilities(np.ones(2)), 1 / 3)
+    assert np.allclose(tied.probabilities(np.ones(2), [True, False, True]), [0.5, 0, 0.5])
+    sampling = Disjoint(LinTS(seed=0), 2)
+    before = snapshot(sampling)
+    assert np.abs(sampling.probabilities(np.ones(2)) - 0.5).max() < 0.1
+    assert snapshot(sampling) == before
+    first, second = sampling.index(np.ones(2))
+    assert first != second  # each arm has a sample of its own
+    sampling.reseed(5)
+    assert sampling.index(np.ones(2))[0] != first
 
 
 def test_restarting_an_arm_leaves_the_others() -> None:

@@ -1,6 +1,10 @@
 """The game: the same whether compiled or stepped through, alone or in company, in whatever pieces."""
 
 import copy
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +137,9 @@ def test_the_span_keeps_inner_products() -> None:
     assert inside.shape == (4, 2)
     assert_allclose(inside @ inside.T, arms @ arms.T, atol=1e-12)
     assert simulate.in_their_span(np.eye(3)) is None
+    nearly = simulate.in_their_span(np.array([[1.0, 0.0, 0.0], [1.0, 1e-7, 0.0]]))
+    assert nearly is not None
+    assert nearly.shape == (2, 2)
     zeros = simulate.in_their_span(np.zeros((2, 3)))
     assert zeros is not None
     assert zeros.shape == (2, 1)
@@ -171,6 +178,98 @@ def test_an_interrupt_returns_what_is_done() -> None:
     Interrupting.started = 2
     with pytest.raises(KeyboardInterrupt):  # nothing is done yet
         play({"p": Interrupting()}, WORLD, 40, repeats=5, seed=2)
+
+
+def test_an_interrupted_game_and_its_continuation_are_the_whole() -> None:
+    Interrupting.started = 0
+    begun = play({"p": Interrupting()}, WORLD, 40, repeats=5, seed=2)
+    rest = play({"p": Interrupting()}, WORLD, 40, repeats=3, seed=2, first_repeat=2)
+    whole = begun.merge(rest)
+    assert whole.complete
+    Interrupting.started = 3
+    assert whole == play({"p": Interrupting()}, WORLD, 40, repeats=5, seed=2)
+
+
+SCRIPT = """
+import sys, time, numpy as np
+from onward.bandits import OFUL, play
+from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stationary
+world = LinearWorld(SphereArms(10, 20), Stationary.random(20), Gaussian(0.1))
+play({"p": OFUL()}, world, 10, n_jobs=int(sys.argv[1]))
+print("ready", flush=True)
+runs = play({"p": OFUL()}, world, 20_000, repeats=1000, n_jobs=int(sys.argv[1]))
+print(runs.complete, 0 < runs.repeats < 1000, flush=True)
+began = time.process_time()
+time.sleep(0.5)
+print("idle" if time.process_time() - began < 0.3 else "busy")
+"""
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_real_interrupt_returns_what_is_done(n_jobs: int) -> None:
+    with subprocess.Popen([sys.executable, "-c", SCRIPT, str(n_jobs)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read().split() == ["False", "True", "idle"]
+
+
+def test_actions_that_a_policy_refuses_end_the_game_with_its_error() -> None:
+    world = LinearWorld(SphereArms(5, 3, radius=2.0), Stationary([1.0, 0.0, 0.0]), Gaussian(0.1))
+    with pytest.raises(ValueError, match="norms of at most action_bound=1, got 2"):
+        play({"p": OFUL(action_bound=1.0)}, world, 100)
+    huge = LinearWorld(GivenArms(1e21 * np.eye(2)), Stationary([1.0, 0.0]), Gaussian(0.1))
+    with pytest.raises(ValueError, match="finite numbers below"):
+        play({"p": OFUL()}, huge, 100)
+
+
+def test_a_changed_policy_plays_as_it_was_changed() -> None:
+    class Stubborn(OFUL):
+        def choose(self, actions: Any, available: Any = None) -> int:
+            return 0
+
+    runs = play({"p": Stubborn()}, WORLD, 30, chosen=True)
+    assert runs.chosen is not None
+    assert (runs.chosen == 0).all()
+
+
+def test_an_own_policy_cannot_spoil_the_game_for_others() -> None:
+    class Spoiling:
+        def choose(self, actions: Matrix) -> int:
+            actions *= 0.0
+            return 0
+
+        def learn(self, action: Vector, reward: float) -> None:
+            action *= 0.0
+
+    world = LinearWorld(GivenArms(np.eye(3)), Stationary([1.0, 0.0, 0.0]), Gaussian(0.1))
+    alone = play({"OFUL": OFUL()}, world, 200, repeats=2)
+    beside = play({"spoiling": Spoiling(), "OFUL": OFUL()}, world, 200, repeats=2)
+    assert_array_equal(alone["OFUL"], beside["OFUL"])
+    for environment in (world, Hidden(world)):
+        for choice in (-1, 3, 1.0, None):
+            bad = Spoiling()
+            vars(bad)["choose"] = lambda actions, choice=choice: choice
+            with pytest.raises(ValueError, match="'bad' must choose a whole number from 0 to 2 in round 1, got"):
+                play({"bad": bad}, environment, 5)
+
+
+def test_what_cannot_be_kept_is_seen_before_the_game() -> None:
+    class Odd(Stepped):
+        def describe(self) -> dict[str, Any]:
+            return {"array": np.ones(2)}
+
+    class Lost(Hidden):
+        def start(self, seed: np.random.SeedSequence) -> Any:
+            run = super().start(seed)
+            run.means = lambda: np.full(6, np.nan)
+            return run
+
+    with pytest.raises(ValueError, match=r"describe\(\) must give plain text"):
+        play({"p": Odd(OFUL())}, WORLD, 10**9)
+    with pytest.raises(ValueError, match=r"means must be finite numbers, got .* in round 1"):
+        play({"p": OFUL()}, Lost(WORLD), 10)
 
 
 def test_an_own_policy_and_an_own_world() -> None:
@@ -229,7 +328,13 @@ def test_bad_games_are_refused() -> None:
     good: dict[str, Any] = {"policies": {"p": Greedy()}, "environment": WORLD, "horizon": 5}
     for changes, message in (
         ({"policies": {}}, "at least one policy"),
-        ({"policies": {"x": 3}}, "policy 'x' must have methods choose and learn, got int"),
+        ({"policies": Greedy()}, "at least one policy by its name"),
+        ({"policies": {1: Greedy()}}, "at least one policy by its name"),
+        (
+            {"policies": {"x": Greedy}},
+            "methods choose and learn, got the class Greedy",
+        ),
+        ({"policies": {"x": 3}}, "policy 'x' must be an object with methods choose and learn, got int"),
         ({"horizon": 0}, "horizon must be a whole number >= 1, got 0"),
         ({"repeats": 0}, "repeats must be a whole number >= 1"),
         ({"seed": -1}, "seed must be a whole number >= 0"),

@@ -1,5 +1,6 @@
 """Every index of every policy, in every round, against 50-digit arithmetic from the definitions."""
 
+import copy
 import itertools
 from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any
@@ -188,7 +189,7 @@ def test_thompson_samples_are_the_draw_seen_through_the_factor(stream: str) -> N
         worst = 0.0
         for t, (actions, told) in enumerate(rounds):
             policy.reseed(t)
-            eta = np.random.default_rng(t).standard_normal((actions.shape[1],))
+            eta = copy.deepcopy(policy.generator).standard_normal((actions.shape[1],))
             worst = max(worst, error(policy.index(actions), reference.sampled(actions, eta)))
             for x, y in told:
                 policy.learn(x, y)

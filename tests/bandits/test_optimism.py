@@ -16,11 +16,11 @@ DELTA, RUNS, ROUNDS, SIGMA = 0.1, 300, 150, 1.0
 LIMIT = int(binom.ppf(1 - 1e-6, RUNS, DELTA))  # so many runs may fail, if each does with probability δ
 
 
-def misses(policy: Policy, noise: Noise, world_seed: int = 0, dimension: int = 2) -> int:
+def misses(policy: Policy, noise: Noise, world_seed: int = 0, dimension: int = 2, runs: int = RUNS) -> int:
     """In how many runs some index falls below the true mean of its action, at any round."""
     world = LinearWorld(SphereArms(5, dimension, radius=2.0), Stationary.random(dimension), noise)
     missed = 0
-    for i in range(RUNS):
+    for i in range(runs):
         policy.restart()
         run = world.start(np.random.SeedSequence(world_seed, spawn_key=(i,)))
         block = run.rounds(ROUNDS)
@@ -54,11 +54,16 @@ def test_a_third_of_the_width_is_found_out(estimator: Any) -> None:
 
 
 @pytest.mark.parametrize("estimator", ["ridge", "forward"])
-@pytest.mark.parametrize("make", [lambda **more: DLinUCB(1.0, **more), lambda **more: SWLinUCB(10_000, **more)])
-def test_policies_for_changing_worlds_hold_where_nothing_changes(make: Any, estimator: Any) -> None:
-    """δ/T for each round by itself, hence δ for all of them."""
-    policy = make(lam=0.1, sigma=SIGMA, theta_bound=1.0, delta=DELTA / ROUNDS, estimator=estimator, width="determinant")
-    assert misses(policy, Gaussian(SIGMA)) <= LIMIT
+@pytest.mark.parametrize("forgetful", ["discounts", "slides"])
+@pytest.mark.parametrize("width", ["determinant", "uniform"])
+def test_policies_for_changing_worlds_hold_where_nothing_changes(forgetful: str, width: Any, estimator: Any) -> None:
+    """δ/T for each round by itself, hence δ for all of them. A fifth of the width is found out."""
+    for scale in (1.0, 0.2):
+        known: dict[str, Any] = {"lam": 0.1, "sigma": SIGMA, "delta": DELTA / ROUNDS, "scale": scale}
+        known |= {"estimator": estimator, "width": width}
+        policy = DLinUCB(0.95, **known) if forgetful == "discounts" else SWLinUCB(25, **known)
+        missed = misses(policy, Gaussian(SIGMA), runs=100)
+        assert missed <= int(binom.ppf(1 - 1e-6, 100, DELTA)) if scale == 1.0 else missed > 50
 
 
 @pytest.mark.parametrize("lam", [0.01, 1.0])

@@ -1,8 +1,9 @@
 """Arms that share a context and nothing else: one parameter vector for each."""
 
 import copy
+import itertools
 import os
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,10 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from onward import storage
 from onward.bandits import layout, learning, reading
 from onward.bandits.pending import Pending
-from onward.bandits.policy import ALL_AVAILABLE, Policy, draw, is_plain_row, whole
+from onward.bandits.policy import ALL_AVAILABLE, Policy, draw, is_plain_row, share_of_best, whole
 from onward.bandits.rows import as_mask, as_reward, as_rewards
+from onward.core import Information
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
+from onward.regression import OnlineRegressor
 
 _NOTHING = np.empty(0)
 
@@ -24,14 +27,15 @@ class Disjoint:
     """A policy for each arm, all of one kind: the arm with the best index for the context is played.
 
     The widths are each arm's own: with probability 1 − δ *an* arm's index is optimistic at all rounds. For all arms at
-    once, give the policy δ divided by their number.
+    once, give the policy δ divided by their number. So are the memories: what an arm has learned is discounted, leaves
+    its window or is forgotten at a change point as further rewards *of that arm* come, not as rounds go by.
 
     Args:
         policy: what each arm begins as; it must not have learned anything.
-        arms: how many, or their names (text or whole numbers).
+        n_arms: how many arms, or their names (text or whole numbers).
     """
 
-    def __init__(self, policy: Policy, arms: int | Iterable[Hashable]) -> None:
+    def __init__(self, policy: Policy, n_arms: int | Iterable[Hashable]) -> None:
         if not isinstance(policy, Policy):
             raise ValueError(f"policy must be one of onward.bandits, such as OFUL(), got {policy!r}")
         if policy.dimension is not None:
@@ -46,7 +50,8 @@ class Disjoint:
         self._dimension = 0
         self._scratch: Matrix = np.empty((2, 0))
         self._pending = Pending()
-        names = range(whole("arms", arms, 1)) if not isinstance(arms, Iterable) or isinstance(arms, str) else arms
+        named = isinstance(n_arms, Iterable) and not isinstance(n_arms, str)
+        names = n_arms if named and isinstance(n_arms, Iterable) else range(whole("n_arms", n_arms, 1))
         for name in names:
             self.add_arm(name)
         if not self._names:
@@ -63,21 +68,24 @@ class Disjoint:
         return tuple(self._names)
 
     def add_arm(self, name: Hashable = None) -> Hashable:
-        """A new arm that knows nothing. Without a name it gets the smallest number not yet used. Returns the name."""
+        """A new arm that knows nothing. Without a name it gets a number that no arm had before. Returns the name."""
         if name is None:
-            name = next(number for number in range(len(self._names) + 1) if number not in self._names)
+            name = next(number for number in itertools.count(self._next) if number not in self._names)
         if not isinstance(name, str | int) or isinstance(name, bool):
             raise ValueError(f"an arm's name must be text or a whole number, got {name!r}")
         if name in self._names:
             raise ValueError(f"there is an arm {name!r} already; expected a new name")
+        memories = self._memories
         if self._dimension:
             fresh = self._fresh(self._dimension)[1]
-            while len(fresh) < self._memories.shape[1]:
+            while len(fresh) < memories.shape[1]:
                 fresh = self._policy.grown(fresh)
-            self._memories = np.vstack([self._memories, fresh])
-        self._names.append(name)
-        self._serials.append(self._next)
-        self._next += 1
+            memories = np.vstack([memories, fresh])
+        with interrupts_deferred():
+            self._memories = memories
+            self._names.append(name)
+            self._serials.append(self._next)
+            self._next += 1
         return name
 
     def remove_arm(self, name: Hashable) -> None:
@@ -85,10 +93,11 @@ class Disjoint:
         at = self._place(name)
         if len(self._names) == 1:
             raise ValueError(f"cannot remove {name!r}: it is the only arm")
-        self._pending.drop_where(float(self._serials[at]))
-        if self._dimension:
-            self._memories = np.delete(self._memories, at, axis=0)
-        del self._names[at], self._serials[at]
+        memories = np.delete(self._memories, at, axis=0) if self._dimension else self._memories
+        with interrupts_deferred():
+            self._pending.drop_where(float(self._serials[at]))
+            self._memories = memories
+            del self._names[at], self._serials[at]
 
     def _place(self, name: Hashable) -> int:
         if name not in self._names or isinstance(name, bool):
@@ -129,7 +138,21 @@ class Disjoint:
         """The estimated reward of each arm, in the order of `arms`. Changes nothing."""
         return self._read(context)[0]
 
-    def _read(self, context: ArrayLike) -> tuple[Vector, Vector]:
+    def probabilities(self, context: ArrayLike, available: ArrayLike | None = None, samples: int = 1000) -> Vector:
+        """The chance with which each arm would be chosen now, in the order of `arms`. Changes nothing.
+
+        Exact, but for policies that sample: there it is the share of so many samples.
+        """
+        row = self._row(context)
+        mask = np.ones(len(self._names), dtype=bool) if available is None else as_mask(available, len(self._names))
+        if self._policy.RULE != layout.SAMPLING:
+            return self._policy.chances(self.index(row), mask)
+        generator = self._rng.bit_generator.state
+        shares = [share_of_best(self._read(row, renew=True)[1], mask) for _ in range(whole("samples", samples, 1))]
+        self._rng.bit_generator.state = generator
+        return np.asarray(np.mean(shares, axis=0))
+
+    def _read(self, context: ArrayLike, renew: bool = False) -> tuple[Vector, Vector]:
         row = self._row(context)
         estimate, index = np.empty(len(self._names)), np.empty(len(self._names))
         settings, memories = self._settings, self._memories
@@ -138,7 +161,8 @@ class Disjoint:
             memories = np.tile(fresh, (len(self._names), 1))
         generator = self._rng.bit_generator.state
         draws = self._draw(len(row))
-        self._rng.bit_generator.state = generator
+        if not renew:
+            self._rng.bit_generator.state = generator
         reading.read_arms(settings, memories, draws, row.reshape(1, -1), estimate, index)
         return estimate, index
 
@@ -160,6 +184,57 @@ class Disjoint:
         self._start(row)
         while learning.learn(self._settings, self._memories[at], row, reward) == layout.FULL:
             self._grow()
+
+    def learn_many(self, arms: Sequence[Hashable], contexts: ArrayLike, rewards: ArrayLike) -> None:
+        """Learn a log, all of it or nothing: the arms played, in contexts (n, d), with rewards (n,), in order.
+
+        It is the past, before this policy began to play: change points are counted from here on.
+        """
+        table = self._policy.checked_table(contexts)
+        if self._dimension and table.shape[1] != self._dimension:
+            raise ValueError(f"contexts have {table.shape[1]} features, but this policy knows {self._dimension}")
+        places, column = np.array([self._place(arm) for arm in arms], dtype=int), as_rewards(rewards, len(table))
+        if len(places) != len(table):
+            raise ValueError(f"arms must be {len(table)} names, one for each context, got {len(places)}")
+        self._start(table[0])
+        memories: list[Vector] = [memory.copy() for memory in self._memories]
+        for at in range(len(self._names)):
+            rows, paid, first = table[places == at], column[places == at], 0
+            while (first := learning.learn_rows(self._settings, memories[at], rows, paid, first, True)) < len(rows):
+                memories = [self._policy.grown(memory) for memory in memories]
+        self._memories = np.array(memories)
+
+    def start_from(self, arm: Hashable, model: OnlineRegressor | Information) -> None:
+        """Let an arm begin with what a fitted regressor knows, in place of what it has learned."""
+        at = self._place(arm)
+        other = Policy.described(self._policy.describe())
+        if self._dimension:
+            other.choose(np.zeros((1, self._dimension)))
+        other.start_from(model)
+        d = other.dimension or 0
+        self._start(np.zeros(d))
+        memory = other.memory_for(d)[1]
+        while len(memory) < self._memories.shape[1]:
+            memory = other.grown(memory)
+        for kept in (layout.OFFERED, layout.COUNTED):
+            memory[kept] = max(memory[kept], self._memories[at, kept])
+        self._memories[at] = memory
+
+    def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
+        """Begin another sequence of random numbers."""
+        self._policy.reseed(seed)
+        self._rng = self._policy.generator
+
+    def information(self, arm: Hashable) -> Information:
+        """A copy of the state behind an arm's estimates: for `onward.confidence`, or for looking at."""
+        at = self._place(arm)
+        if not self._dimension:
+            raise ValueError("nothing is known yet, not even how many features a context has: let it choose or learn")
+        return self._policy.state_in(self._settings, self._memories[at], self._dimension)
+
+    def coef(self, arm: Hashable) -> Vector:
+        """The ridge estimate θ (d,) of an arm, which both estimators share."""
+        return self.information(arm).coefficients()[:, 0]
 
     def _grow(self) -> None:
         self._memories = np.array([self._policy.grown(memory) for memory in self._memories])

@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.bandits.layout import RULE, SAMPLING
+from onward.bandits.layout import DONE, FULL, RULE, SAMPLING
 from onward.bandits.learning import is_full, learn
 from onward.bandits.reading import INDEX, SCRATCH, choose, draws_needed, nth_best
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "19ef2c2a91286a43"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a5d0cba1dbf6aa20"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked
@@ -24,14 +24,15 @@ def play_rounds(
     lost: float,
     regret: Vector,
     chosen: NDArray[np.int32],
-) -> int:
+) -> tuple[int, int]:
     """Play the rounds from `first` on. Overwrites the memory, and `regret` and `chosen` of the rounds played.
 
     Round i offers actions[i] (actions[0] always, if there is but one set); the reward of action k is means[i, k] +
     noise[i]. `regret` sums up what was lost in expectation, from `lost` on. Random numbers are drawn as the policy in
     Python draws them, so both play the same game.
 
-    Returns how many rounds are done: fewer than there are if the memory must grow first.
+    Returns how many rounds are done, and what stopped it before the end: `FULL` if the memory must grow first, or what
+    is wrong with the actions or the reward of the round.
     """
     n, k = means.shape
     d = actions.shape[2]
@@ -39,18 +40,22 @@ def play_rounds(
     everything, scratch = np.empty(0, dtype=np.bool_), np.empty((SCRATCH, k))
     for i in range(first, n):
         if is_full(settings, memory):
-            return i
+            return i, FULL
         offered = actions[0] if fixed else actions[i]
         for j in range(draws.shape[0]):
             draws[j] = rng.standard_normal() if settings[RULE] == SAMPLING else rng.random()
         best, ties = choose(settings, memory, draws, offered, everything, scratch)
+        if best < 0:
+            return i, best
         if ties > 1:
             best = nth_best(scratch[INDEX], everything, best, int(rng.random() * ties))
-        learn(settings, memory, offered[best], means[i, best] + noise[i])
+        status = learn(settings, memory, offered[best], means[i, best] + noise[i])
+        if status < 0:
+            return i, status
         most = means[i, 0]
         for j in range(1, k):
             most = max(most, means[i, j])
         lost += most - means[i, best]
         regret[i] = lost
         chosen[i] = best
-    return int(n)
+    return int(n), DONE

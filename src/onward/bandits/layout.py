@@ -53,17 +53,25 @@ TIGHT, AS_IN_PAPER, NO_BIAS = range(3)
 # The header of a memory
 (
     LEARNED,  # rewards, over all restarts
+    COUNTED,  # those of them that change points count: not a warm start's
     OFFERED,  # the largest ‖x‖²
     NEXT,  # where the next row of a window goes; the next change point
     HELD,  # rows in a window; models of a detector
-    REMOVED,  # rows taken out of a window since its factor was made
+    REMOVED,  # rows taken out of a window since its factor was made ...
+    WORN,  # ... and by how much the worst rounding since then may have grown
     CAPACITY,  # room for rows, models or change points
     COORDINATES,  # of the factors
-) = range(7)
-HEADER = 8
+) = range(9)
+HEADER = 9
 # The head of a model
-ROWS, SQUARES, AGE, FAILED = range(4)  # rewards that count, and their Σ‖x‖²; a detector's rounds and failures
-HEAD = 4
+(
+    ROWS,  # rewards that count; of discounted ones, Σ γ^2(t−s)
+    SQUARES,  # their Σ‖x‖², discounted like them
+    PEAK,  # the largest ‖x‖² learned
+    AGE,  # of a detector's model: rounds, and failures among the last
+    FAILED,
+) = range(5)
+HEAD = 5
 
 # What a call says if it did nothing
 DONE, NOT_FINITE, TOO_LONG, NONE_AVAILABLE, FULL, SEVERAL = 0, -1, -2, -3, -4, -5
@@ -77,8 +85,8 @@ padded_to = inlined(padded)
 
 @inlined
 def factor_size(d: int) -> int:
-    """Numbers in a factor: U, D, c, the loss, and the tally."""
-    return d * padded_to(d) + 2 * d + 4
+    """Numbers in a factor: U, D, c, and the loss."""
+    return d * padded_to(d) + 2 * d + 1
 
 
 @inlined
@@ -127,6 +135,7 @@ def begin(settings: Vector, memory: Vector, d: int) -> None:
         clear(memory, second - HEAD, d, settings[LAM], HEAD)
     memory[HELD] = 1.0 if settings[MEMORY] == DETECTING else 0.0
     memory[REMOVED] = 0.0
+    memory[WORN] = 1.0
     if settings[MEMORY] != RESTARTING:
         memory[NEXT] = 0.0
 

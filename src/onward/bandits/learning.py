@@ -6,6 +6,7 @@ from onward.bandits.layout import (
     ACTION_BOUND,
     AGE,
     CAPACITY,
+    COUNTED,
     DELTA,
     DETECTING,
     DISCOUNTED,
@@ -22,6 +23,7 @@ from onward.bandits.layout import (
     NEXT,
     NOT_FINITE,
     OFFERED,
+    PEAK,
     REMOVED,
     RESTARTING,
     ROWS,
@@ -30,9 +32,9 @@ from onward.bandits.layout import (
     SLIDING,
     SQUARES,
     TOLERANCE,
-    TOO_LONG,
     UNIFORM_AT_RANDOM,
     WINDOW,
+    WORN,
     begin,
     clear,
     factor,
@@ -40,17 +42,17 @@ from onward.bandits.layout import (
     padded_to,
     slot_size,
 )
-from onward.bandits.reading import ESTIMATE, INDEX, SCRATCH, badness_of, norms, read_model
+from onward.bandits.reading import ESTIMATE, INDEX, SCRATCH, badness_of, judged, norms, read_model, square_of
 from onward.core.compile import compiled, inlined
 from onward.core.kernel import ORDINARY, absorb_units
 from onward.core.simd import absorb_single, fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "7cc1665994319f76"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "122456850b53479c"  # other files whose code is compiled into this one: see tools/digests.py
 
 SWEPT = 12  # from so many coordinates on, the core's sweep over two pivots at a time pays
-REMOVAL_MARGIN = 0.01  # a row is taken out of a window only if this share of what its direction holds is left
+MOST_WORN = 1000.0  # by so much may the rounding of a window's factor grow, before the factor is made anew
 
 
 @compiled
@@ -146,18 +148,17 @@ def is_full(settings: Vector, memory: Vector) -> bool:
 @compiled
 def learn(settings: Vector, memory: Vector, x: Vector, y: float) -> int:
     """Learn the reward y of action x. Overwrites the memory, unless it fails."""
-    d = x.shape[0]
-    square = 0.0
-    for j in range(d):
-        square = fma(x[j], x[j], square)
-    if not (square < ORDINARY * ORDINARY and abs(y) < ORDINARY):
+    d, square = x.shape[0], square_of(x)
+    status = judged(settings, square)
+    if status < 0.0:
+        return int(status)
+    if not abs(y) < ORDINARY:
         return NOT_FINITE
-    if square > settings[ACTION_BOUND] * settings[ACTION_BOUND] * (1.0 + 1e-12):
-        return TOO_LONG
     if is_full(settings, memory):
         return FULL
     memory[OFFERED] = max(memory[OFFERED], square)
     memory[LEARNED] += 1.0
+    memory[COUNTED] += 1.0
     if settings[RULE] == UNIFORM_AT_RANDOM:
         return DONE
     R, S = np.zeros((1, padded_to(d))), np.empty((1, 4))
@@ -173,25 +174,31 @@ def learn(settings: Vector, memory: Vector, x: Vector, y: float) -> int:
         if gamma < 1.0:
             _discount(gamma, settings[LAM], memory, HEADER + HEAD, d, R, S)
             _discount(gamma * gamma, settings[LAM], memory, second, d, R, S)
+            memory[HEADER + ROWS] *= gamma * gamma
             memory[HEADER + SQUARES] *= gamma * gamma
         _absorb(x, 0.0, 1.0, 0, memory, second, R, S)
     _count(memory, HEADER, square)
     _absorb(x, y, 1.0, 0, memory, HEADER + HEAD, R, S)
     if kind == RESTARTING:
         points = HEADER + model_size(d)
-        while memory[NEXT] < memory[CAPACITY] and memory[points + int(memory[NEXT])] <= memory[LEARNED]:
-            due = memory[points + int(memory[NEXT])] == memory[LEARNED]
+        if memory[NEXT] < memory[CAPACITY] and memory[points + int(memory[NEXT])] == memory[COUNTED]:
             memory[NEXT] += 1.0
-            if due:
-                begin(settings, memory, d)
+            begin(settings, memory, d)
     return DONE
 
 
 @compiled
-def learn_rows(settings: Vector, memory: Vector, X: Matrix, y: Vector, first: int) -> int:
-    """Learn the rows of X with rewards y from `first` on. Overwrites the memory; returns the row that did not fit."""
+def learn_rows(settings: Vector, memory: Vector, X: Matrix, y: Vector, first: int, past: bool) -> int:
+    """Learn the rows of X with rewards y from `first` on. Overwrites the memory; returns the row that did not fit.
+
+    Rows of the `past`, before change points are counted, do not count towards them.
+    """
     for i in range(first, X.shape[0]):
+        if past:
+            memory[COUNTED] -= 1.0
         if learn(settings, memory, X[i], y[i]) < 0:
+            if past:
+                memory[COUNTED] += 1.0
             return i
     return int(X.shape[0])
 
@@ -200,14 +207,15 @@ def learn_rows(settings: Vector, memory: Vector, X: Matrix, y: Vector, first: in
 def _count(memory: Vector, at: int, square: float) -> None:
     memory[at + ROWS] += 1.0
     memory[at + SQUARES] += square
+    memory[at + PEAK] = max(memory[at + PEAK], square)
 
 
 @compiled
 def _learn_sliding(settings: Vector, memory: Vector, x: Vector, y: float, square: float, R: Matrix, S: Matrix) -> None:
     """Take the oldest row out, if the window is full, and the new one in.
 
-    Taking out loses digits in proportion to what is left in the row's direction, and they do not come back. So where
-    little is left, and once in every window's length, the factor is made anew from the rows themselves.
+    Taking out loses digits in proportion to what is left in the row's direction, and they do not come back. So before
+    the losses add up to much, and once in every window's length, the factor is made anew from the rows themselves.
     """
     d, at = x.shape[0], HEADER + HEAD
     ring, size = HEADER + model_size(d), d + 1
@@ -217,12 +225,12 @@ def _learn_sliding(settings: Vector, memory: Vector, x: Vector, y: float, square
         oldest, reward = memory[place : place + d].copy(), memory[place + d]
         memory[REMOVED] += 1.0
         left = 1.0 - _leverage(oldest, memory, at, R)
-        anew = not left > REMOVAL_MARGIN or memory[REMOVED] >= settings[WINDOW]
+        memory[WORN] /= left
+        anew = not (left > 0.0 and memory[WORN] < MOST_WORN) or memory[REMOVED] >= settings[WINDOW]
         if not anew:
             _absorb(oldest, reward, -1.0, 0, memory, at, R, S)
             memory[HEADER + ROWS] -= 1.0
-            for j in range(d):
-                memory[HEADER + SQUARES] -= oldest[j] * oldest[j]
+            memory[HEADER + SQUARES] -= square_of(oldest)
     else:
         memory[HELD] += 1.0
     memory[place : place + d] = x
@@ -233,15 +241,13 @@ def _learn_sliding(settings: Vector, memory: Vector, x: Vector, y: float, square
         _absorb(x, y, 1.0, 0, memory, at, R, S)
         return
     memory[REMOVED] = 0.0
+    memory[WORN] = 1.0
     clear(memory, HEADER, d, settings[LAM])
     held = int(memory[HELD])
     for i in range(held):  # the oldest first
         place = ring + (int(memory[NEXT]) + i) % held * size
         row = memory[place : place + d]
-        total = 0.0
-        for j in range(d):
-            total = fma(row[j], row[j], total)
-        _count(memory, HEADER, total)
+        _count(memory, HEADER, square_of(row))
         _absorb(row, memory[place + d], 1.0, 0, memory, at, R, S)
 
 

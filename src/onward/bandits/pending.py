@@ -1,7 +1,8 @@
 """Decisions that wait for their rewards, each under a key."""
 
+import numbers
 from collections.abc import Hashable, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -24,18 +25,18 @@ class Pending:
 
     def check_new(self, key: Hashable) -> None:
         """Raise ValueError unless a decision can be put under this key."""
-        if not isinstance(key, str | int) or isinstance(key, bool):
+        if not isinstance(key, str | numbers.Integral) or isinstance(key, bool):
             raise ValueError(f"key must be text or a whole number, got {key!r}")
         if key in self._rows:
             raise ValueError(f"a decision already waits under key {key!r}; expected a new key for each decision")
 
     def add(self, key: Hashable, row: Vector) -> None:
         """Remember a row."""
-        self._rows[key] = row.copy()
+        self._rows[key if isinstance(key, str) else int(cast(int, key))] = row.copy()
 
     def get(self, key: Hashable) -> Vector:
         """The row under the key, or ValueError."""
-        if not isinstance(key, str | int) or key not in self._rows:
+        if not isinstance(key, str | numbers.Integral) or key not in self._rows:
             raise ValueError(
                 f"no decision waits under key {key!r} ({len(self._rows)} wait): "
                 "it was never decided, or its reward has come already"

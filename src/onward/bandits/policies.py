@@ -101,6 +101,8 @@ class DLinUCB(Policy):
                 probability("gamma", gamma)
             except ValueError:
                 raise ValueError(f"gamma must be a number in (0, 1], got {gamma!r}") from None
+        if gamma < 1e-100:
+            raise ValueError(f"gamma must be at least 1e-100, or its square is no longer a number > 0, got {gamma!r}")
         super().__init__(lam, estimator, seed, gamma=float(gamma))
         self._explore(sigma, theta_bound, delta, width, bias, scale, action_bound)
         self._settings[layout.GAMMA] = gamma
@@ -143,7 +145,8 @@ class OracleRestart(Policy):
     """OFUL that is told when the world changes, and starts over there: what others are measured against.
 
     Args:
-        change_points: after so many rewards (increasing whole numbers) it forgets everything.
+        change_points: after so many rewards (increasing whole numbers) it forgets everything. Rewards of a warm start
+            (`learn_many`, `start_from`) do not count.
         lam, sigma, theta_bound, delta, estimator, width, bias, scale, action_bound, seed: as in `OFUL`.
     """
 
@@ -164,6 +167,8 @@ class OracleRestart(Policy):
         action_bound: float | None = None,
         seed: Seed = None,
     ) -> None:
+        if not isinstance(change_points, Sequence | np.ndarray) or isinstance(change_points, str):
+            raise ValueError(f"change_points must be whole numbers in a list, got {change_points!r}")
         points = [whole("each of change_points", point, 1) for point in change_points]
         if any(later <= earlier for earlier, later in pairwise(points)):
             raise ValueError(f"change_points must increase, got {list(change_points)}")

@@ -33,6 +33,7 @@ BIASES = {"tight": layout.TIGHT, "paper": layout.AS_IN_PAPER, "none": layout.NO_
 _FLOAT64 = np.dtype(np.float64)
 _NONE = np.empty(0)
 ALL_AVAILABLE = np.empty(0, dtype=np.bool_)
+_OWN_KEY = 0x6F6E  # what a policy's random numbers are spawned by
 _FIRST_CAPACITY = 8  # rows of a window, or models of a detector: it doubles as needed
 
 _known: dict[str, type["Policy"]] = {}
@@ -75,8 +76,8 @@ class Policy:
     ) -> None:
         """Keep the settings. `more` are those of the policy at hand, by the names of its own parameters."""
         lam = positive("lam", lam)
-        if not 1e-30 <= lam <= 1e30:
-            raise ValueError(f"lam must be between 1e-30 and 1e30, got {lam!r}")
+        if not 1e-15 <= lam <= 1e15:
+            raise ValueError(f"lam must be between 1e-15 and 1e15, got {lam!r}")
         self.parameters: dict[str, Any] = {"lam": lam, "estimator": estimator, **more}
         numbers = np.zeros(layout.N_SETTINGS)
         numbers[layout.MEMORY], numbers[layout.RULE] = self.MEMORY, self.RULE
@@ -85,14 +86,13 @@ class Policy:
         numbers[layout.SCALE] = numbers[layout.GAMMA] = 1.0
         numbers[layout.ACTION_BOUND] = np.inf
         self._settings: Vector = numbers
-        self._limit = ORDINARY**2  # a sum of squares from which on values are looked at more closely
         self._memory: Vector | None = None
         self._dimension = 0
         self._scratch: Matrix = np.empty((reading.SCRATCH, 0))
         self._last_shape: tuple[int, ...] = ()  # of the actions that the scratch is for
         self.draws_nothing = self.RULE in (layout.OPTIMISTIC, layout.GREEDY)
         self._pending = Pending()
-        self._rng = np.random.default_rng(seed)
+        self._rng = own_generator(seed)
 
     def _explore(
         self,
@@ -114,7 +114,6 @@ class Policy:
         numbers[layout.SCALE] = not_negative("scale", scale)
         if action_bound is not None:
             numbers[layout.ACTION_BOUND] = positive("action_bound", action_bound)
-            self._limit = min(ORDINARY, action_bound) ** 2
         self.parameters |= {
             "sigma": float(sigma),
             "theta_bound": float(theta_bound),
@@ -130,6 +129,11 @@ class Policy:
         if name in parameters:
             return parameters[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dict__.get("parameters", {}):
+            raise AttributeError(f"{name} is fixed once a policy is made: make another one with {name}={value!r}")
+        object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"
@@ -182,60 +186,51 @@ class Policy:
         """
         table, mask = self._offer(actions, available)
         free = np.ones(len(table), dtype=bool) if mask is ALL_AVAILABLE else mask
-        rule = self.RULE
-        if rule == layout.UNIFORM_AT_RANDOM:
-            return np.asarray(free / free.sum())
-        if rule != layout.SAMPLING:
-            chances = _share_of_best(self.index(table), free)
-            epsilon = self._settings[layout.EPSILON] if rule == layout.EPSILON_GREEDY else 0.0
-            return np.asarray((1.0 - epsilon) * chances + epsilon * free / free.sum())
-        other, total = copy.deepcopy(self), np.zeros(len(table))
-        for _ in range(whole("samples", samples, 1)):
-            total += _share_of_best(other.index(table), free)
-            other._draw()
-        return total / samples
+        if self.RULE != layout.SAMPLING:
+            return self.chances(self.index(table), free)
+        d, generator = table.shape[1], copy.deepcopy(self._rng)
+        draws = generator.standard_normal((whole("samples", samples, 1), d))
+        return reading.sampled_shares(*self.memory_for(d), draws, table, mask)
+
+    def chances(self, index: Vector, free: NDArray[np.bool_]) -> Vector:
+        """The chance with which each is chosen, given the index of each and which are available; not for sampling."""
+        epsilon = {layout.UNIFORM_AT_RANDOM: 1.0, layout.EPSILON_GREEDY: float(self._settings[layout.EPSILON])}
+        share = epsilon.get(self.RULE, 0.0)
+        return np.asarray((1.0 - share) * share_of_best(index, free) + share * free / free.sum())
 
     def _offer(self, actions: ArrayLike, available: ArrayLike | None) -> tuple[Matrix, NDArray[np.bool_]]:
         """The actions as the loops take them and the mask, once it is sure that a choice can be made."""
-        table = self._table(actions)
+        table = self.checked_table(actions)
         if available is None:
             return table, ALL_AVAILABLE
         return table, as_mask(available, len(table))
 
-    def _table(self, actions: ArrayLike) -> Matrix:
+    def checked_table(self, actions: ArrayLike) -> Matrix:
+        """Actions as the loops take them, or an error that says what is wrong with them."""
         if not (
             type(actions) is np.ndarray and actions.dtype is _FLOAT64 and actions.ndim == 2 and actions.flags.carray
         ):
             actions = as_actions(actions)
         if actions.shape[1] != self._dimension or not len(actions):
             self._check_shape(actions)
-        squares = float(np.vdot(actions, actions))
-        if not squares < self._limit:
-            self._check_values(actions)
+        self._check_values(actions)
         return actions
 
     def _check_shape(self, actions: Matrix) -> None:
         if not len(actions):
-            raise ValueError("no action to choose from: expected at least one row, got none")
+            raise ValueError("no action given: expected at least one row, got none")
         if actions.shape[1] == 0:
             raise ValueError("actions must have at least one feature, got rows of none")
         if self._memory is not None and actions.shape[1] != self._dimension:
             raise ValueError(f"actions have {actions.shape[1]} features, but this policy knows {self._dimension}")
 
     def _check_values(self, actions: Matrix) -> None:
-        """Look closer where the sum of all squares is large, or no number."""
-        largest, bound = ORDINARY / math.sqrt(actions.size), float(self._settings[layout.ACTION_BOUND])
-        small = np.abs(actions) < largest
-        if not small.all():
-            i, j = np.argwhere(~small)[0]
-            raise ValueError(f"actions must hold finite numbers below {largest:.1g}, got {actions[i, j]} in row {i}")
-        norms = np.sqrt(np.einsum("ij,ij->i", actions, actions))
-        i = int(np.argmax(norms))
-        if norms[i] > bound * (1 + 1e-12):
-            raise ValueError(f"actions must have norms of at most action_bound={bound:g}, got {norms[i]:g} in row {i}")
+        status = int(reading.check(self._settings, actions))
+        if status < 0:
+            raise refusal(status, actions, float(self._settings[layout.ACTION_BOUND]))
 
     def _read(self, actions: ArrayLike) -> tuple[Vector, Vector]:
-        table = self._table(actions)
+        table = self.checked_table(actions)
         scratch = np.empty((reading.SCRATCH, len(table)))
         generator = self._rng.bit_generator.state
         draws = self._draw(table.shape[1])
@@ -267,24 +262,34 @@ class Policy:
         row = self.checked_row(action)
         reward = as_reward(reward)
         memory = self._started(row.reshape(1, -1))
-        while learning.learn(self._settings, memory, row, reward) == layout.FULL:
+        while (status := learning.learn(self._settings, memory, row, reward)) == layout.FULL:
             memory = self._memory = self.grown(memory)
+        if status < 0:
+            raise refusal(status, row.reshape(1, -1), float(self._settings[layout.ACTION_BOUND]))
 
     def learn_many(self, actions: ArrayLike, rewards: ArrayLike) -> None:
-        """Learn a log: the actions (n, d) that were played with their rewards (n,), in order. All of it or nothing."""
-        table = self._table(actions)
+        """Learn a log: the actions (n, d) that were played with their rewards (n,), in order. All of it or nothing.
+
+        It is the past, before this policy began to play: change points are counted from here on.
+        """
+        self._learn_rows(actions, rewards, past=True)
+
+    def _learn_rows(self, actions: ArrayLike, rewards: ArrayLike, past: bool) -> None:
+        table = self.checked_table(actions)
         column = as_rewards(rewards, len(table))
         settings, memory = self._settings, self._memory
         settings, memory = self._new_memory(table.shape[1]) if memory is None else (settings, memory.copy())
         first = 0
-        while (first := learning.learn_rows(settings, memory, table, column, first)) < len(table):
+        while (first := learning.learn_rows(settings, memory, table, column, first, past)) < len(table):
+            if not learning.is_full(settings, memory):
+                raise refusal(layout.NOT_FINITE, table[first : first + 1], float(settings[layout.ACTION_BOUND]))
             memory = self.grown(memory)
         self._settings, self._memory, self._dimension = settings, memory, table.shape[1]
 
     def start_from(self, model: OnlineRegressor | Information) -> None:
         """Begin with what a fitted regressor knows, in place of what this policy has learned.
 
-        The model must have one target, no intercept, no prior, and the λ of this policy.
+        The model must have one target, no intercept, no prior, rows of weight 1, and the λ of this policy.
         """
         state = model if isinstance(model, Information) else model.information_
         if isinstance(model, OnlineRegressor) and model.prior_mean is not None:
@@ -298,17 +303,22 @@ class Policy:
             raise ValueError(
                 f"cannot start from this model: expected targets, intercept, lam of {mine[0]}, {mine[1]}, {mine[2]:g}, "
                 f"got {theirs[0]}, {theirs[1]}, {theirs[2]:g}"
+                + ("; fit it with fit_intercept=False, and give actions a constant feature if need be" * theirs[1])
             )
         d = state.n_features
         if self._memory is not None and d != self._dimension:
             raise ValueError(f"the model has {d} features, but this policy knows {self._dimension}")
         settings, memory = self._new_memory(d)
+        if self._memory is not None:  # how long actions can be, and what change points have counted, is not forgotten
+            for kept in (layout.OFFERED, layout.COUNTED):
+                memory[kept] = self._memory[kept]
         own = self._view(memory, d)
-        for name in ("U", "D", "c", "loss", "tally"):
+        for name in ("U", "D", "c", "loss"):
             getattr(own, name)[...] = getattr(state, name)
         memory[layout.HEADER + layout.ROWS] = state.counted
         memory[layout.HEADER + layout.SQUARES] = state.trace
-        memory[layout.LEARNED], memory[layout.OFFERED] = state.rows, state.peak
+        memory[layout.HEADER + layout.PEAK] = state.peak
+        memory[layout.LEARNED], memory[layout.OFFERED] = state.rows, max(state.peak, memory[layout.OFFERED])
         if self.MEMORY == layout.DISCOUNTED:  # all rows are as old as the last one
             second = self._view(memory, d, layout.HEADER + layout.model_size(d) - layout.HEAD)
             second.U[...], second.D[...] = state.U, state.D
@@ -326,9 +336,7 @@ class Policy:
             row = as_row(action)[0]
         if len(row) != self._dimension:
             self._check_shape(row.reshape(1, -1))
-        squares = float(np.vdot(row, row))
-        if not squares < self._limit:
-            self._check_values(row.reshape(1, -1))
+        self._check_values(row.reshape(1, -1))
         return row
 
     # Rewards that come later
@@ -336,7 +344,7 @@ class Policy:
     def decide(self, actions: ArrayLike, key: Hashable, available: ArrayLike | None = None) -> int:
         """`choose`, and remember the action under a key (text or a whole number) until its `reward` comes."""
         self._pending.check_new(key)
-        table = self._table(actions)
+        table = self.checked_table(actions)
         with interrupts_deferred():
             chosen = self.choose(table, available)
             self._pending.add(key, table[chosen])
@@ -353,7 +361,7 @@ class Policy:
         if not rows:
             return
         with interrupts_deferred():
-            self.learn_many(np.array(rows), column) if len(rows) > 1 else self.learn(rows[0], column[0])
+            self._learn_rows(np.array(rows), column, past=False)
             for key in rewards:
                 self._pending.drop(key)
 
@@ -391,8 +399,11 @@ class Policy:
             raise ValueError(
                 "nothing is known yet, not even how many features actions have: let it choose or learn first"
             )
-        at = reading.acting_model(self._settings, self._memory, self._dimension)
-        return self._view(self._memory, self._dimension, at).copy()
+        return self.state_in(self._settings, self._memory, self._dimension)
+
+    def state_in(self, settings: Vector, memory: Vector, d: int) -> Information:
+        """A copy of the state of the model that chooses now."""
+        return self._view(memory, d, reading.acting_model(settings, memory, d)).copy()
 
     @property
     def coef(self) -> Vector:
@@ -401,7 +412,7 @@ class Policy:
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers."""
-        self._rng = np.random.default_rng(seed)
+        self._rng = own_generator(seed)
 
     @property
     def generator(self) -> np.random.Generator:
@@ -454,14 +465,15 @@ class Policy:
         grown[layout.CAPACITY] = capacity + more
         return grown
 
-    @staticmethod
-    def _view(memory: Vector, d: int, at: int = layout.HEADER) -> Information:
-        """The state in a memory: its arrays are the memory itself."""
-        state = Information(d)
+    def _view(self, memory: Vector, d: int, at: int = layout.HEADER) -> Information:
+        """The state in a memory: its arrays are the memory itself, but for the tally."""
+        state = Information(d, lam=float(self._settings[layout.LAM]))
         U, D, c = layout.factor(memory, at + layout.HEAD, d)
         end = at + layout.model_size(d)
         state.U, state.D, state.c = U, D, c
-        state.loss, state.tally = memory[end - 4 : end - 3], memory[end - 3 : end]
+        state.loss = memory[end - 1 : end]
+        rows = memory[at + layout.ROWS] if self.MEMORY != layout.DISCOUNTED else memory[layout.LEARNED]
+        state.tally[:] = rows, rows, memory[at + layout.PEAK]
         return state
 
     # Files
@@ -505,6 +517,27 @@ class Policy:
         return policy
 
 
+def own_generator(seed: int | np.random.SeedSequence | None) -> np.random.Generator:
+    """Random numbers of the policy's own: not those that `default_rng(seed)` would give to a world of the same seed."""
+    given = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    own = np.random.SeedSequence(given.entropy, spawn_key=(*given.spawn_key, _OWN_KEY), pool_size=given.pool_size)
+    return np.random.default_rng(own)
+
+
+def refusal(status: int, actions: Matrix, bound: float) -> ValueError:
+    """What is wrong with actions that the loops refuse."""
+    largest = ORDINARY / math.sqrt(actions.shape[1])
+    small = np.abs(actions) < largest
+    if not small.all():
+        i, j = np.argwhere(~small)[0]
+        return ValueError(f"actions must hold finite numbers below {largest:.1g}, got {actions[i, j]} in row {i}")
+    norms = np.sqrt(np.einsum("ij,ij->i", actions, actions))
+    i = int(np.argmax(norms))
+    if status == layout.TOO_LONG:
+        return ValueError(f"actions must have norms of at most action_bound={bound:g}, got {norms[i]:g} in row {i}")
+    return ValueError(f"actions and rewards must be finite numbers below {ORDINARY:g}, got norms up to {norms[i]:g}")
+
+
 def is_plain_row(row: object, d: int) -> TypeGuard[Vector]:
     """Whether a row is as the loops take it, but for its values: quickly said."""
     return type(row) is np.ndarray and row.ndim == 1 and len(row) == d and row.dtype is _FLOAT64 and row.flags.carray
@@ -517,6 +550,7 @@ def draw(rule: int, rng: np.random.Generator, d: int) -> Vector:
     return rng.random({layout.EPSILON_GREEDY: 2, layout.UNIFORM_AT_RANDOM: 1}.get(rule, 0))
 
 
-def _share_of_best(index: Vector, free: NDArray[np.bool_]) -> Vector:
+def share_of_best(index: Vector, free: NDArray[np.bool_]) -> Vector:
+    """The largest of the available, each with the same share."""
     best = free & (index == index[free].max())
     return np.asarray(best / best.sum())

@@ -22,7 +22,6 @@ from onward.bandits.layout import (
     FAILED,
     FAILURE_DELTA,
     FORWARD,
-    GAMMA,
     GREEDY,
     HEAD,
     HEADER,
@@ -57,7 +56,7 @@ from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "9d9cb74b66b78e6a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "c0f5b38258ed70ca"  # other files whose code is compiled into this one: see tools/digests.py
 
 # Rows of the scratch, with a column for each action
 INDEX, ESTIMATE, NORMS, LEVERAGE, REACH, COLUMNS = range(6)
@@ -78,11 +77,7 @@ def _gain(settings: Vector, D: Vector, rows: float, squares: float, longest: flo
         return max(0.0, total + math.log(product))
     if settings[WIDTH] == BY_TRACE:
         return d * math.log1p(squares / (lam * d))
-    count = rows
-    if settings[MEMORY] == DISCOUNTED and settings[GAMMA] < 1.0:
-        gamma = settings[GAMMA]
-        count = -math.expm1(2.0 * rows * math.log(gamma)) / ((1.0 - gamma) * (1.0 + gamma))
-    return d * math.log1p(count * longest / (lam * d))
+    return d * math.log1p(rows * longest / (lam * d))
 
 
 @inlined
@@ -132,6 +127,32 @@ def _column(actions: Matrix, j: int, out: Vector) -> None:
 
 
 @inlined
+def square_of(x: Vector) -> float:
+    """‖x‖², to the same bits wherever it is asked for: an action must not be too long here and not there."""
+    d = x.shape[0]
+    if d > FEW:
+        return _dot(x, x, 0, d)
+    square = 0.0
+    for j in range(d):
+        square = fma(x[j], x[j], square)
+    return square
+
+
+@compiled
+def judged(settings: Vector, longest: float) -> float:
+    """The largest squared norm, or what is wrong with it."""
+    if not longest < ORDINARY * ORDINARY:
+        return NOT_FINITE
+    return TOO_LONG if longest > settings[ACTION_BOUND] * settings[ACTION_BOUND] * (1.0 + 1e-12) else longest
+
+
+@compiled
+def check(settings: Vector, actions: Matrix) -> float:
+    """Whether actions can be chosen from and learned: negative if not."""
+    return judged(settings, norms(actions, np.empty((SCRATCH, actions.shape[0]))))
+
+
+@inlined
 def norms(actions: Matrix, scratch: Matrix) -> float:
     """‖x‖² of each action, and the largest of them; inf if one is no number. Overwrites the scratch.
 
@@ -147,7 +168,7 @@ def norms(actions: Matrix, scratch: Matrix) -> float:
             _add_squares(1.0, scratch[COLUMNS + j], out)
     else:
         for i in range(n):
-            out[i] = _dot(actions[i], actions[i], 0, d)
+            out[i] = square_of(actions[i])
     # Two at a time: one alone waits for itself. A sum is no number if one of its terms is none.
     largest, other, total, more = 0.0, 0.0, 0.0, 0.0
     i = 0
@@ -280,16 +301,14 @@ def read_out(settings: Vector, memory: Vector, draws: Vector, actions: Matrix, s
     `draws` are what a sampling rule needs: standard normal numbers, one for each coordinate. Returns the largest
     squared norm, or a negative number that says what is wrong.
     """
-    longest = norms(actions, scratch)
-    if not longest < ORDINARY * ORDINARY:
-        return NOT_FINITE
-    bound = settings[ACTION_BOUND] * settings[ACTION_BOUND]
-    if longest > bound * (1.0 + 1e-12):
-        return TOO_LONG
+    longest = judged(settings, norms(actions, scratch))
+    if longest < 0.0:
+        return longest
     if settings[RULE] == UNIFORM_AT_RANDOM:
         scratch[INDEX] = 0.0
         scratch[ESTIMATE] = 0.0
         return longest
+    bound = settings[ACTION_BOUND] * settings[ACTION_BOUND]
     counted = bound if bound < np.inf else max(longest, memory[OFFERED])
     read_model(settings, memory, acting_model(settings, memory, actions.shape[1]), draws, actions, counted, scratch)
     return longest
@@ -429,6 +448,23 @@ def read_arms(
             return status
         estimate[a], index[a] = scratch[ESTIMATE, 0], scratch[INDEX, 0]
     return status
+
+
+@compiled
+def sampled_shares(
+    settings: Vector, memory: Vector, draws: Matrix, actions: Matrix, available: NDArray[np.bool_]
+) -> Vector:
+    """For a sampling rule, the share of the rows of draws with which each action is chosen; those that tie share."""
+    n = actions.shape[0]
+    shares, scratch = np.zeros(n), np.empty((SCRATCH, n))
+    index = scratch[INDEX]
+    for s in range(draws.shape[0]):
+        read_out(settings, memory, draws[s], actions, scratch)
+        best, ties = _pick(settings, draws[s], available, index)
+        for i in range(n):
+            if index[i] == index[best] and (available.shape[0] == 0 or available[i]):
+                shares[i] += 1.0 / (ties * draws.shape[0])
+    return shares
 
 
 @inlined

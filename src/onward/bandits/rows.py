@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from onward.tables import as_rows
 
 def as_actions(actions: Any) -> Matrix:
     """A row for each action: an array, nested lists, or a data frame."""
+    if not isinstance(actions, np.ndarray) and isinstance(actions, Sized) and len(actions) == 0:
+        raise ValueError("no action given: expected at least one row, got none")
     if isinstance(actions, np.ndarray) and actions.ndim != 2:
         raise ValueError(f"actions must be a table, a row for each action, got an array of shape {actions.shape}")
     try:

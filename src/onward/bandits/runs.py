@@ -76,7 +76,7 @@ class Runs:
     complete: bool
     """Whether the game was played to its end; otherwise there are fewer repeats than were asked for."""
     repeat_numbers: tuple[int, ...]
-    """Which repeats these are: repeat i draws from `SeedSequence(seed, spawn_key=(i,))`."""
+    """Which repeats these are: repeat i draws from `SeedSequence(seed, spawn_key=(i, …))`."""
 
     def __init__(
         self,
@@ -137,10 +137,11 @@ class Runs:
         return regret
 
     def __eq__(self, other: object) -> bool:
-        """Whether all is equal, to the last bit."""
+        """Whether all is equal, to the last bit, but for the time that it took."""
         if not isinstance(other, Runs):
             return NotImplemented
         mine, theirs = dict(vars(self)), dict(vars(other))
+        del mine["seconds"], theirs["seconds"]
         arrays = [(mine.pop(name), theirs.pop(name)) for name in ("regret", "rounds", "chosen")]
         return mine == theirs and all(_same(*pair) for pair in arrays)
 
@@ -151,7 +152,7 @@ class Runs:
 
     @property
     def final(self) -> Matrix:
-        """The regret at the end, (policy, repeat)."""
+        """The regret in the last round that was kept, (policy, repeat)."""
         return self.regret[:, :, -1]
 
     def mean(self) -> Matrix:
@@ -209,7 +210,7 @@ class Runs:
             seed=self.seed,
             settings=self.settings,
             seconds={name: self.seconds[name] + other.seconds[name] for name in self.seconds if name in other.seconds},
-            complete=self.complete and other.complete,
+            complete=_complete_together(self, other),
             repeat_numbers=[numbered[i] for i in order],
         )
 
@@ -283,15 +284,18 @@ class Runs:
             for name, *pair in zip(self.names, self.mean()[:, -1], self.standard_error()[:, -1], strict=True)
         )
         stopped = "" if self.complete else ", stopped early"
-        return f"Runs({self._size()}{stopped}; mean regret at the end: {shown})"
+        return f"Runs({self._size()}{stopped}; mean regret {self._when()}: {shown})"
 
     def _repr_html_(self) -> str:
         frame = self.summary()
         head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in frame.columns)
         rows = ("".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) for row in frame.iter_rows())
         body = "".join(f"<tr>{row}</tr>" for row in rows)
-        caption = self._size() + ("" if self.complete else ", stopped early") + "; regret at the end"
+        caption = self._size() + ("" if self.complete else ", stopped early") + f"; regret {self._when()}"
         return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _when(self) -> str:
+        return "at the end" if self.rounds[-1] == self.horizon else f"in round {self.rounds[-1]:,}"
 
     def _size(self) -> str:
         counts = ((len(self.names), "policy", "policies"), (self.repeats, "repeat", "repeats"))
@@ -340,6 +344,14 @@ class Runs:
         kind = others.pop("chosen", None)
         chosen = None if kind is None else arrays["chosen"].astype(np.dtype(kind))
         return cls(regret=arrays["regret"], rounds=arrays["rounds"].astype(np.int64), chosen=chosen, **others)
+
+
+def _complete_together(first: Runs, second: Runs) -> bool:
+    """Whether an interrupted game and its continuation make a whole one: no repeat is missing before the last."""
+    last = max(first, second, key=lambda runs: max(runs.repeat_numbers))
+    numbers = sorted(first.repeat_numbers + second.repeat_numbers)
+    gapless = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return (first.complete and second.complete) or (last.complete and gapless)
 
 
 def _names(names: Sequence[str]) -> tuple[str, ...]:

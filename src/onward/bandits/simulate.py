@@ -1,6 +1,9 @@
 """`play`: policies against a world, repeated, the same arms and noise for all of them."""
 
 import copy
+import json
+import math
+import numbers
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,9 +15,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
-from onward.bandits.environments import Block, Environment, LinearWorld
+from onward.bandits.environments import Block, Environment, EnvironmentRun, LinearWorld
 from onward.bandits.game import play_rounds
-from onward.bandits.policy import Policy, whole
+from onward.bandits.layout import FULL
+from onward.bandits.policy import Policy, own_generator, refusal, whole
 from onward.bandits.runs import Runs
 from onward.core.types import Matrix, Vector
 
@@ -61,7 +65,8 @@ def play(
 
     In each repeat all policies meet the same arms and the same noise, and a repeat is known by its number alone: it
     comes out the same whatever else is played, in whatever order and on however many processes. Policies start as they
-    are given (a warm start stays one); the ones given are left alone.
+    are given (a warm start stays one); the ones given are left alone. Their own seeds do not count here: each repeat
+    gives all of them the same random numbers, so two copies of a policy play alike.
 
     Policies of this library in a `LinearWorld` play in one compiled loop. A policy or a world of your own, in Python,
     does as well, at Python's speed. Where fixed arms span fewer dimensions than they have features, policies of this
@@ -87,64 +92,102 @@ def play(
     seed, first_repeat = whole("seed", seed, 0), whole("first_repeat", first_repeat, 0)
     if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs == 0:
         raise ValueError(f"n_jobs must be a whole number other than 0, got {n_jobs!r}")
-    if not policies:
-        raise ValueError("expected at least one policy by name, got none")
-    for name, policy in policies.items():
-        if not (callable(getattr(policy, "choose", None)) and callable(getattr(policy, "learn", None))):
-            raise ValueError(f"policy {name!r} must have methods choose and learn, got {type(policy).__name__}")
+    _check_players(policies)
     if not callable(getattr(environment, "start", None)):
         raise ValueError(f"environment must have a method start, got {type(environment).__name__}")
     kept = _kept_rounds(keep, horizon)
-    compiled = isinstance(environment, LinearWorld) and all(isinstance(p, Policy) for p in policies.values())
-    numbers = range(first_repeat, first_repeat + repeats)
-    task = delayed(_play_repeat)
-    calls = (task(policies, environment, horizon, kept, seed, number, chosen) for number in numbers)
-    done: list[_Repeat] = []
+    settings = _settings(policies, environment)
+    stop = _Stop()
+    game = _Game(dict(policies), environment, horizon, kept, seed, chosen, stop)
+    regret = np.empty((len(policies), repeats, len(kept)))
+    choices = np.empty((len(policies), repeats, horizon), dtype=np.int32) if chosen else None
+    seconds, done = np.zeros(len(policies)), np.zeros(repeats, dtype=bool)
     with _bar(progress, repeats, len(policies) * horizon) as advance:
         try:
-            if n_jobs == 1:
-                results: Iterable[_Repeat] = (_play_repeat(*call[1]) for call in calls)
-            else:
-                hint: Literal["threads", "processes"] = "threads" if compiled else "processes"
-                results = Parallel(n_jobs=n_jobs, prefer=hint, return_as="generator_unordered")(calls)
-            for result in results:
-                done.append(result)
+            for result in _results(game, range(first_repeat, first_repeat + repeats), n_jobs):
+                at = result.number - first_repeat
+                regret[:, at], done[at] = result.regret, True
+                seconds += result.seconds
+                if choices is not None and result.chosen is not None:
+                    choices[:, at] = result.chosen
                 advance()
         except KeyboardInterrupt:
-            if not done:
+            stop.wanted = True
+            if not done.any():
                 raise
-    return _gathered(policies, environment, horizon, kept, seed, chosen, done, len(done) == repeats)
-
-
-def _gathered(
-    policies: Mapping[str, Player],
-    environment: Environment,
-    horizon: int,
-    kept: NDArray[np.int64],
-    seed: int,
-    chosen: bool,
-    done: list[_Repeat],
-    complete: bool,
-) -> Runs:
-    done.sort(key=lambda repeat: repeat.number)
-    names = tuple(policies)
-    seconds = np.sum([repeat.seconds for repeat in done], axis=0)
-    choices = [repeat.chosen for repeat in done if repeat.chosen is not None]
+    complete = bool(done.all())
     return Runs(
-        names=names,
-        regret=np.stack([repeat.regret for repeat in done], axis=1),
+        names=tuple(policies),
+        regret=regret if complete else regret[:, done],
         rounds=kept,
-        chosen=np.stack(choices, axis=1) if chosen else None,
+        chosen=choices if choices is None or complete else choices[:, done],
         horizon=horizon,
         seed=seed,
-        settings={
-            "policies": {name: _described(policy) for name, policy in policies.items()},
-            "environment": _described(environment) | _changes(environment),
-        },
-        seconds=dict(zip(names, seconds.tolist(), strict=True)),
+        settings=settings,
+        seconds=dict(zip(policies, seconds.tolist(), strict=True)),
         complete=complete,
-        repeat_numbers=tuple(repeat.number for repeat in done),
+        repeat_numbers=(first_repeat + np.flatnonzero(done)).tolist(),
     )
+
+
+class _Stop:
+    """Says to threads that are still playing that nobody waits for them any more."""
+
+    wanted = False
+
+
+@dataclass(frozen=True)
+class _Game:
+    """Everything that a repeat needs."""
+
+    policies: Mapping[str, Player]
+    environment: Environment
+    horizon: int
+    kept: NDArray[np.int64]
+    seed: int
+    chosen: bool
+    stop: _Stop
+
+
+def _results(game: _Game, numbers: Iterable[int], n_jobs: int) -> Iterator[_Repeat]:
+    if n_jobs == 1:
+        for number in numbers:
+            yield _play_repeat(game, number)
+        return
+    compiled = isinstance(game.environment, LinearWorld) and all(map(_is_compiled, game.policies.values()))
+    hint: Literal["threads", "processes"] = "threads" if compiled else "processes"
+    task = delayed(_play_repeat)
+    yield from Parallel(n_jobs=n_jobs, prefer=hint, return_as="generator_unordered")(task(game, i) for i in numbers)
+
+
+def _is_compiled(policy: Player) -> bool:
+    """Whether the compiled loop plays as this policy does: one of this library, and nothing of it was changed."""
+    return isinstance(policy, Policy) and all(
+        getattr(type(policy), name) is getattr(Policy, name) for name in ("choose", "learn", "index")
+    )
+
+
+def _check_players(policies: Mapping[str, Player]) -> None:
+    if not isinstance(policies, Mapping) or not policies or not all(isinstance(name, str) for name in policies):
+        raise ValueError(f"policies must be at least one policy by its name, {{'name': policy, …}}, got {policies!r}")
+    for name, policy in policies.items():
+        methods = all(callable(getattr(policy, method, None)) for method in ("choose", "learn"))
+        if isinstance(policy, type) or not methods:
+            what = f"the class {policy.__name__} itself" if isinstance(policy, type) else type(policy).__name__
+            raise ValueError(f"policy {name!r} must be an object with methods choose and learn, got {what}")
+
+
+def _settings(policies: Mapping[str, Player], environment: Environment) -> dict[str, Any]:
+    """What was played, as plain values: seen to before the game, not after it."""
+    settings = {
+        "policies": {name: _described(policy) for name, policy in policies.items()},
+        "environment": _described(environment) | _changes(environment),
+    }
+    try:
+        json.dumps(settings, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"describe() must give plain text, finite numbers, lists and dicts: {error}") from error
+    return settings
 
 
 def _described(thing: Any) -> dict[str, Any]:
@@ -176,39 +219,37 @@ def _kept_rounds(keep: int | ArrayLike | None, horizon: int) -> NDArray[np.int64
 # One repeat
 
 
-def _play_repeat(
-    policies: Mapping[str, Player],
-    environment: Environment,
-    horizon: int,
-    kept: NDArray[np.int64],
-    seed: int,
-    number: int,
-    chosen: bool,
-) -> _Repeat:
-    of_world, of_policies = (np.random.SeedSequence(seed, spawn_key=(number, j)) for j in range(2))
-    regret, choices = np.empty((len(policies), len(kept))), np.empty((len(policies), horizon), dtype=np.int32)
-    seconds = np.zeros(len(policies))
-    if isinstance(environment, LinearWorld):
-        games = [_game(policy, of_policies) for policy in policies.values()]
-        run = environment.start(of_world)
-        size = max(1, BLOCK_VALUES // (environment.n_arms * environment.dimension))
-        for start in range(0, horizon, size):
-            block = run.rounds(min(size, horizon - start))
-            for i, game in enumerate(games):
+def _play_repeat(game: _Game, number: int) -> _Repeat:
+    of_world, of_policies = (np.random.SeedSequence(game.seed, spawn_key=(number, j)) for j in range(2))
+    regret = np.empty((len(game.policies), len(game.kept)))
+    choices = np.empty((len(game.policies), game.horizon), dtype=np.int32) if game.chosen else None
+    seconds = np.zeros(len(game.policies))
+    if isinstance(game.environment, LinearWorld):
+        players = [_player(name, policy, of_policies) for name, policy in game.policies.items()]
+        run = game.environment.start(of_world)
+        size = max(1, BLOCK_VALUES // (game.environment.n_arms * game.environment.dimension))
+        for start in range(0, game.horizon, size):
+            if game.stop.wanted:
+                break
+            block = run.rounds(min(size, game.horizon - start))
+            for i, player in enumerate(players):
                 began = time.perf_counter()
-                losses, picks = game.play(block)
+                losses, picks = player.play(block)
                 seconds[i] += time.perf_counter() - began
-                here = slice(*np.searchsorted(kept, (start + 1, start + len(losses) + 1)))
-                regret[i, here] = losses[kept[here] - 1 - start]
-                choices[i, start : start + len(picks)] = picks
+                here = slice(*np.searchsorted(game.kept, (start + 1, start + len(losses) + 1)))
+                regret[i, here] = losses[game.kept[here] - 1 - start]
+                if choices is not None:
+                    choices[i, start : start + len(picks)] = picks
     else:
-        for i, policy in enumerate(policies.values()):
-            player = _copied(policy, of_policies)
+        for i, (name, policy) in enumerate(game.policies.items()):
             began = time.perf_counter()
-            losses, choices[i] = _play_steps(player, environment.start(of_world), horizon)
+            stepping = _Steps(name, _copied(policy, of_policies))
+            losses, picks = stepping.play_run(game.environment.start(of_world), game.horizon)
             seconds[i] = time.perf_counter() - began
-            regret[i] = losses[kept - 1]
-    return _Repeat(number, regret, choices if chosen else None, seconds)
+            regret[i] = losses[game.kept - 1]
+            if choices is not None:
+                choices[i] = picks
+    return _Repeat(number, regret, choices, seconds)
 
 
 def _copied(policy: Player, seed: np.random.SeedSequence) -> Player:
@@ -220,41 +261,58 @@ def _copied(policy: Player, seed: np.random.SeedSequence) -> Player:
     return player
 
 
-def _play_steps(player: Player, run: Any, horizon: int) -> tuple[Vector, NDArray[np.int32]]:
-    """Step by step, for a world of one's own."""
-    regret, choices, lost = np.empty(horizon), np.empty(horizon, dtype=np.int32), 0.0
-    for t in range(horizon):
-        actions, means = run.offer(), np.asarray(run.means())
-        best = player.choose(actions)
-        player.learn(actions[best], run.reward(best))
-        lost += float(means.max() - means[best])
-        regret[t], choices[t] = lost, best
-    return regret, choices
+class _Steps:
+    """A policy that is asked round by round, in Python."""
 
-
-class _PythonGame:
-    """A policy of one's own in a world whose rounds come in blocks."""
-
-    def __init__(self, player: Player) -> None:
-        self._player, self._lost = player, 0.0
+    def __init__(self, name: str, player: Player) -> None:
+        self._name, self._player, self._lost, self._round = name, player, 0.0, 0
 
     def play(self, block: Block) -> tuple[Vector, NDArray[np.int32]]:
+        """Rounds that come in a block."""
         regret, choices = np.empty(len(block.means)), np.empty(len(block.means), dtype=np.int32)
         fixed = len(block.actions) == 1
         for i, (means, noise) in enumerate(zip(block.means, block.noise, strict=True)):
-            actions = block.actions[0 if fixed else i]
-            best = self._player.choose(actions)
+            # A copy: whatever the policy does to it, others see the actions as they are.
+            actions = block.actions[0 if fixed else i].copy()
+            best = self._choice(actions)
             self._player.learn(actions[best], float(means[best] + noise))
-            self._lost += float(means.max() - means[best])
-            regret[i], choices[i] = self._lost, best
+            regret[i], choices[i] = self._loss(means, best), best
         return regret, choices
+
+    def play_run(self, run: EnvironmentRun, horizon: int) -> tuple[Vector, NDArray[np.int32]]:
+        """Rounds of a world that is stepped through."""
+        regret, choices = np.empty(horizon), np.empty(horizon, dtype=np.int32)
+        for t in range(horizon):
+            actions, means = np.array(run.offer(), dtype=np.float64), np.asarray(run.means(), dtype=np.float64)
+            best = self._choice(actions)
+            if means.shape != (len(actions),):
+                raise ValueError(f"the world offers {len(actions)} actions, but means of shape {means.shape}")
+            self._player.learn(actions[best], float(run.reward(best)))
+            regret[t], choices[t] = self._loss(means, best), best
+        return regret, choices
+
+    def _choice(self, actions: Matrix) -> int:
+        self._round += 1
+        best = self._player.choose(actions)
+        if not isinstance(best, numbers.Integral) or not 0 <= int(best) < len(actions):
+            raise ValueError(
+                f"policy {self._name!r} must choose a whole number from 0 to {len(actions) - 1} "
+                f"in round {self._round}, got {best!r}"
+            )
+        return int(best)
+
+    def _loss(self, means: Vector, best: int) -> float:
+        self._lost += float(means.max() - means[best])
+        if not math.isfinite(self._lost):
+            raise ValueError(f"the world's means must be finite numbers, got {means} in round {self._round}")
+        return self._lost
 
 
 class _CompiledGame:
     """A policy of this library, on its own memory; in the span of the arms, if these are fixed and it is smaller."""
 
     def __init__(self, policy: Policy, seed: np.random.SeedSequence) -> None:
-        self._policy, self._rng = policy, np.random.default_rng(seed)
+        self._policy, self._rng = policy, own_generator(seed)
         self._settings: Vector = np.empty(0)
         self._memory: Vector = np.empty(0)
         self._lost = 0.0
@@ -268,11 +326,14 @@ class _CompiledGame:
         regret, choices, done = np.empty(n), np.empty(n, dtype=np.int32), 0
         while True:
             lost = regret[done - 1] if done else self._lost
-            done = play_rounds(
+            done, status = play_rounds(
                 self._settings, self._memory, self._rng, actions, block.means, block.noise, done, lost, regret, choices
             )
             if done == n:
                 break
+            if status != FULL:
+                offered = block.actions[0 if len(block.actions) == 1 else done]
+                raise refusal(status, offered, self._policy.parameters.get("action_bound") or np.inf)
             self._memory = self._policy.grown(self._memory)
         self._lost = float(regret[-1])
         return regret, choices
@@ -288,8 +349,10 @@ class _CompiledGame:
         self._settings, self._memory = self._policy.memory_for(d)
 
 
-def _game(policy: Player, seed: np.random.SeedSequence) -> _PythonGame | _CompiledGame:
-    return _CompiledGame(policy, seed) if isinstance(policy, Policy) else _PythonGame(_copied(policy, seed))
+def _player(name: str, policy: Player, seed: np.random.SeedSequence) -> _Steps | _CompiledGame:
+    if isinstance(policy, Policy) and _is_compiled(policy):
+        return _CompiledGame(policy, seed)
+    return _Steps(name, _copied(policy, seed))
 
 
 def in_their_span(arms: Matrix) -> Matrix | None:
