@@ -98,7 +98,11 @@ def forged(path: Path, header: Any, version: int = storage.VERSION, body: bytes 
 def test_newer_unknown_and_inconsistent_files(tmp_path: Path) -> None:
     cases: list[tuple[Any, int, str]] = [
         ({}, 99, "written in format 99, but this version of onward reads formats up to 1; upgrade"),
-        ({"kind": "teapot", "settings": {}, "arrays": []}, 1, "holds a 'teapot', expected one of forward, ridge"),
+        (
+            {"kind": "teapot", "settings": {}, "arrays": []},
+            1,
+            "holds a 'teapot', expected one of disjoint policy, forward, policy, ridge, runs",
+        ),
         ({"kind": "forward", "settings": {}, "arrays": []}, 1, "do not fit together"),
         ({"kind": "forward"}, 1, "header does not describe the file"),
         ([], 1, "header does not describe the file"),

@@ -541,6 +541,27 @@ def test_scale_multiplies_what_is_added() -> None:
         assert np.allclose(added[2], 2.5 * added[1])
 
 
+def test_the_index_as_printed() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((9, 3)) * np.linspace(1, 3, 9)[:, None], rng.standard_normal(9)
+    lam, sigma, S, delta, d = 0.3, 0.4, 1.5, 0.05, 3
+    known: dict[str, Any] = {"sigma": sigma, "theta_bound": S, "delta": delta, "bias": "paper"}
+    policy = OFUL(lam, width="printed", **known)
+    policy.choose(100 * X)  # what was offered does not count, only what was played
+    policy.learn_many(X, y)
+    actions = 4 * rng.standard_normal((5, 3))
+    expected = []
+    for x in actions:
+        G = lam * np.eye(d) + X.T @ X + np.outer(x, x)
+        longest = max(x @ x, (X**2).sum(axis=1).max())
+        noise = sigma * np.sqrt(2 * np.log((1 + 10 * longest / (lam * d)) ** (d / 2) / delta))
+        norm = np.sqrt(x @ np.linalg.solve(G, x))
+        expected.append(x @ np.linalg.solve(G, X.T @ y) + norm * (np.sqrt(lam) + np.linalg.norm(x)) * S + noise)
+    assert np.allclose(policy.index(actions), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="expected estimator='forward' and bias='paper', got 'ridge'"):
+        OFUL(width="printed", estimator="ridge", **known)
+
+
 def test_a_detector_notices_that_the_world_turned_round() -> None:
     rng = np.random.default_rng(0)
     policy, theta = DetectingLinUCB(50, 1.0, sigma=0.1, estimator="ridge"), np.array([1.0, 0.0])

@@ -18,6 +18,7 @@ nothing to tune, though `scale` multiplies them for those who want to.
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 from scipy.special import erfinv
@@ -42,7 +43,8 @@ class OFUL(Policy):
         theta_bound: S ≥ ‖θ*‖.
         delta: δ, the probability that some index is not optimistic, ever.
         estimator: "forward" or "ridge".
-        width: "determinant" (tightest: I itself), "trace", or "uniform" (as in the paper).
+        width: "determinant" (tightest: I itself), "trace", or "uniform" (as in the paper). With forward, "printed" is the
+            whole index as Algorithm 3 prints it, with its error and without a guarantee: to reproduce the paper only.
         bias: for forward, "tight" √(λ + ‖x‖²) or "paper" √λ + ‖x‖; "none" drops the S-term, and the guarantee with it.
         scale: multiplies what is added to explore.
         action_bound: X, for the uniform width: no action is longer. None: the longest offered so far.
@@ -57,14 +59,22 @@ class OFUL(Policy):
         theta_bound: float = 1.0,
         delta: float = 0.01,
         estimator: Estimator = "forward",
-        width: Width = "determinant",
+        width: Width | Literal["printed"] = "determinant",
         bias: Bias = "tight",
         scale: float = 1.0,
         action_bound: float | None = None,
         seed: Seed = None,
     ) -> None:
         super().__init__(lam, estimator, seed)
-        self._explore(sigma, theta_bound, delta, width, bias, scale, action_bound)
+        if width == "printed" and (estimator, bias) != ("forward", "paper"):
+            raise ValueError(
+                "width='printed' is Algorithm 3 as printed: expected estimator='forward' and bias='paper', "
+                f"got {estimator!r} and {bias!r}"
+            )
+        self._explore(sigma, theta_bound, delta, "uniform" if width == "printed" else width, bias, scale, action_bound)
+        if width == "printed":
+            self.parameters["width"] = width
+            self._settings[layout.WIDTH] = layout.AS_PRINTED
 
 
 class DLinUCB(Policy):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from onward.bandits.layout import (
     ACTION_BOUND,
     AGE,
+    AS_PRINTED,
     BIAS,
     BY_CONSTANTS,
     BY_DETERMINANT,
@@ -32,6 +33,7 @@ from onward.bandits.layout import (
     NONE_AVAILABLE,
     NOT_FINITE,
     OFFERED,
+    PEAK,
     ROWS,
     RULE,
     SAMPLING,
@@ -56,7 +58,7 @@ from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "c0f5b38258ed70ca"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "fd23d842e6b4c8a7"  # other files whose code is compiled into this one: see tools/digests.py
 
 # Rows of the scratch, with a column for each action
 INDEX, ESTIMATE, NORMS, LEVERAGE, REACH, COLUMNS = range(6)
@@ -336,6 +338,9 @@ def read_model(
             p[i] = p[i] / (1.0 + q[i]) if forward else p[i]
             index[i] = p[i]
         return
+    if settings[WIDTH] == AS_PRINTED:
+        _read_as_printed(settings, memory[at + ROWS], memory[at + PEAK], scratch)
+        return
     scale = settings[SCALE]
     noise = scale * _noise(settings, E, memory[at + ROWS], memory[at + SQUARES], longest)
     # The radius at each action takes the place of its norm.
@@ -367,6 +372,20 @@ def read_model(
             kept = 1.0 / (1.0 + q[i])
             p[i] *= kept
             index[i] = p[i] + radii[i] * math.sqrt(q[i] * kept)
+
+
+@compiled
+def _read_as_printed(settings: Vector, rows: float, peak: float, scratch: Matrix) -> None:
+    """Algorithm 3's index as it is printed, from p and q: the noise stands outside the product with ‖x‖."""
+    index, p, squares, q = scratch[INDEX], scratch[ESTIMATE], scratch[NORMS], scratch[LEVERAGE]
+    lam, d, scale = settings[LAM], settings[DIMENSION], settings[SCALE]
+    for i in range(index.shape[0]):
+        gain = d * math.log1p((rows + 1.0) * max(peak, squares[i]) / (lam * d))
+        noise = settings[SIGMA] * math.sqrt(gain - 2.0 * math.log(settings[DELTA]))
+        bias = settings[THETA_BOUND] * (math.sqrt(lam) + math.sqrt(squares[i]))
+        kept = 1.0 / (1.0 + q[i])
+        p[i] *= kept
+        index[i] = p[i] + scale * (bias * math.sqrt(q[i] * kept) + noise)
 
 
 # Choosing
