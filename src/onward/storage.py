@@ -42,7 +42,14 @@ class Recorded(Protocol):
 T = TypeVar("T", bound=Recorded)
 
 _kinds: dict[str, Callable[[Settings, Arrays], Any]] = {}
-_homes: dict[str, str] = {}
+# Files of these kinds are loaded by modules that are imported when one comes, and not before.
+_HOMES = {
+    "forward": "onward.regression",
+    "ridge": "onward.regression",
+    "policy": "onward.bandits",
+    "disjoint policy": "onward.bandits",
+    "runs": "onward.bandits",
+}
 
 
 class StorageError(ValueError):
@@ -57,11 +64,6 @@ def kind(name: str) -> Callable[[type[T]], type[T]]:
         return cls
 
     return register
-
-
-def at_home_in(module: str, *names: str) -> None:
-    """Files of these kinds are loaded by a module that is imported when one comes, and not before."""
-    _homes.update(dict.fromkeys(names, module))
 
 
 def save(
@@ -94,10 +96,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises StorageError if the file is truncated, altered, foreign, or written by a newer version.
     """
     name, settings, arrays = read(path)
-    if name not in _kinds and name in _homes:
-        importlib.import_module(_homes[name])
+    if name not in _kinds and name in _HOMES:
+        importlib.import_module(_HOMES[name])
     if name not in _kinds:
-        raise StorageError(f"{path}: holds a {name!r}, expected one of {', '.join(sorted({*_kinds, *_homes}))}")
+        raise StorageError(f"{path}: holds a {name!r}, expected one of {', '.join(sorted({*_kinds, *_HOMES}))}")
     try:
         return _kinds[name](settings, arrays)
     except _MISFITS as error:

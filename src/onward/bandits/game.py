@@ -9,7 +9,7 @@ from onward.bandits.reading import INDEX, SCRATCH, choose, draws_needed, nth_bes
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "533082924b6bfa2e"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e411a7b173d0a38d"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

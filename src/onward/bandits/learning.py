@@ -66,6 +66,7 @@ def _absorb(x: Vector, y: float, w: float, first: int, memory: Vector, at: int, 
     D, c = at + d * width, at + d * width + d
     for j in range(first, d):
         R[0, j] = x[j]
+    triangle = memory[at:D].reshape(d, width)
     a, rho = w, y
     k = first
     while k < d:
@@ -83,7 +84,7 @@ def _absorb(x: Vector, y: float, w: float, first: int, memory: Vector, at: int, 
         u = fma(beta, s, u)
         S[0, 3], a, rho = _rotate(s, a, rho, memory, D + k + 1, c + k + 1)
         if k + 2 < d:
-            absorb_single(memory[at:D].reshape(d, width), k, R, 0, S, k + 2)
+            absorb_single(triangle, k, R, 0, S, k + 2)
         memory[U + k + 1] = u
         k += 2
     memory[c + d] += a * rho * rho

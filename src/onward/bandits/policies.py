@@ -43,8 +43,8 @@ class OFUL(Policy):
         theta_bound: S ≥ ‖θ*‖.
         delta: δ, the probability that some index is not optimistic, ever.
         estimator: "forward" or "ridge".
-        width: "determinant" (tightest: I itself), "trace", or "uniform" (as in the paper). With forward, "printed" is the
-            whole index as Algorithm 3 prints it, with its error and without a guarantee: to reproduce the paper only.
+        width: "determinant" (tightest: I itself), "trace", or "uniform" (as in the paper). With forward, "printed" is
+            the whole index as Algorithm 3 prints it, error and all: no guarantee, to reproduce the paper only.
         bias: for forward, "tight" √(λ + ‖x‖²) or "paper" √λ + ‖x‖; "none" drops the S-term, and the guarantee with it.
         scale: multiplies what is added to explore.
         action_bound: X, for the uniform width: no action is longer. None: the longest offered so far.

@@ -22,7 +22,7 @@ from onward.bandits.policy import Policy, own_generator, refusal, whole
 from onward.bandits.runs import Runs
 from onward.core.types import Matrix, Vector
 
-BLOCK_VALUES = 1 << 15  # numbers in the arms of a block: enough rounds to be worth a call, few enough for the cache
+BLOCK_VALUES = 1 << 16  # numbers drawn for a block: enough rounds to be worth a call, few enough for the cache
 
 
 class Player(Protocol):
@@ -227,7 +227,8 @@ def _play_repeat(game: _Game, number: int) -> _Repeat:
     if isinstance(game.environment, LinearWorld):
         players = [_player(name, policy, of_policies) for name, policy in game.policies.items()]
         run = game.environment.start(of_world)
-        size = max(1, BLOCK_VALUES // (game.environment.n_arms * game.environment.dimension))
+        arms = game.environment.arms
+        size = max(1, BLOCK_VALUES // (arms.n_arms * (arms.dimension if arms.fresh else 1)))
         for start in range(0, game.horizon, size):
             if game.stop.wanted:
                 break

@@ -1,1 +1,15 @@
-"""The paper's experiments, one module for each figure: run, judge and draw them."""
+"""The paper's experiments, one module for each figure: run, judge and draw them.
+
+from onward.experiments import figure4a, run
+
+frame = run(figure4a, figure4a.Config(repeats=10))
+for claim in figure4a.claims(figure4a.Config(repeats=10), frame):
+    print(claim.verdict, claim.finding)
+"""
+
+from onward.experiments import figure3, figure4a, figure4b
+from onward.experiments.base import Claim, Drawing, Experiment, Piece, run
+
+FIGURES: dict[str, Experiment] = {each.NAME: each for each in (figure3, figure4a, figure4b)}
+
+__all__ = ["FIGURES", "Claim", "Drawing", "Experiment", "Piece", "figure3", "figure4a", "figure4b", "run"]

@@ -1,0 +1,5 @@
+"""`python -m onward.cli`."""
+
+from onward.cli import main
+
+main()

@@ -1,0 +1,142 @@
+"""The paper by one command: every figure run, judged, drawn and reported."""
+
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from onward import __version__
+from onward.experiments import FIGURES, runner
+from onward.experiments.base import Experiment, settings_of, with_settings
+from onward.experiments.report import Section, save_drawings, write_claims, write_report
+
+QUICK: dict[str, dict[str, Any]] = {
+    "figure1": {"repeats": 10},
+    "figure2": {"repeats": 10},
+    "figure3": {"repeats": 5, "fresh_repeats": 3, "horizon": 3000},
+    "figure4a": {"repeats": 10},
+    "figure4b": {"repeats": 10},
+}
+"""What a reduced run changes."""
+
+LIBRARIES = ("numpy", "scipy", "numba", "polars", "matplotlib", "scikit-learn", "joblib")
+
+
+def configure(
+    figures: Sequence[str],
+    repeats: int | None = None,
+    seed: int = 0,
+    quick: bool = False,
+    changes: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """The configuration of each figure. `changes` are like {"figure3.horizon": "20000"}."""
+    wanted = list(figures) or list(FIGURES)
+    for name in wanted:
+        if name not in FIGURES:
+            raise ValueError(f"there is no {name!r}; expected some of {', '.join(FIGURES)}")
+    configs = {}
+    for name in FIGURES:
+        if name not in wanted:
+            continue
+        config = FIGURES[name].Config(seed=seed)
+        if quick:
+            config = replace(config, **QUICK[name])
+        if repeats is not None:
+            names = [each.name for each in fields(config) if each.name in ("repeats", "fresh_repeats")]
+            config = replace(config, **dict.fromkeys(names, _positive("repeats", repeats)))
+        configs[name] = config
+    for key, text in (changes or {}).items():
+        name, dot, setting = key.partition(".")
+        if not dot or name not in FIGURES:
+            raise ValueError(f"expected FIGURE.SETTING=VALUE, such as figure3.horizon=20000, got {key}={text}")
+        if name not in configs:
+            raise ValueError(f"{key} is set, but {name} is not among the figures to run ({', '.join(configs)})")
+        configs[name] = with_settings(configs[name], {setting: text})
+    return configs
+
+
+def reproduce(
+    configs: Mapping[str, Any],
+    out: Path,
+    jobs: int = -1,
+    quick: bool = False,
+    command: str = "onward reproduce",
+    advance: runner.Advance = lambda name, done, total: None,
+) -> list[Section]:
+    """Run what is missing, then judge, draw and report. Returns the sections of the report.
+
+    Writes into `out`: report.html, claims.json, figures/*.png, *.svg, *.pdf, results/*.parquet; and pieces/, from which a
+    run that was stopped goes on.
+    """
+    began = time.perf_counter()
+    out.mkdir(parents=True, exist_ok=True)
+    experiments: dict[str, Experiment] = {name: FIGURES[name] for name in configs}
+    outcomes = runner.run(experiments, configs, out / "pieces", jobs, advance)
+    (out / "results").mkdir(exist_ok=True)
+    sections = []
+    for name, outcome in outcomes.items():
+        experiment, config = experiments[name], configs[name]
+        outcome.frame.write_parquet(out / "results" / f"{name}.parquet")
+        section = Section(
+            name=name,
+            title=experiment.TITLE,
+            settings=settings_of(config),
+            claims=experiment.claims(config, outcome.frame),
+            drawings=experiment.draw(config, outcome.frame),
+            seconds=outcome.seconds,
+            remarks=remarks(name, config),
+        )
+        save_drawings(out / "figures", section.drawings)
+        sections.append(section)
+    write_claims(out / "claims.json", sections)
+    write_report(
+        out / "report.html",
+        sections,
+        quick=quick,
+        seed=next(iter(configs.values())).seed,
+        seconds=time.perf_counter() - began,
+        versions=versions(),
+        command=command,
+    )
+    return sections
+
+
+def remarks(name: str, config: Any) -> list[str]:
+    """Where a figure did not run at full size, and why."""
+    found = []
+    if name == "figure3" and config.fresh_repeats < config.repeats:
+        found.append(
+            f"Variants with arms drawn anew each round ran with {config.fresh_repeats} repeats instead of {config.repeats}: "
+            "a repeat takes ten times as long as with fixed arms, which span ten dimensions instead of a hundred. "
+            "Quartiles and intervals are those of that many repeats. --repeats N sets both."
+        )
+    changed = {
+        key: value
+        for key, value in settings_of(config).items()
+        if key != "seed" and value != settings_of(FIGURES[name].Config())[key]
+    }
+    if changed:
+        said = ", ".join(f"{key} = {value}" for key, value in changed.items())
+        found.append(f"Settings other than the full run's: {said}.")
+    return found
+
+
+def versions() -> dict[str, str]:
+    """What it was run with."""
+    cores = os.cpu_count()
+    return {
+        "onward": __version__,
+        "Python": platform.python_version(),
+        **{name: metadata.version(name) for name in LIBRARIES},
+        "system": f"{platform.system()} {platform.machine()}, {cores} cores",
+    }
+
+
+def _positive(name: str, value: int) -> int:
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}")
+    return value

@@ -1,0 +1,108 @@
+"""Runs experiments piece by piece, in parallel, and can be stopped at any moment: what is done is on disk."""
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from joblib import Parallel, delayed
+
+from onward import __version__
+from onward.experiments.base import Experiment, Piece, settings_of
+
+Advance = Callable[[str, int, int], None]
+"""Called with the experiment's name, how many pieces are done, and how many there are."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of an experiment: its frame, and the seconds of work behind it, over all runs that took part."""
+
+    name: str
+    config: Any
+    frame: pl.DataFrame
+    seconds: float
+
+
+def run(
+    experiments: Mapping[str, Experiment],
+    configs: Mapping[str, Any],
+    folder: Path,
+    jobs: int = -1,
+    advance: Advance = lambda name, done, total: None,
+) -> dict[str, Outcome]:
+    """Run what is missing and return everything.
+
+    Pieces are kept in the folder under a digest of the settings, each written whole or not at all. So a run that was
+    stopped goes on where it was, and a finished one is only read. The result does not depend on the number of jobs.
+    """
+    outcomes = {}
+    for name, experiment in experiments.items():
+        outcomes[name] = _run_one(name, experiment, configs[name], folder, jobs, advance)
+    return outcomes
+
+
+def _run_one(name: str, experiment: Experiment, config: Any, folder: Path, jobs: int, advance: Advance) -> Outcome:
+    kept = folder / f"{name}-{digest(config)}"
+    kept.mkdir(parents=True, exist_ok=True)
+    pieces = experiment.pieces(config)
+    missing = [piece for piece in pieces if not _path(kept, piece).exists()]
+    done = len(pieces) - len(missing)
+    advance(name, done, len(pieces))
+    for _ in _computed(experiment, config, missing, kept, jobs):
+        done += 1
+        advance(name, done, len(pieces))
+    frames, seconds = [], 0.0
+    for piece in pieces:
+        frame, took = _read(_path(kept, piece))
+        frames.append(frame)
+        seconds += took
+    return Outcome(name, config, pl.concat(frames), seconds)
+
+
+def _computed(experiment: Experiment, config: Any, missing: Sequence[Piece], kept: Path, jobs: int) -> Any:
+    if jobs == 1 or len(missing) <= 1:
+        return (_compute(experiment.compute, config, piece, _path(kept, piece)) for piece in missing)
+    task = delayed(_compute)
+    calls = (task(experiment.compute, config, piece, _path(kept, piece)) for piece in missing)
+    return Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1)(calls)
+
+
+def _compute(compute: Callable[[Any, Piece], pl.DataFrame], config: Any, piece: Piece, path: Path) -> str:
+    began = time.perf_counter()
+    frame = compute(config, piece)
+    _write(path, frame, time.perf_counter() - began)
+    return piece.name
+
+
+def digest(config: Any) -> str:
+    """Of all that decides the result: the settings and the version."""
+    about = json.dumps({"settings": settings_of(config), "version": __version__}, sort_keys=True)
+    return hashlib.sha256(about.encode()).hexdigest()[:12]
+
+
+def _path(folder: Path, piece: Piece) -> Path:
+    return folder / f"{piece.name}.parquet"
+
+
+def _write(path: Path, frame: pl.DataFrame, seconds: float) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    try:
+        frame.write_parquet(temporary, metadata={"seconds": repr(seconds)})
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _read(path: Path) -> tuple[pl.DataFrame, float]:
+    return pl.read_parquet(path), float(pl.read_parquet_metadata(path).get("seconds", "0"))
