@@ -21,7 +21,7 @@ HAVE_BENCH := $(VENV)/.stamp-bench
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test lint types layers reproduce bench format clean
+.PHONY: help test lint types layers reproduce examples bench format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,7 +43,11 @@ layers: $(HAVE_DEV) ## import-linter: imports go one way only
 	@echo "==> layers"
 	@$(BIN)/lint-imports --no-logo
 
-reproduce: $(HAVE_RUNTIME) ## run the README's examples and show what they print
+reproduce: $(HAVE_RUNTIME) ## the paper at full size: run it, judge its claims, write reproduction/report.html
+	@echo "==> the paper's experiments (about ten minutes on two cores; stopped, it goes on where it was)"
+	@$(ONE_THREAD) $(BIN)/onward reproduce --out reproduction
+
+examples: $(HAVE_RUNTIME) ## run the README's examples and show what they print
 	@echo "==> README examples"
 	@$(BIN)/python tools/run_readme.py README.md
 

@@ -1,5 +1,6 @@
 """What figures 4a and 4b share: policies for worlds that change, with the settings of Russac et al. (2019)."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,7 +53,7 @@ class Settings:
     @property
     def gamma(self) -> float:
         """1 − (B_T/(dT))^(2/3)."""
-        return 1.0 - float(self.variation / (self.d * self.horizon)) ** (2 / 3)
+        return 1.0 - math.pow(self.variation / (self.d * self.horizon), 2 / 3)
 
     @property
     def window(self) -> int:

@@ -69,8 +69,8 @@ def reproduce(
 ) -> list[Section]:
     """Run what is missing, then judge, draw and report. Returns the sections of the report.
 
-    Writes into `out`: report.html, claims.json, figures/*.png, *.svg, *.pdf, results/*.parquet; and pieces/, from which a
-    run that was stopped goes on.
+    Writes into `out`: report.html, claims.json, figures/*.png, *.svg, *.pdf, results/*.parquet; and pieces/, from which
+    a run that was stopped goes on.
     """
     began = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)
@@ -110,7 +110,7 @@ def remarks(name: str, config: Any) -> list[str]:
     found = []
     if name == "figure3" and config.fresh_repeats < config.repeats:
         found.append(
-            f"Variants with arms drawn anew each round ran with {config.fresh_repeats} repeats instead of {config.repeats}: "
+            f"Variants with arms drawn anew each round ran with {config.fresh_repeats} repeats, not {config.repeats}: "
             "a repeat takes ten times as long as with fixed arms, which span ten dimensions instead of a hundred. "
             "Quartiles and intervals are those of that many repeats. --repeats N sets both."
         )

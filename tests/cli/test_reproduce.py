@@ -1,0 +1,90 @@
+"""`onward reproduce` and the command line around it, as one types it."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from onward.cli import app
+from onward.experiments import FIGURES
+from onward.experiments.reproduce import QUICK, configure
+
+TINY = [
+    "--repeats", "2", "--jobs", "1",
+    "--set", "figure4a.horizon=60", "--set", "figure4a.kept=5",
+    "--set", "figure4b.horizon=60", "--set", "figure4b.kept=5",
+]  # fmt: skip
+
+
+def test_everything_is_written(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = CliRunner().invoke(app, ["reproduce", "figure4a", "figure4b", "--out", str(out), *TINY])
+    assert result.exit_code == 0, result.output
+    assert "report.html" in result.output.replace("\n", "")
+    assert "D-LinUCB^f compares on par" in " ".join(result.output.split())
+    for name in ("figure4a", "figure4b"):
+        assert {path.suffix for path in (out / "figures").glob(f"{name}*")} == {".png", ".svg", ".pdf"}
+        assert pl.read_parquet(out / "results" / f"{name}.parquet")["repeat"].n_unique() == 2
+    claims = json.loads((out / "claims.json").read_text(encoding="utf-8"))
+    assert {claim["figure"] for claim in claims} == {"figure4a", "figure4b"}
+    assert {claim["verdict"] for claim in claims} <= {"supported", "partly", "not supported"}
+    assert "Settings other than the full run" in (out / "report.html").read_text(encoding="utf-8")
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file() and path.name != "report.html"}
+    again = CliRunner().invoke(app, ["reproduce", "figure4a", "figure4b", "--out", str(out), *TINY])
+    assert again.exit_code == 0, again.output
+    after = {path: path.read_bytes() for path in out.rglob("*") if path.is_file() and path.name != "report.html"}
+    assert after == before
+
+
+def test_wrong_calls_say_what_was_expected(tmp_path: Path) -> None:
+    for arguments, message in (
+        (["figure5"], "there is no 'figure5'; expected some of figure1"),
+        (["figure4a", "--set", "figure4a.rounds=3"], "there is no setting 'rounds'"),
+        (["figure4a", "--set", "horizon=3"], "expected FIGURE.SETTING=VALUE"),
+        (["figure4a", "--set", "figure4a.horizon"], "expected FIGURE.SETTING=VALUE"),
+        (["figure4a", "--set", "figure3.horizon=3"], "figure3 is not among the figures to run"),
+        (["figure4a", "--repeats", "0"], "repeats must be at least 1"),
+        (["figure4a", "--jobs", "0"], "expected a number other than 0"),
+    ):
+        result = CliRunner().invoke(app, ["reproduce", *arguments, "--out", str(tmp_path / "out")])
+        said = " ".join(result.output.replace("│", " ").split())
+        assert result.exit_code == 2, (arguments, said)
+        assert message in said, said
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_failure_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    command = [sys.executable, "-m", "onward.cli", "reproduce", "figure4a", *TINY[:4], "--out", str(tmp_path / "file")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert result.stderr.startswith("onward: ")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["reproduce", "--help"], ["--version"]])
+def test_help_needs_none_of_the_heavy_libraries(arguments: list[str]) -> None:
+    script = (
+        "import sys\nfrom onward.cli import app\n"
+        f"try:\n    app({arguments!r})\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numba', 'numpy', 'polars', 'scipy', 'sklearn', 'matplotlib'} & set(sys.modules)\n"
+        "print('heavy:', sorted(heavy), file=sys.stderr)\n"
+    )
+    began = time.perf_counter()
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "heavy: []" in result.stderr
+    assert time.perf_counter() - began < 60  # a hang, not a speed
+    assert "onward" in result.stdout.lower()
+
+
+def test_configurations_are_the_papers_unless_told_otherwise() -> None:
+    assert configure([]) == {name: each.Config() for name, each in FIGURES.items()}
+    assert set(QUICK) == set(FIGURES)
+    assert configure(["figure4a"], seed=3)["figure4a"].seed == 3
+    assert configure(["figure3"], repeats=7)["figure3"].fresh_repeats == 7
+    assert configure(["figure3"], quick=True)["figure3"].horizon < FIGURES["figure3"].Config().horizon
