@@ -24,10 +24,10 @@ def _count(name: str, value: object) -> None:
 
 
 def _not_negative_each(name: str, value: object) -> None:
-    wrong = ValueError(f"{name} must be finite and >= 0, one number or one for each round, got {value!r}")
-    values = _floats(value, wrong)
+    text = f"{name} must be finite and >= 0, one number or one for each round"
+    values = _floats(value, text)
     if not (np.isfinite(values).all() and (values >= 0).all()):
-        raise wrong
+        raise ValueError(f"{text}, got {value!r}")
 
 
 # A name means the same in every bound, so its range stands here once.
@@ -61,16 +61,16 @@ def check(**parameters: object) -> None:
 
 def rounds(horizon: object, least: int = 1) -> Vector:
     """The horizon T, or several, as an array; ValueError unless whole and at least `least`."""
-    wrong = ValueError(f"horizon must be a whole number >= {least}, or an array of such, got {horizon!r}")
-    T = _floats(horizon, wrong)
+    text = f"horizon must be a whole number >= {least}, or an array of such"
+    T = _floats(horizon, text)
     if T.ndim > 1 or not (np.isfinite(T).all() and (least <= T).all() and (np.floor(T) == T).all()):
-        raise wrong
+        raise ValueError(f"{text}, got {horizon!r}")
     return T
 
 
 def design(X: object) -> Matrix:
     """The rows of a run as an array (T, d); ValueError unless finite and of two dimensions."""
-    rows = _floats(X, ValueError("X must be an array of finite numbers of shape (T, d), got something else"))
+    rows = _floats(X, "X must be an array of finite numbers of shape (T, d)")
     if rows.ndim != 2 or 0 in rows.shape or not np.isfinite(rows).all():
         raise ValueError(f"X must be an array of finite numbers of shape (T, d), got one of shape {rows.shape}")
     return np.ascontiguousarray(rows)
@@ -79,16 +79,16 @@ def design(X: object) -> Matrix:
 def column(name: str, values: object, length: int) -> Vector:
     """An array of `length` finite numbers, or ValueError."""
     text = f"{name} must be an array of {length} finite numbers"
-    array = _floats(values, ValueError(f"{text}, got {values!r}"))
+    array = _floats(values, text)
     if array.shape != (length,) or not np.isfinite(array).all():
         raise ValueError(f"{text}, got one of shape {array.shape}: {values!r}")
     return np.ascontiguousarray(array)
 
 
-def _floats(value: object, wrong: ValueError) -> Vector:
+def _floats(value: object, expected: str) -> Vector:
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
-        raise wrong
+        raise ValueError(f"{expected}, got {value!r}")  # written out only now: it takes longer than the bounds do
     return array.astype(np.float64)
 
 
