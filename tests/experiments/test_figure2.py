@@ -1,0 +1,285 @@
+"""Figure 2 in miniature: its data, its pieces, its verdicts each way, its drawings."""
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from onward.core.trace import Trace
+from onward.experiments import figure2
+from onward.experiments.base import Claim, run, settings_of, with_settings
+from onward.experiments.figure2 import Config, claims, compute, draw, pieces
+from onward.experiments.regression_data import LEARNERS, Problem
+from onward.experiments.statistics import ratio
+from onward.experiments.tidy import table, values_of
+
+MINI = Config(
+    repeats=5, d=2, rounds=40, points=8, map_sigmas=(0.1, 2.0), map_lams=(1e-6, 1e-4, 1e-2, 1.0, 100.0), map_times=2
+)
+
+
+@pytest.fixture(scope="module")
+def frame() -> pl.DataFrame:
+    return run(figure2, MINI)
+
+
+def test_the_paper_s_settings() -> None:
+    config = Config()
+    np.testing.assert_allclose(config.curve_lams, [0.001, 1 / np.log(1000), 1, 10])
+    assert len(config.kept) >= 50
+    assert {1, *config.marks} <= set(config.kept)
+    assert with_settings(config, {"lams": "0.5,2"}).curve_lams == (0.5, 2.0)
+    assert settings_of(config)["map_lams"][0] == 1e-6
+
+
+@pytest.mark.parametrize(("lam", "sigma"), [(1 / 40, 0.1), (10.0, 0.1)])
+def test_curves_are_those_of_the_runs(frame: pl.DataFrame, lam: float, sigma: float) -> None:
+    kept = np.array(MINI.kept) - 1
+    for repeat in range(MINI.repeats):
+        problem = Problem.draw(MINI.seed, repeat, "ball", MINI.d, MINI.rounds)
+        y = problem.signal + sigma * problem.noise
+        trace = Trace.of(problem.X, y, lam)
+        for learner, prediction in (("ridge", trace.p), ("forward", trace.forward)):
+            squares = (prediction - problem.signal) ** 2
+            expected = {
+                "instant": squares,
+                "error": np.cumsum(squares),
+                "regret": np.cumsum((prediction - y) ** 2) - np.cumsum((y - problem.signal) ** 2),
+            }
+            for quantity, values in expected.items():
+                found = values_of(frame, part="lines", learner=learner, quantity=quantity, lam=lam)[repeat]
+                np.testing.assert_allclose(found, values[kept], atol=1e-9)
+
+
+def test_the_map_agrees_with_the_curves(frame: pl.DataFrame) -> None:
+    for learner in LEARNERS:
+        curve = values_of(frame, part="lines", learner=learner, quantity="regret", lam=1.0, round=MINI.rounds)
+        cell = values_of(frame, part="map", learner=learner, quantity="regret", lam=1.0, sigma=MINI.sigma)
+        np.testing.assert_array_equal(cell[: MINI.repeats], curve)
+        sums = values_of(frame, part="map", learner=learner, quantity="error", lam=1.0, sigma=MINI.sigma)
+        for i, mark in enumerate(MINI.marks):
+            curve = values_of(frame, part="lines", learner=learner, quantity="error", lam=1.0, round=mark)
+            np.testing.assert_array_equal(sums[: MINI.repeats, [i]], curve)
+
+
+def test_rows_made_for_ridge_to_lose(frame: pl.DataFrame) -> None:
+    for lam, repeat in product(MINI.map_lams, range(MINI.repeats)):
+        problem = Problem.draw(MINI.seed, repeat, "ball", MINI.d, MINI.rounds)
+        theta, noise = problem.theta[0], MINI.sigma * problem.noise[0]
+        second = (theta + noise / np.sqrt(lam)) / 2  # of ridge, for it has seen y = √λθ + ε at x = √λ
+        expected = lam * theta**2 + (second - theta) ** 2
+        found = values_of(frame, part="made", learner="ridge", lam=lam)[repeat, 0]
+        assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_pieces_of_any_size_in_any_order_give_the_same(
+    frame: pl.DataFrame, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(figure2, "REPEATS_A_PIECE", dict.fromkeys(figure2.REPEATS_A_PIECE, size))
+    parts = pieces(MINI)
+    assert len({piece.name for piece in parts}) == len(parts)
+    found = pl.concat([compute(MINI, piece) for piece in reversed(parts)])
+    order = ["part", "quantity", "learner", "lam", "sigma", "repeat", "round"]
+    assert found.sort(order).equals(frame.sort(order))
+    assert [str(claim) for claim in claims(MINI, found)] == [str(claim) for claim in claims(MINI, frame)]
+
+
+def test_forward_wins_in_noise_at_small_lambda_and_ridge_without_noise() -> None:
+    config = Config(repeats=40, rounds=100, sigma=3.0, map_sigmas=(0.01,), map_lams=(1e-4, 1e-3), map_times=1)
+    found = pl.concat([compute(config, piece) for piece in pieces(config) if piece.about["part"] == "map"])
+    for sigma, forward_wins in ((3.0, True), (0.01, False)):
+        ridge, forward = (
+            values_of(found, quantity="regret", learner=learner, lam=1e-3, sigma=sigma)[:, 0] for learner in LEARNERS
+        )
+        estimate = ratio(ridge, forward)
+        assert (estimate.lower > 1) == forward_wins
+        assert (estimate.upper < 1) != forward_wins
+
+
+# Verdicts, on values that are made up: what each learner's errors are after d rounds, what rounds d + 1 to 2d add and
+# what the second half adds, and the regret, as functions of λ.
+
+Law = Callable[[str, float], float]
+
+
+def judged(name: str, *, early: Law | None = None, late: Law | None = None, regret: Law | None = None) -> Claim:
+    """The claim of that name, on twenty repeats around values that depend on learner and λ."""
+    config = replace(MINI, repeats=20, map_times=1, lams=(0.001, 0.01, 1.0, 10.0))
+    jitter = np.exp(0.005 * np.random.default_rng(0).standard_normal((20, 1)))
+
+    def constant(learner: str, lam: float) -> float:
+        return 1.0
+
+    early, late, regret = early or constant, late or constant, regret or constant
+    frames = []
+    for part, learner in product(("lines", "map", "made"), LEARNERS):
+        for lam in config.curve_lams if part == "lines" else config.map_lams:
+            d, twice, half, end = config.marks
+            first, last = early(learner, lam), late(learner, lam)
+            error = np.interp(config.kept, [1, d, twice, half, end], [0, 0, first, first, first + last])
+            at_marks = np.interp(config.marks, config.kept, error)
+            values = {"error": error, "regret": np.full(len(error), regret(learner, lam))}
+            rounds = {"error": config.kept, "regret": config.kept}
+            if part == "map":
+                values, rounds = values | {"error": at_marks}, {"error": config.marks, "regret": [end]}
+                values["regret"] = values["regret"][:1]
+            if part == "made":
+                values, rounds = {"error": np.array([1 / lam])}, {"error": [2]}
+            frames += [
+                table(
+                    jitter * values[quantity],
+                    part=part,
+                    quantity=quantity,
+                    learner=learner,
+                    lam=lam,
+                    sigma=sigma,
+                    first_repeat=0,
+                    rounds=rounds[quantity],
+                )
+                for quantity in values
+                for sigma in (config.all_sigmas if part == "map" else (config.sigma,))
+            ]
+    (claim,) = (claim for claim in claims(config, pl.concat(frames)) if claim.name == name)
+    return claim
+
+
+@pytest.mark.parametrize(
+    ("power", "expected"), [(-1.0, "supported"), (-0.4, "partly"), (-1.5, "partly"), (0.0, "not supported")]
+)
+def test_inverse_lambda(power: float, expected: str) -> None:
+    claim = judged("inverse-lambda", early=lambda _, lam: lam**power)
+    assert claim.verdict == expected
+    assert claim.numbers["exponent at σ=0.1"]["value"] == pytest.approx(power)
+    assert claim.numbers["median exponent at σ=0.1"]["value"] == pytest.approx(power)
+    assert claim.numbers["exponent over the paper's λ"]["value"] == pytest.approx(power)
+    assert claim.numbers["exponent on rows made for it"]["value"] == pytest.approx(-1)
+
+
+@pytest.mark.parametrize(
+    ("late", "expected"),
+    [
+        (lambda lam: 1.0, "supported"),
+        (lambda lam: 1.0 if lam <= 0.01 else 5.0, "partly"),
+        (lambda lam: lam**-0.2, "not supported"),
+    ],
+)
+def test_settles(late: Callable[[float], float], expected: str) -> None:
+    claim = judged("settles", early=lambda _, lam: lam**-0.5, late=lambda _, lam: late(lam))
+    assert claim.verdict == expected
+
+
+def test_what_never_depended_on_lambda_has_not_settled() -> None:
+    assert judged("settles").verdict == "not supported"
+
+
+@pytest.mark.parametrize(
+    ("forward", "ridge", "expected"),
+    [
+        (lambda lam: 1.0, lambda lam: lam**-0.3, "supported"),
+        (lambda lam: max(1.0, 3 * lam), lambda lam: lam**-0.3, "partly"),
+        (lambda lam: lam**-0.3, lambda lam: lam**-0.3, "not supported"),
+        (lambda lam: 1.0, lambda lam: 1.0, "not supported"),
+    ],
+)
+def test_robust(forward: Callable[[float], float], ridge: Callable[[float], float], expected: str) -> None:
+    claim = judged("robust-to-lambda", regret=lambda learner, lam: (ridge if learner == "ridge" else forward)(lam))
+    assert claim.verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("ridge", "expected", "where"),
+    [
+        (lambda lam: 2.0, "supported", "λ = 1e-06, 0.0001, 0.01, 1 and 100"),
+        (lambda lam: 2.0 if lam < 0.1 else 0.5, "partly", "λ = 1e-06, 0.0001 and 0.01"),
+        (lambda lam: 0.5, "not supported", "nowhere"),
+        (lambda lam: 1.0, "not supported", "nowhere"),
+    ],
+)
+def test_forward_ahead(ridge: Callable[[float], float], expected: str, where: str) -> None:
+    claim = judged("forward-ahead", regret=lambda learner, lam: ridge(lam) if learner == "ridge" else 1.0)
+    assert claim.verdict == expected
+    assert where in claim.regime
+
+
+def test_the_claims_say_all_that_a_report_needs(frame: pl.DataFrame) -> None:
+    found = claims(MINI, frame)
+    assert [claim.name for claim in found] == ["inverse-lambda", "settles", "robust-to-lambda", "forward-ahead"]
+    for claim in found:
+        assert claim.says
+        assert claim.finding
+        assert "upported if" in claim.rule
+        assert claim.regime
+        assert all({"value", "lower", "upper"} <= set(number) for number in claim.numbers.values())
+
+
+def test_curves_as_drawn(frame: pl.DataFrame) -> None:
+    drawings = draw(MINI, frame)
+    assert [drawing.name for drawing in drawings] == ["figure2a", "figure2b", "figure2-map"]
+    for drawing, learner in zip(drawings, LEARNERS, strict=False):
+        cumulative, instant = drawing.panels
+        assert [len(cumulative.lines), len(instant.lines)] == [8, 4]  # four bounds on the left
+        for panel in drawing.panels:
+            assert [panel.axes.get_xscale(), panel.axes.get_yscale()] == ["log", "log"]
+            on_axes = [np.asarray(line.get_ydata()) for line in panel.axes.get_lines()]
+            for line in panel.lines:
+                assert any(np.array_equal(line.y, y) for y in on_axes)
+        for line, lam in zip(instant.lines, MINI.curve_lams, strict=True):
+            values = values_of(frame, part="lines", learner=learner, quantity="instant", lam=lam)
+            np.testing.assert_allclose(line.y, values.mean(axis=0))
+            assert line.upper is not None
+            np.testing.assert_allclose(line.upper - line.y, values.std(axis=0, ddof=1))
+        for curve, bound in zip(cumulative.lines[:4], cumulative.lines[4:], strict=True):
+            assert (curve.y < bound.y).all()
+        assert "5 repeats" in drawing.caption
+        assert "cut off" in drawing.caption
+        drawing.figure.savefig(io.BytesIO(), format="svg")
+    ours, theirs = (drawing.panels[0].axes.get_ylim() for drawing in drawings[:2])
+    assert ours == theirs
+
+
+def test_the_map_as_drawn(frame: pl.DataFrame) -> None:
+    drawing = draw(MINI, frame)[-1]
+    (panel,) = drawing.panels
+    cells = [text.get_text() for text in panel.axes.texts]
+    assert len(cells) == len(MINI.map_lams) * len(MINI.all_sigmas)
+    assert [line.label for line in panel.lines] == ["σ = 0.1", "σ = 2"]
+    ridge, forward = (
+        values_of(frame, part="map", quantity="regret", learner=learner, lam=1.0, sigma=0.1)[:, 0]
+        for learner in LEARNERS
+    )
+    expected = ratio(ridge, forward)
+    assert panel.lines[0].y[3] == pytest.approx(expected.value)
+    assert cells[3] == f"{expected.value:.2f}\n{expected.lower:.2f}–{expected.upper:.2f}"
+    mesh = panel.axes.collections[0]
+    middle = np.asarray(mesh.norm(np.array([1.0])))
+    assert middle == pytest.approx(0.5)  # colours are centred at 1
+    assert "10 repeats" in panel.axes.get_title()
+    drawing.figure.savefig(io.BytesIO())
+
+
+def test_the_smallest_run_comes_through() -> None:
+    config = Config(repeats=1, d=1, rounds=6, points=2, map_sigmas=(5.0,), map_lams=(1e-3, 1e-2), map_times=1)
+    frame = run(figure2, config)
+    assert {claim.verdict for claim in claims(config, frame)} == {"not supported"}  # one repeat decides nothing
+    for drawing in draw(config, frame):
+        drawing.figure.savefig(io.BytesIO())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rounds": 21}, r"rounds must be at least 4·d \+ 2 = 22, got 21"),
+        ({"map_lams": (1.0, 10.0)}, "at least two λ up to small_lam = 0.01"),
+        ({"delta": 1.0}, "delta must be a number strictly between 0 and 1"),
+        ({"lams": (0.0,)}, "lams must be a number > 0"),
+    ],
+)
+def test_settings_out_of_range_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(Config(), **changes)
