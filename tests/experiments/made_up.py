@@ -1,0 +1,195 @@
+"""A made-up reproduction of a realistic shape, to test the report with: nothing in it was measured."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from onward.core.types import Vector
+from onward.experiments.base import Claim, Drawing, Line, Panel, Verdict
+from onward.experiments.report import Section
+
+COLOURS = {"ridge": "#c1552d", "forward": "#2a6f97"}
+VERSIONS = {"onward": "0.1.0", "Python": "3.11.2", "numpy": "2.4.0", "numba": "0.63.1", "matplotlib": "3.11.2"}
+AWKWARD = 'forward & ridge: <b>"p/(1+q)"</b> </script> stays text'
+
+
+def sections() -> list[Section]:
+    """Five figures with one to four panels each, fifteen claims, every verdict, and awkward values."""
+    settings = {
+        "seed": 0,
+        "repeats": 100,
+        "rounds": 100_000,
+        "sigma": 0.1,
+        "lams": [1e-05, 0.145, 1, 10],
+        "fresh": True,
+    }
+    return [
+        Section("figure1", "The terms of the regret", settings, _claims(3), [_two_panels()], 4.2),
+        Section("figure2", "Dependence on λ", settings, _claims(4, start=3), [_log_log(), _heat_map()], 41.7),
+        Section(
+            "figure3",
+            "A linear bandit in 100 dimensions",
+            settings,
+            _claims(3, start=7),
+            [_four_panels()],
+            312.4,
+            remarks=["The variant “as printed” ran at 25 repeats because all 100 would take more than ten minutes."],
+        ),
+        Section("figure4a", "Abrupt changes", settings, _claims(3, start=10), [_one_panel("figure4a")], 27.0),
+        Section("figure4b", "Slow change", {AWKWARD: AWKWARD}, _claims(2, start=13), [_one_panel("figure4b")], 26.4),
+    ]
+
+
+def line(drawing: Drawing, panel: int, label: str) -> Line:
+    """The line of that label."""
+    return next(each for each in drawing.panels[panel].lines if each.label == label)
+
+
+def _claims(count: int, start: int = 0) -> Sequence[Claim]:
+    sayings = (
+        "Ridge’s first term vanishes quickly.",
+        "Forward’s first term is stable, and cancelled by its second term.",
+        "The two strategies end on par.",
+        "Ridge’s regret grows as 1/λ in the first rounds.",
+        "Ridge settles once the design has full rank.",
+        "Forward is robust to λ.",
+        AWKWARD,
+        "OFUL with the forward estimate is never much worse than OFUL.",
+        "OFUL with the forward estimate is much more robust at λ = 1e-5.",
+        "The bias term of the index can be dropped without loss, for every design of the arms that was tried and for "
+        "all values of the regularisation, which makes this a claim that needs more than one line.",
+        "D-LinUCB with the forward estimate is on par with D-LinUCB under abrupt change.",
+        "A sliding window is better than discounting under abrupt change.",
+        "Policies that forget beat LinUCB after the first change.",
+        "D-LinUCB with the forward estimate is on par with D-LinUCB under slow change.",
+        "Discounting is better than a sliding window under slow change.",
+    )
+    verdicts: tuple[Verdict, ...] = ("supported", "partly", "supported", "not supported")
+    return [
+        Claim(
+            name=f"claim-{number}",
+            says=sayings[number],
+            verdict=verdicts[number % len(verdicts)],
+            finding=f"Made up: the ratio of the regrets is {1.1 + number / 7:.3g} [1.02, 1.31] at σ = 0.1, and falls "
+            "below 1 where the noise is stronger than the signal.",
+            rule="Supported if the 99 % interval of the ratio lies below 1.1 at every λ, partly if at some, else not.",
+            regime="σ ≥ 1, λ ≤ 0.01" if number % 4 == 1 else "everywhere tried",
+            numbers={
+                "ratio": {"value": 1.1 + number / 7, "lower": 1.02, "upper": 1.31, "repeats": 100},
+                "by_lam": {"1e-05": {"slope": -0.98, "spread": math.nan}, "10": {"slope": math.inf, "spread": 3}},
+                "grid": [0.1, np.float64(1.0), 12_345_678],
+                "decided": np.bool_(True),
+            },
+        )
+        for number in range(start, start + count)
+    ]
+
+
+def _figure(width: float, height: float) -> Figure:
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _two_panels() -> Drawing:
+    t = np.arange(1.0, 201.0)
+    noise = np.random.default_rng(0)
+    terms = {
+        "ridge, first term": (COLOURS["ridge"], "-", 0.9 / t**1.6),
+        "forward, first term": (COLOURS["forward"], "-", 0.3 / t**0.4),
+        "forward, second term": (COLOURS["forward"], "--", 0.28 / t**0.4),
+    }
+    figure = _figure(9, 4)
+    left, right = figure.subplots(1, 2)
+    first, second = [], []
+    for label, (colour, style, y) in terms.items():
+        y = y * np.exp(noise.normal(0, 0.1, len(t)))
+        left.plot(t, y, style, color=colour, label=label)
+        first.append(Line(label, t, y))
+        total = np.cumsum(y)
+        right.plot(t, total, style, color=colour, label=label)
+        right.fill_between(t, 0.9 * total, 1.1 * total, color=colour, alpha=0.2, linewidth=0)
+        second.append(Line(label, t, total, 0.9 * total, 1.1 * total))
+    left.set(yscale="log", xlabel="round", ylabel="term of the round", title="Each round")
+    right.set(xlabel="round", ylabel="sum so far", title="Sums")
+    for axes in (left, right):
+        axes.grid(linewidth=0.5)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    return Drawing(
+        "figure1",
+        "The terms that make up the regret",
+        figure,
+        "Means over 100 repeats with a band of one standard error: made up, for tests.",
+        "Two panels. Ridge’s term falls quickly; forward’s two terms run close to each other.",
+        [Panel(left, first), Panel(right, second)],
+    )
+
+
+def _log_log() -> Drawing:
+    figure = _figure(9, 4)
+    panels = []
+    for axes, learner in zip(figure.subplots(1, 2, sharey=True), COLOURS, strict=True):
+        lines = []
+        t = np.unique(np.geomspace(1, 1000, 60).round())
+        for number, lam in enumerate((0.001, 0.145, 1, 10)):
+            y = (1 + 1 / (lam + 0.02) * (learner == "ridge")) * t**0.3
+            y[-2:] = math.nan
+            axes.loglog(t, y, color=f"C{number}", label=f"λ = {lam}")
+            axes.fill_between(t, y / 2, 2 * y, color=f"C{number}", alpha=0.15, linewidth=0)
+            lines.append(Line(f"λ = {lam}", t, y, y / 2, 2 * y))
+        axes.axvline(5, color="0.4", linestyle=":")
+        axes.text(5.4, 1.05, "full rank", color="0.4")
+        axes.set(xlabel="round", ylabel="regret so far", title=learner)
+        panels.append(Panel(axes, lines))
+    axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1))
+    return Drawing("figure2", "Regret by λ", figure, "Mean ± 1 sd.", "Eight lines on logarithmic axes.", panels)
+
+
+def _heat_map() -> Drawing:
+    figure = _figure(7, 4)
+    axes = figure.subplots()
+    values = np.outer(np.linspace(-1, 1, 5), np.linspace(0.2, 1, 7))
+    mesh = axes.pcolormesh(values, cmap="RdBu_r", vmin=-1, vmax=1, edgecolors="face")
+    for (row, column), value in np.ndenumerate(values):
+        colour = "white" if abs(value) > 0.6 else "black"
+        axes.text(column + 0.5, row + 0.5, f"{10**value:.2g}", ha="center", va="center", color=colour, fontsize=8)
+    axes.set(xlabel="λ", ylabel="σ", title="Ridge’s regret over forward’s")
+    figure.colorbar(mesh, label="log10 of the ratio")
+    return Drawing("figure2-map", "Where forward wins", figure, "Red: forward is better.", "A heat map of 5 × 7 cells.")
+
+
+def _four_panels() -> Drawing:
+    figure = _figure(10, 6.5)
+    panels = []
+    t = np.arange(1.0, 100_001.0, 20.0)
+    for number, axes in enumerate(figure.subplots(2, 2, sharex=True).flat):
+        lines = []
+        for label, power in (("OFUL", 0.8), ("OFUL, forward", 0.55), ("OFUL, forward, bias dropped", 0.5)):
+            y: Vector = 200 * t**power * (1 + number)
+            axes.plot(t, y, label=label)
+            lines.append(Line(label, t, y, 0.8 * y, 1.25 * y))
+        axes.set(
+            yscale="log", title=("fixed arms", "fresh arms")[number % 2] + (", norm 200", ", U[0, 200]")[number // 2]
+        )
+        axes.grid(True)
+        panels.append(Panel(axes, lines))
+        axes.set(xlabel="round" if number > 1 else "", ylabel="regret")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return Drawing(
+        "figure3", "Regret of bandits", figure, "Medians with quartiles.", "Four panels of three lines.", panels
+    )
+
+
+def _one_panel(name: str) -> Drawing:
+    figure = _figure(6.4, 4)
+    axes = figure.subplots()
+    lines = []
+    for number, label in enumerate(("D-LinUCB", "D-LinUCB, forward", "SW-LinUCB", "LinUCB", "LinUCB-OR", "dLinUCB")):
+        t = np.arange(0.0, 6000.0, 50.0 + number)  # not the same for all
+        y = (20 + 8 * number) * np.sqrt(t) * (1 + (t > 2000))
+        axes.plot(t, y, label=label)
+        lines.append(Line(label, t, y))
+    axes.set(yscale="symlog", xlabel="round", ylabel="regret, in units of reward")
+    axes.legend(loc="lower right")
+    return Drawing(name, "Regret after changes", figure, "One panel.", f"Six lines; {AWKWARD}.", [Panel(axes, lines)])
