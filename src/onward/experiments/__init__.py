@@ -7,9 +7,21 @@ for claim in figure4a.claims(figure4a.Config(repeats=10), frame):
     print(claim.verdict, claim.finding)
 """
 
-from onward.experiments import figure3, figure4a, figure4b
+from onward.experiments import figure1, figure2, figure3, figure4a, figure4b
 from onward.experiments.base import Claim, Drawing, Experiment, Piece, run
 
-FIGURES: dict[str, Experiment] = {each.NAME: each for each in (figure3, figure4a, figure4b)}
+FIGURES: dict[str, Experiment] = {each.NAME: each for each in (figure1, figure2, figure3, figure4a, figure4b)}
 
-__all__ = ["FIGURES", "Claim", "Drawing", "Experiment", "Piece", "figure3", "figure4a", "figure4b", "run"]
+__all__ = [
+    "FIGURES",
+    "Claim",
+    "Drawing",
+    "Experiment",
+    "Piece",
+    "figure1",
+    "figure2",
+    "figure3",
+    "figure4a",
+    "figure4b",
+    "run",
+]

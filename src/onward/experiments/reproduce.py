@@ -76,7 +76,8 @@ def reproduce(
     out.mkdir(parents=True, exist_ok=True)
     experiments: dict[str, Experiment] = {name: FIGURES[name] for name in configs}
     outcomes = runner.run(experiments, configs, out / "pieces", jobs, advance)
-    (out / "results").mkdir(exist_ok=True)
+    for folder in ("results", "figures"):
+        (out / folder).mkdir(exist_ok=True)
     sections = []
     for name, outcome in outcomes.items():
         experiment, config = experiments[name], configs[name]
