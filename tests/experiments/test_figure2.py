@@ -162,16 +162,17 @@ def test_inverse_lambda(power: float, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("late", "expected"),
+    ("late", "expected", "up_to"),
     [
-        (lambda lam: 1.0, "supported"),
-        (lambda lam: 1.0 if lam <= 0.01 else 5.0, "partly"),
-        (lambda lam: lam**-0.2, "not supported"),
+        (lambda lam: 1.0, "supported", "100"),
+        (lambda lam: 1.0 if lam <= 0.01 else 5.0, "partly", "0.01"),
+        (lambda lam: lam**-0.2, "not supported", "1e-06"),
     ],
 )
-def test_settles(late: Callable[[float], float], expected: str) -> None:
+def test_settles(late: Callable[[float], float], expected: str, up_to: str) -> None:
     claim = judged("settles", early=lambda _, lam: lam**-0.5, late=lambda _, lam: late(lam))
     assert claim.verdict == expected
+    assert f"up to {up_to} (σ = 0.1 and 2)" in claim.regime
 
 
 def test_what_never_depended_on_lambda_has_not_settled() -> None:
@@ -205,6 +206,8 @@ def test_forward_ahead(ridge: Callable[[float], float], expected: str, where: st
     claim = judged("forward-ahead", regret=lambda learner, lam: ridge(lam) if learner == "ridge" else 1.0)
     assert claim.verdict == expected
     assert where in claim.regime
+    assert claim.numbers["ratio at σ=2, λ=1e-06"]["value"] == pytest.approx(ridge(1e-6))
+    assert claim.numbers["ratio at the paper's λ=10"]["value"] == pytest.approx(ridge(10.0))
 
 
 def test_the_claims_say_all_that_a_report_needs(frame: pl.DataFrame) -> None:
