@@ -118,9 +118,12 @@ def test_forward_is_stable(last: float, ridge: float, expected: str) -> None:
     assert claim.verdict == expected
 
 
-@pytest.mark.parametrize(("taken", "expected"), [(29.0, "supported"), (15.0, "partly"), (1.0, "not supported")])
-def test_the_second_term_cancels(taken: float, expected: str) -> None:
-    claim = judged("cancelled", forward_second=(4.8, taken, 4.9))
+@pytest.mark.parametrize(
+    ("taken", "last", "expected"),
+    [(29.0, 4.9, "supported"), (15.0, 4.9, "partly"), (15.0, 4.0, "not supported"), (1.0, 0.1, "not supported")],
+)
+def test_the_second_term_cancels(taken: float, last: float, expected: str) -> None:
+    claim = judged("cancelled", forward_second=(4.8, taken, last))
     assert claim.verdict == expected
 
 

@@ -126,7 +126,9 @@ class ChangingWorld:
         for point in points:
             axes.axvline(point, color="0.5", linewidth=0.8, linestyle=":")
         axes.set(xlim=(0, config.horizon), ylim=(0, None))
-        dress(axes, title=self.TITLE.partition(": ")[2], xlabel="round", ylabel="cumulative regret")
+        what = self.TITLE.partition(": ")[2]
+        title = f"{what[0].upper()}{what[1:]}: mean ± 1 standard deviation over {repeats} repeats"
+        dress(axes, title=title, xlabel="round", ylabel="cumulative regret")
         legend_of(figure, *axes.get_legend_handles_labels())
         changes = f" Dotted: θ* changes after rounds {', '.join(map(str, points))}." if points else ""
         return [
