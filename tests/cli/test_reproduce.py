@@ -79,7 +79,7 @@ def test_help_needs_none_of_the_heavy_libraries(arguments: list[str]) -> None:
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "heavy: []" in result.stderr
     assert time.perf_counter() - began < 60  # a hang, not a speed
-    assert "onward" in result.stdout.lower()
+    assert "Usage" in result.stdout or "onward 0" in result.stdout
 
 
 def test_configurations_are_the_papers_unless_told_otherwise() -> None:

@@ -23,9 +23,7 @@ def command(
         list[str] | None, typer.Argument(help="figure1, figure2, figure3, figure4a, figure4b; all of them without any.")
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder for report, figures and results.")] = Path("reproduction"),
-    repeats: Annotated[
-        int | None, typer.Option(help="Repeats of each experiment.  [default: 100, as in the paper]")
-    ] = None,
+    repeats: Annotated[int | None, typer.Option(help="Repeats of each experiment; without it the paper's 100.")] = None,
     seed: Annotated[int, typer.Option(help="Of everything random; the same seed gives the same bits.")] = 0,
     jobs: Annotated[int, typer.Option(help="Processes at a time; -1 for as many as there are processors.")] = -1,
     changes: Annotated[
