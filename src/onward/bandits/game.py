@@ -4,12 +4,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.bandits.layout import DONE, FULL, RULE, SAMPLING
+from onward.bandits.lazily import can_be_lazy, choose_lazily
 from onward.bandits.learning import is_full, learn
 from onward.bandits.reading import INDEX, SCRATCH, choose, draws_needed, nth_best
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "e411a7b173d0a38d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "df44fd8328c9eade"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked
@@ -44,7 +45,10 @@ def play_rounds(
         offered = actions[0] if fixed else actions[i]
         for j in range(draws.shape[0]):
             draws[j] = rng.standard_normal() if settings[RULE] == SAMPLING else rng.random()
-        best, ties = choose(settings, memory, draws, offered, everything, scratch)
+        if can_be_lazy(settings, memory, k, d):
+            best, ties = choose_lazily(settings, memory, offered, scratch)
+        else:
+            best, ties = choose(settings, memory, draws, offered, everything, scratch)
         if best < 0:
             return i, best
         if ties > 1:

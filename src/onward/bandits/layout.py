@@ -61,8 +61,9 @@ TIGHT, AS_IN_PAPER, NO_BIAS = range(3)
     WORN,  # ... and by how much the worst rounding since then may have grown
     CAPACITY,  # room for rows, models or change points
     COORDINATES,  # of the factors
-) = range(9)
-HEADER = 9
+    FLOOR,  # no eigenvalue of G is smaller, as long as nothing is forgotten; 0 if that is not known
+) = range(10)
+HEADER = 10
 # The head of a model
 (
     ROWS,  # rewards that count; of discounted ones, Σ γ^2(t−s)
@@ -136,6 +137,7 @@ def begin(settings: Vector, memory: Vector, d: int) -> None:
     memory[HELD] = 1.0 if settings[MEMORY] == DETECTING else 0.0
     memory[REMOVED] = 0.0
     memory[WORN] = 1.0
+    memory[FLOOR] = 0.0
     if settings[MEMORY] != RESTARTING:
         memory[NEXT] = 0.0
 

@@ -34,6 +34,7 @@ from onward.bandits.layout import (
     NOT_FINITE,
     OFFERED,
     PEAK,
+    RIDGE,
     ROWS,
     RULE,
     SAMPLING,
@@ -58,7 +59,7 @@ from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "fd23d842e6b4c8a7"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "7619707d8b06f64e"  # other files whose code is compiled into this one: see tools/digests.py
 
 # Rows of the scratch, with a column for each action
 INDEX, ESTIMATE, NORMS, LEVERAGE, REACH, COLUMNS = range(6)
@@ -83,7 +84,7 @@ def _gain(settings: Vector, D: Vector, rows: float, squares: float, longest: flo
 
 
 @inlined
-def _noise(settings: Vector, D: Vector, rows: float, squares: float, longest: float) -> float:
+def noise_width(settings: Vector, D: Vector, rows: float, squares: float, longest: float) -> float:
     """What the noise can do to the estimate, in the norm of the factor."""
     if settings[MEMORY] == SLIDING and settings[WIDTH] == BY_CONSTANTS:
         growth = math.log1p(settings[WINDOW] * longest / settings[LAM]) - math.log(settings[DELTA])
@@ -133,7 +134,7 @@ def square_of(x: Vector) -> float:
     """‖x‖², to the same bits wherever it is asked for: an action must not be too long here and not there."""
     d = x.shape[0]
     if d > FEW:
-        return _dot(x, x, 0, d)
+        return dot(x, x, 0, d)
     square = 0.0
     for j in range(d):
         square = fma(x[j], x[j], square)
@@ -241,12 +242,12 @@ def _read_doubly(
             p[i] = fma(R[i, k], c[k, 0], p[i])
             R[i, k] *= inverse
         for k in range(d):
-            along = _dot(N[k], R[i], k, d)
+            along = dot(N[k], R[i], k, d)
             reach[i] = fma(E[k] * along, along, reach[i])
 
 
 @inlined
-def _dot(a: Vector, b: Vector, first: int, last: int) -> float:
+def dot(a: Vector, b: Vector, first: int, last: int) -> float:
     """Σ a_j b_j over first ≤ j < last, in four sums at once: one alone waits for itself."""
     s, t, u, v = 0.0, 0.0, 0.0, 0.0
     j = first
@@ -268,7 +269,7 @@ def _sample(U: Matrix, D: Vector, draws: Vector) -> Vector:
     d = D.shape[0]
     z = np.empty(d)
     for k in range(d - 1, -1, -1):
-        z[k] = draws[k] / math.sqrt(D[k]) - _dot(U[k], z, k + 1, d)
+        z[k] = draws[k] / math.sqrt(D[k]) - dot(U[k], z, k + 1, d)
     return z
 
 
@@ -342,23 +343,14 @@ def read_model(
         _read_as_printed(settings, memory[at + ROWS], memory[at + PEAK], scratch)
         return
     scale = settings[SCALE]
-    noise = scale * _noise(settings, E, memory[at + ROWS], memory[at + SQUARES], longest)
-    # The radius at each action takes the place of its norm.
-    lam, root, bound = settings[LAM], math.sqrt(settings[LAM]), scale * settings[THETA_BOUND]
-    if settings[BIAS] == NO_BIAS or not forward:
-        radii[:] = noise + (0.0 if settings[BIAS] == NO_BIAS else bound * root)
-    elif settings[BIAS] == TIGHT:
-        for i in range(n):
-            radii[i] = noise + bound * math.sqrt(lam + radii[i])
-    else:
-        for i in range(n):
-            radii[i] = noise + bound * (root + math.sqrt(radii[i]))
+    noise = scale * noise_width(settings, E, memory[at + ROWS], memory[at + SQUARES], longest)
+    radii_for(settings, noise, radii)
     if rule == SAMPLING:
         z = _sample(U, D, draws)
         for i in range(n):
             shrinkage = 1.0 + q[i] if forward else 1.0
             p[i] /= shrinkage
-            index[i] = p[i] + radii[i] * (_dot(actions[i], z, 0, d) / math.sqrt(shrinkage))
+            index[i] = p[i] + radii[i] * (dot(actions[i], z, 0, d) / math.sqrt(shrinkage))
     elif not forward:
         for i in range(n):
             index[i] = p[i] + radii[i] * math.sqrt(reach[i])
@@ -372,6 +364,21 @@ def read_model(
             kept = 1.0 / (1.0 + q[i])
             p[i] *= kept
             index[i] = p[i] + radii[i] * math.sqrt(q[i] * kept)
+
+
+@inlined
+def radii_for(settings: Vector, noise: float, radii: Vector) -> None:
+    """The radius at each action, noise and bias, takes the place of its squared norm."""
+    scale, lam, root = settings[SCALE], settings[LAM], math.sqrt(settings[LAM])
+    bound = scale * settings[THETA_BOUND]
+    if settings[BIAS] == NO_BIAS or settings[ESTIMATOR] == RIDGE:
+        radii[:] = noise + (0.0 if settings[BIAS] == NO_BIAS else bound * root)
+    elif settings[BIAS] == TIGHT:
+        for i in range(radii.shape[0]):
+            radii[i] = noise + bound * math.sqrt(lam + radii[i])
+    else:
+        for i in range(radii.shape[0]):
+            radii[i] = noise + bound * (root + math.sqrt(radii[i]))
 
 
 @compiled
@@ -425,7 +432,7 @@ def choose_plainly(settings: Vector, memory: Vector, actions: Matrix, scratch: M
     longest = read_out(settings, memory, scratch[INDEX, :0], actions, scratch)
     if longest < 0.0:
         return int(longest)
-    best, ties = _best(scratch[INDEX])
+    best, ties = best_of(scratch[INDEX])
     if ties > 1:
         return SEVERAL
     memory[OFFERED] = max(memory[OFFERED], longest)
@@ -501,7 +508,7 @@ def _pick(settings: Vector, draws: Vector, available: NDArray[np.bool_], index: 
     if rule == EPSILON_GREEDY and draws[0] < settings[EPSILON]:
         return _nth_available(available, int(draws[1] * free)), 1
     if free == n:
-        return _best(index)
+        return best_of(index)
     best, ties = -1, 0
     for i in range(n):
         if available[i] and (ties == 0 or index[i] >= index[best]):
@@ -510,7 +517,7 @@ def _pick(settings: Vector, draws: Vector, available: NDArray[np.bool_], index: 
 
 
 @inlined
-def _best(index: Vector) -> tuple[int, int]:
+def best_of(index: Vector) -> tuple[int, int]:
     """The first of the largest, and how many there are of them."""
     best, ties, most = 0, 1, index[0]
     for i in range(1, index.shape[0]):

@@ -17,11 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits.environments import Block, Environment, EnvironmentRun, LinearWorld
 from onward.bandits.game import play_rounds
-from onward.bandits.layout import FULL
+from onward.bandits.layout import FLOOR, FULL, HEADER, ROWS
 from onward.bandits.policy import Policy, own_generator, refusal, whole
 from onward.bandits.runs import Runs
 from onward.core.types import Matrix, Vector
+from onward.core.unrolled import FEW
 
+LOOK_AGAIN = 1.3  # the smallest eigenvalue is found anew after so many times as many rows
 BLOCK_VALUES = 1 << 16  # numbers drawn for a block: enough rounds to be worth a call, few enough for the cache
 
 
@@ -318,11 +320,13 @@ class _CompiledGame:
         self._memory: Vector = np.empty(0)
         self._lost = 0.0
         self._arms: NDArray[np.float64] | None = None  # in their span
+        self._looked_at = 0.0  # rows when the smallest eigenvalue was last found
 
     def play(self, block: Block) -> tuple[Vector, NDArray[np.int32]]:
         if not len(self._settings):
             self._begin(block)
         actions = block.actions if self._arms is None else self._arms
+        self._look_for_the_floor(actions.shape[2])
         n = len(block.means)
         regret, choices, done = np.empty(n), np.empty(n, dtype=np.int32), 0
         while True:
@@ -338,6 +342,19 @@ class _CompiledGame:
             self._memory = self._policy.grown(self._memory)
         self._lost = float(regret[-1])
         return regret, choices
+
+    def _look_for_the_floor(self, d: int) -> None:
+        """Now and then, find the smallest eigenvalue of G: with it, most actions need not be read."""
+        rows = self._memory[HEADER + ROWS]
+        if d <= FEW or rows < max(2 * d, self._looked_at * LOOK_AGAIN):
+            return
+        if rows < self._looked_at:  # it has started over
+            self._looked_at = 0.0
+            return
+        G = self._policy.state_in(self._settings, self._memory, d).second_moment()
+        values = np.linalg.eigvalsh(G)
+        self._memory[FLOOR] = max(0.0, values[0] - 1e-12 * values[-1])
+        self._looked_at = rows
 
     def _begin(self, block: Block) -> None:
         d = block.actions.shape[2]
