@@ -185,7 +185,8 @@ def _one_panel(name: str) -> Drawing:
     figure = _figure(6.4, 4)
     axes = figure.subplots()
     lines = []
-    for number, label in enumerate(("D-LinUCB", "D-LinUCB, forward", "SW-LinUCB", "LinUCB", "LinUCB-OR", "dLinUCB")):
+    last = AWKWARD if name == "figure4b" else "dLinUCB"
+    for number, label in enumerate(("D-LinUCB", "D-LinUCB, forward", "SW-LinUCB", "LinUCB", "LinUCB-OR", last)):
         t = np.arange(0.0, 6000.0, 50.0 + number)  # not the same for all
         y = (20 + 8 * number) * np.sqrt(t) * (1 + (t > 2000))
         axes.plot(t, y, label=label)
