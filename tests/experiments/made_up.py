@@ -156,7 +156,9 @@ def _heat_map() -> Drawing:
         axes.text(column + 0.5, row + 0.5, f"{10**value:.2g}", ha="center", va="center", color=colour, fontsize=8)
     axes.set(xlabel="λ", ylabel="σ", title="Ridge’s regret over forward’s")
     figure.colorbar(mesh, label="log10 of the ratio")
-    return Drawing("figure2-map", "Where forward wins", figure, "Red: forward is better.", "A heat map of 5 × 7 cells.")
+    rows = [Line(f"σ = {row}", np.arange(0.5, 7.0), 10 ** values[row]) for row in range(5)]
+    words = ("Where forward wins", figure, "Red: forward is better.", "A heat map of 5 × 7 cells.")
+    return Drawing("figure2-map", *words, [Panel(axes, rows)])
 
 
 def _four_panels() -> Drawing:

@@ -187,6 +187,19 @@ def test_lines_of_other_rounds_say_theirs(window: Browser, report: Written) -> N
     assert seen >= 4
 
 
+def test_cells_are_read_by_row_without_dots(window: Browser, report: Written) -> None:
+    show(window, report.path)
+    drawing = report.sections[1].drawings[1]
+    left, top, width, height = panel(window, drawing, 0)
+    window.move(left + 2.4 / 7 * width, top + height / 2)
+    heading, rows = read(window)
+    assert heading == "λ: 2.5"
+    assert {label: float(row[0]) for label, row in rows.items()} == pytest.approx(
+        {each.label: each.y[2] for each in drawing.panels[0].lines}, rel=1e-3
+    )
+    assert window.run("return document.querySelectorAll('.dot, .box i').length") == 0
+
+
 def test_touch_and_keys_read_values_too(window: Browser, report: Written) -> None:
     drawing = report.sections[0].drawings[0]
     show(window, report.path, PHONE)

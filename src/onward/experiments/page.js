@@ -1,5 +1,6 @@
 // Reading values off the figures. Each figure has a list of panels beside it: `box` is the panel's place on the canvas,
-// `grids` the values of x with their places, `lines` the values of y with theirs. Places are fractions of the panel.
+// `grids` the values of x with their places, `lines` the values of y with theirs, if drawn as lines. Places are fractions
+// of the panel.
 "use strict";
 (() => {
   const make = (tag, name, parent, text = "") => {
@@ -10,7 +11,7 @@
     return element;
   };
   const percent = (fraction) => `${(100 * fraction).toFixed(3)}%`;
-  const colour = (line) => (line.colour ? `var(--c-${line.colour})` : "var(--ink)");
+  const colour = (line) => `var(--c-${line.colour})`;
 
   function words(value) {
     if (value === null || value === undefined) return "no value";
@@ -64,13 +65,13 @@
         const i = nearest(grid.at, at);
         const row = make("tr", "", body);
         const name = make("td", "", row);
-        make("i", "", name).style.background = colour(line);
+        if (line.colour) make("i", "", name).style.background = colour(line);
         name.append(line.label);
         const value = make("td", "", row, words(line.y[i]));
         if (grid.x[i] !== x) make("small", "", name, `at ${words(grid.x[i])}`);
         if (line.lower && line.y[i] !== null) make("small", "", value, `${words(line.lower[i])} to ${words(line.upper[i])}`);
         spoken.push(`${line.label}: ${words(line.y[i])}`);
-        const height = line.at[i];
+        const height = line.colour ? line.at[i] : null;
         if (height !== null && height >= 0 && height <= 1) {
           const dot = make("div", "dot", area);
           Object.assign(dot.style, { left: percent(grid.at[i]), top: percent(1 - height), background: colour(line) });

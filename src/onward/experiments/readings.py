@@ -42,13 +42,10 @@ def _panel(panel: Panel, number: int, drawing: Drawing, frame: tuple[float, floa
         grid = {"x": _plain(x), "at": _places(axes, x, axis=0)}
         if grid not in grids:
             grids.append(grid)
-        entry: dict[str, Any] = {
-            "label": line.label,
-            "colour": (_colour(axes, line) or "")[1:],
-            "grid": grids.index(grid),
-            "y": _plain(line.y[kept]),
-            "at": _places(axes, line.y[kept], axis=1),
-        }
+        entry: dict[str, Any] = {"label": line.label, "grid": grids.index(grid), "y": _plain(line.y[kept])}
+        colour = _colour(axes, line)
+        if colour is not None:  # a row of a heat map has values, but no line to show them on
+            entry |= {"colour": colour[1:], "at": _places(axes, line.y[kept], axis=1)}
         if line.lower is not None and line.upper is not None:
             entry |= {"lower": _plain(line.lower[kept]), "upper": _plain(line.upper[kept])}
         lines.append(entry)
