@@ -28,7 +28,7 @@ help: ## list the targets
 
 test: lint types layers $(HAVE_DEV) ## lint, types, layers, then every test, the README's examples among them
 	@echo "==> tests"
-	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(TESTS)
 
 lint: $(HAVE_DEV) ## ruff: rules and formatting
 	@echo "==> lint"
