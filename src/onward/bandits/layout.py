@@ -19,7 +19,7 @@ from onward.core.compile import compiled, inlined
 from onward.core.simd import padded
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "663d7ea0d654e347"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "7fb8ae840c13490e"  # other files whose code is compiled into this one: see tools/digests.py
 
 # Settings
 (

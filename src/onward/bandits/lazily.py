@@ -42,10 +42,11 @@ from onward.bandits.reading import (
 )
 from onward.core.compile import compiled, inlined
 from onward.core.kernel import read_one
+from onward.core.simd import dot_from
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "e7790b00ecb134f4"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "6c4091b26d4847b7"  # other files whose code is compiled into this one: see tools/digests.py
 
 SLACK = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
@@ -113,8 +114,7 @@ def choose_lazily(settings: Vector, memory: Vector, actions: Matrix, scratch: Ma
 @inlined
 def _coefficients(U: Matrix, c: Matrix) -> Vector:
     """θ, the solution of Uθ = c."""
-    d = U.shape[0]
-    theta = np.empty(d)
-    for k in range(d - 1, -1, -1):
-        theta[k] = c[k, 0] - dot(U[k], theta, k + 1, d)
+    theta = np.zeros(U.shape[1])
+    for k in range(U.shape[0] - 1, -1, -1):
+        theta[k] = c[k, 0] - dot_from(U, k, theta, k + 1)
     return theta

@@ -21,7 +21,7 @@ TILE = 8  # rows absorbed together: enough to share each load of U, few enough t
 RANK_TOLERANCE = 1e-12  # a residual this small beside its size is rounding, however many rows it came from
 SINE_TOLERANCE = 1e-8  # rounding does not turn a column by so much
 SMALLEST_PIVOT = 1e-300  # below it a pivot has lost its digits
-COMPILED_FROM = "b6d0ccf94b8c5cbf"  # the digest of those files: see tools/digests.py
+COMPILED_FROM = "a4261ea87d17edab"  # the digest of those files: see tools/digests.py
 ORDINARY = 1e20  # values, weights and states well inside these bounds can neither overflow nor underflow
 
 

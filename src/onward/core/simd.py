@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from onward.core.types import Matrix
+from onward.core.types import Matrix, Vector
 
 LANES = 4  # doubles in a vector; processors with narrower ones split it
 
@@ -143,3 +143,64 @@ absorb_group = _make_sweep(GROUP, write=True)
 absorb_single = _make_sweep(1, write=True)
 read_group = _make_sweep(GROUP, write=False)
 read_single = _make_sweep(1, write=False)
+
+
+@intrinsic
+def _dot_from(typingctx: Any, U: Any, k: Any, v: Any, first: Any) -> Any:
+    signature = types.float64(U, types.intp, v, types.intp)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        rows, vector = (context.make_array(signature.args[i])(context, builder, args[i]) for i in (0, 2))
+        k, first = args[1], args[3]
+        intp = k.type
+        columns = cgutils.unpack_tuple(builder, rows.shape)[1]
+        row = builder.gep(rows.data, [builder.mul(k, columns)])
+        fused = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), f"llvm.fma.v{LANES}f64"
+        )
+        zero = ir.Constant(_VECTOR, [0.0] * LANES)
+        sums = [cgutils.alloca_once(builder, _VECTOR) for _ in range(CHAINS)]
+        for place in sums:
+            builder.store(zero, place)
+
+        def load(pointer: Any, j: Any) -> Any:
+            return builder.load(builder.bitcast(builder.gep(pointer, [j]), _VECTOR.as_pointer()), align=8)
+
+        def add(j: Any, place: Any, mask: Any = None) -> None:
+            u = load(row, j)
+            u = u if mask is None else builder.select(mask, u, zero)
+            builder.store(builder.call(fused, [u, load(vector.data, j), builder.load(place)]), place)
+
+        before = builder.and_(first, intp(LANES - 1))
+        start = builder.sub(first, before)
+        undefined = ir.Constant(ir.VectorType(intp, LANES), ir.Undefined)
+        spread = builder.shuffle_vector(
+            builder.insert_element(undefined, before, _I32(0)),
+            undefined,
+            ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES),
+        )
+        lanes = ir.Constant(ir.VectorType(intp, LANES), list(range(LANES)))
+        with builder.if_then(builder.icmp_signed("<", start, columns)):
+            add(start, sums[0], builder.icmp_signed(">=", lanes, spread))
+        start = builder.add(start, intp(LANES))
+        step = intp(LANES * CHAINS)
+        whole = builder.mul(builder.sdiv(builder.sub(columns, start), step), step)
+        middle = builder.add(start, builder.select(builder.icmp_signed(">", whole, intp(0)), whole, intp(0)))
+        with cgutils.for_range_slice(builder, start, middle, step, intp) as (j, _):
+            for i, place in enumerate(sums):
+                add(builder.add(j, intp(LANES * i)), place)
+        with cgutils.for_range_slice(builder, middle, columns, intp(LANES), intp) as (j, _):
+            add(j, sums[0])
+        total = builder.load(sums[0])
+        for place in sums[1:]:
+            total = builder.fadd(total, builder.load(place))
+        parts = [builder.extract_element(total, _I32(i)) for i in range(LANES)]
+        return builder.fadd(builder.fadd(parts[0], parts[1]), builder.fadd(parts[2], parts[3]))
+
+    return signature, codegen
+
+
+CHAINS = 4  # sums at once: one alone waits for itself
+
+dot_from = cast(Callable[[Matrix, int, Vector, int], float], _dot_from)
+"""Σ U[k, j]·v[j] over columns j ≥ first; rows of U and v are padded alike, and the padding is zero."""

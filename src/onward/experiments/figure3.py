@@ -41,7 +41,7 @@ class Config:
 
     seed: int = 0
     repeats: int = 100
-    fresh_repeats: int = 25  # with arms drawn anew each round a repeat costs ten times as much
+    fresh_repeats: int = 50  # with arms drawn anew each round a repeat costs ten times as much
     horizon: int = 100_000
     d: int = 100
     n_arms: int = 10
