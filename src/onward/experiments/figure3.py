@@ -212,10 +212,11 @@ def _curves(config: Config, frame: pl.DataFrame, arms: str) -> Drawing:
         f"{NAME}-{arms}",
         f"{TITLE}; {ARMS[arms]}",
         figure,
-        f"Cumulative pseudo-regret, mean of {repeats} repeats, shaded from the first to the third quartile; both axes "
-        f"logarithmic. {ARMS[arms].capitalize()}. d = {config.d}, {config.n_arms} arms, λ = {config.lam:g}, "
+        f"Cumulative pseudo-regret, mean of {repeats} repeats, shaded from the first to the third quartile. Both axes "
+        "are logarithmic (the paper's only upwards), so that the first rounds can be seen, which decide. "
+        f"{ARMS[arms].capitalize()}. d = {config.d}, {config.n_arms} arms, λ = {config.lam:g}, "
         f"δ = {config.delta:g}, noise variance {config.variance:g}. Dotted: the corrected bounds of Theorem 4.1, which "
-        f"hold for the full index only. No regret is larger than 2XST; in this setting the bounds are.",
+        "hold for the full index only. No regret is larger than 2XST; in this setting the bounds are.",
         f"Line charts of the regret of OFUL and OFUL^f over rounds, for three indices and two laws of the arms' norms; "
         f"{ARMS[arms]}.",
         panels,
