@@ -12,7 +12,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from onward.bandits import OFUL, Greedy, LinTS, Random, Runs, play, simulate
+from onward.bandits import (
+    OFUL,
+    Greedy,
+    LinTS,
+    OracleRestart,
+    Random,
+    Runs,
+    lazily,
+    play,
+    reading,
+    simulate,
+)
 from onward.bandits.environments import (
     Abrupt,
     BoxArms,
@@ -74,6 +85,41 @@ def test_the_compiled_game_is_the_game(name: str, estimator: str, world: str) ->
         assert_array_equal(compiled.regret, other.regret)
         assert_array_equal(np.asarray(compiled.chosen), np.asarray(other.chosen))
     assert policy.n_learned == 0
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("width", ["determinant", "uniform"])
+@pytest.mark.parametrize("bias", ["tight", "none"])
+def test_choosing_lazily_chooses_the_same(
+    estimator: Any, width: Any, bias: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In many dimensions, actions are passed over that cannot be best: seldom more than two in ten are read."""
+    world = LinearWorld(SphereArms(10, 20, radius=5.0), Stationary.random(20), Gaussian(0.3))
+    known: dict[str, Any] = {"sigma": 0.3, "estimator": estimator, "width": width, "bias": bias}
+    policies = {"OFUL": OFUL(1e-3, **known), "oracle": OracleRestart((700,), 1e-3, **known)}
+    lazy = play(policies, world, 1500, repeats=2, chosen=True)
+    floors: list[int] = []
+    monkeypatch.setattr(simulate._CompiledGame, "_look_for_the_floor", lambda self, d: floors.append(d))
+    eagerly = play(policies, world, 1500, repeats=2, chosen=True)
+    assert floors
+    assert_array_equal(np.asarray(lazy.chosen), np.asarray(eagerly.chosen))
+    assert_array_equal(lazy.regret, eagerly.regret)
+
+
+def test_choosing_lazily_reads_few_actions() -> None:
+    world = LinearWorld(SphereArms(10, 20, radius=5.0), Stationary.random(20), Gaussian(0.3))
+    game = simulate._CompiledGame(OFUL(1e-3, sigma=0.3), np.random.SeedSequence(0))
+    run = world.start(np.random.SeedSequence(1))
+    game.play(run.rounds(3000))
+    game.play(run.rounds(10))
+    assert lazily.can_be_lazy(game._settings, game._memory, 10, 20)
+    scratch, read = np.empty((reading.SCRATCH, 10)), 0
+    for actions in run.rounds(50).actions:
+        best, ties = lazily.choose_lazily(game._settings, game._memory, actions, scratch)
+        read += int(np.isfinite(scratch[reading.INDEX]).sum())
+        everything = np.empty(0, dtype=np.bool_)
+        assert (best, ties) == reading.choose(game._settings, game._memory, np.empty(0), actions, everything, scratch)
+    assert read < 200  # of 500
 
 
 def test_results_depend_on_nothing_but_seed_and_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
