@@ -45,6 +45,8 @@ class Claim:
     rule: str  # how the verdict is decided, so that it could have come out otherwise
     regime: str  # where it holds; "everywhere tried" or "nowhere tried" if so
     numbers: Mapping[str, Any] = field(default_factory=dict)  # effect sizes with their uncertainty, plain values
+    short: str = ""  # the effect in a few words with its interval, for a table
+    ours: bool = False  # a question of our own, that the paper does not ask
 
 
 @dataclass(frozen=True)

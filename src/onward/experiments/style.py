@@ -37,13 +37,15 @@ def dress(axes: Axes, *, title: str, xlabel: str, ylabel: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def draw_line(axes: Axes, line: Line, color: str, style: str = "-", width: float = 1.5) -> None:
-    """A line with the band around it. On a logarithmic axis, so set its scale first, the band is cut off below.
+def draw_line(
+    axes: Axes, line: Line, color: str, style: str = "-", width: float = 1.5, *, cut: bool = False
+) -> None:
+    """A line with the band around it. On a logarithmic axis, so set its scale first, the band may be `cut` off below.
 
-    Its lower edge may lie at 0 or less, infinitely far down. Drawn to there it would cover all else.
+    The lower edge of mean − deviation may lie at 0 or less, infinitely far down. Drawn to there it would cover all else.
     """
     if line.lower is not None and line.upper is not None:
-        lower = np.maximum(line.lower, line.y / CUT) if axes.get_yscale() == "log" else line.lower
+        lower = np.maximum(line.lower, line.y / CUT) if cut and axes.get_yscale() == "log" else line.lower
         axes.fill_between(line.x, lower, line.upper, color=color, alpha=0.2, linewidth=0)
     axes.plot(line.x, line.y, color=color, linestyle=style, linewidth=width, label=line.label)
 
