@@ -1,6 +1,8 @@
 """`onward reproduce` and the command line around it, as one types it."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -39,6 +41,10 @@ def test_everything_is_written(tmp_path: Path) -> None:
     assert again.exit_code == 0, again.output
     after = {path: path.read_bytes() for path in out.rglob("*") if path.is_file() and path.name != "report.html"}
     assert after == before
+    alone = CliRunner().invoke(app, ["reproduce", "figure4b", "--out", str(out), *TINY[:4], *TINY[8:]])
+    assert alone.exit_code == 0, alone.output
+    assert not list((out / "figures").glob("figure4a*"))  # what an earlier run left is not part of this one
+    assert [path.name for path in (out / "results").iterdir()] == ["figure4b.parquet"]
 
 
 def test_wrong_calls_say_what_was_expected(tmp_path: Path) -> None:
@@ -50,6 +56,7 @@ def test_wrong_calls_say_what_was_expected(tmp_path: Path) -> None:
         (["figure4a", "--set", "figure3.horizon=3"], "figure3 is not among the figures to run"),
         (["figure4a", "--repeats", "0"], "repeats must be at least 1"),
         (["figure4a", "--jobs", "0"], "expected a number other than 0"),
+        (["figure4a", "--set", "figure4a.d=1"], "d must be a whole number >= 2, got 1"),
     ):
         result = CliRunner().invoke(app, ["reproduce", *arguments, "--out", str(tmp_path / "out")])
         said = " ".join(result.output.replace("│", " ").split())
@@ -65,6 +72,18 @@ def test_a_failure_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert len(result.stderr.strip().splitlines()) == 1
     assert result.stderr.startswith("onward: ")
+
+
+def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "onward.cli", "reproduce", "figure3", "--out", str(tmp_path / "out")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stderr is not None
+        assert "figure3: 0 of" in process.stderr.readline()
+        time.sleep(3)
+        os.killpg(process.pid, signal.SIGINT)
+        said = process.stderr.read().strip().splitlines()
+    assert process.returncode == 130
+    assert said[-1].startswith("onward: stopped; started again")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["reproduce", "--help"], ["--version"]])

@@ -9,9 +9,10 @@ import pytest
 
 from onward.experiments import base, figure3, figure4a, figure4b
 from onward.experiments.bandit_games import kept_rounds, of
-from onward.experiments.base import Claim
 
-SMALL3 = figure3.Config(repeats=3, fresh_repeats=2, horizon=60, d=12, n_arms=4, kept=8)
+SMALL3 = figure3.Config(
+    repeats=3, fresh_repeats=2, horizon=60, d=12, n_arms=4, kept=8, map_lams=(1e-5, 1.0), map_horizon=30, map_repeats=2
+)
 SMALL4 = figure4a.Config(repeats=3, horizon=120, kept=6)
 
 
@@ -21,24 +22,41 @@ def verdicts(claims: Any) -> dict[str, str]:
 
 def test_figure_3_in_miniature() -> None:
     frame = base.run(figure3, SMALL3)
-    assert frame.select("arms", "norm", "index", "policy").unique().height == 24
-    assert frame.filter(arms="fixed")["repeat"].n_unique() == 3
-    assert frame.filter(arms="fresh")["repeat"].n_unique() == 2
-    assert frame["round"].max() == 60
-    for claim in figure3.claims(SMALL3, frame):
-        assert isinstance(claim, Claim)
-        assert len(claim.numbers) == 12
+    curves, cells = frame.filter(part="curves"), frame.filter(part="map")
+    assert curves.select("arms", "norm", "index", "policy").unique().height == 24
+    assert cells.select("arms", "norm", "index", "policy", "lam").unique().height == 48
+    assert curves.filter(arms="fixed")["repeat"].n_unique() == 3
+    assert curves.filter(arms="fresh")["repeat"].n_unique() == 2
+    assert (curves["round"].max(), cells["round"].unique().to_list()) == (60, [30])
+    found = figure3.claims(SMALL3, frame)
+    assert [claim.name for claim in found] == ["never-much-worse", "less-regret", "more-robust"]
     drawings = figure3.draw(SMALL3, frame)
-    assert [drawing.name for drawing in drawings] == ["figure3-fixed", "figure3-fresh"]
-    for drawing in drawings:
+    names = ["figure3-fixed", "figure3-fixed-log", "figure3-fresh", "figure3-fresh-log", "figure3-map"]
+    assert [drawing.name for drawing in drawings] == names
+    for drawing in drawings[:4]:
         assert [len(panel.lines) for panel in drawing.panels] == [4, 2, 2] * 2
-        assert all(panel.axes.get_xscale() == panel.axes.get_yscale() == "log" for panel in drawing.panels)
+        scales = {(panel.axes.get_xscale(), panel.axes.get_yscale()) for panel in drawing.panels}
+        assert scales == {("log" if drawing.name.endswith("log") else "linear", "log")}
+
+
+def test_figure_3_draws_the_quartiles_where_they_are() -> None:
+    """One repeat in four loses next to nothing: the band reaches down to it, however far that is below the mean."""
+    frame = base.run(figure3, SMALL3)
+    few = frame.with_columns(
+        regret=pl.when(pl.col("repeat") == 0).then(1e-6 * pl.col("regret")).otherwise(pl.col("regret"))
+    )
+    (drawing, *_) = figure3.draw(SMALL3, few)
+    line, axes = drawing.panels[0].lines[0], drawing.panels[0].axes
+    regret = of(few.filter(part="curves"), "OFUL", arms="fixed", norm="full", index="full")
+    assert np.allclose(np.asarray(line.lower), np.quantile(regret, 0.25, axis=0))
+    drawn = np.concatenate([path.vertices[:, 1] for path in axes.collections[0].get_paths()])
+    assert drawn.min() == pytest.approx(np.asarray(line.lower).min())
 
 
 def test_figure_3_plays_what_it_says() -> None:
-    players = figure3.policies(figure3.Config())
-    assert players["OFUL^f printed"].width == "printed"
-    assert players["OFUL^f no-bias"].bias == players["OFUL no-bias"].bias == "none"
+    players = figure3.policies(figure3.Config(), 1e-5)
+    assert players["OFUL^f printed 1e-05"].width == "printed"
+    assert players["OFUL^f no-bias 1e-05"].bias == players["OFUL no-bias 1e-05"].bias == "none"
     assert {(p.lam, p.delta, p.sigma) for p in players.values()} == {(1e-5, 1e-3, 0.1**0.5)}
     for arms, norm in itertools.product(figure3.ARMS, figure3.NORMS):
         world = figure3.world(figure3.Config(), arms, norm)
@@ -46,16 +64,24 @@ def test_figure_3_plays_what_it_says() -> None:
         assert world.arms.fresh is (arms == "fresh")
 
 
-def made_up(forward: dict[tuple[str, str, str], float]) -> pl.DataFrame:
-    """OFUL loses 100 ± 1 in every variant, OFUL^f so many times as much."""
+def made_up(forward: dict[tuple[str, str, str], float], small: float = 1.0) -> pl.DataFrame:
+    """OFUL loses 100 ± 1 in every variant, OFUL^f so many times as much; the smallest λ costs OFUL `small` "
+    "times 100.
+    """
     rng = np.random.default_rng(0)
     rows = []
-    for key in itertools.product(figure3.ARMS, figure3.NORMS, figure3.INDICES):
+    cells = [
+        ("curves", 1e-5, 1.0),
+        *(("map", lam, small if lam == 1e-5 else 1.0) for lam in (1e-5, 1e-3, 0.1, 10, 1e3)),
+    ]
+    for key, (part, lam, cost) in itertools.product(figure3.variants(), cells):
         for repeat in range(20):
-            base_regret = 100 + rng.standard_normal()
-            for policy, times in (("OFUL", 1.0), ("OFUL^f", forward[key])):
-                rows.append((*key, policy, repeat, 10, times * (base_regret + 0.1 * rng.standard_normal())))
-    return pl.DataFrame(rows, schema=["arms", "norm", "index", "policy", "repeat", "round", "regret"], orient="row")
+            regret = 100 + rng.standard_normal()
+            for policy, times in (("OFUL", cost), ("OFUL^f", forward[key])):
+                noisy = times * (regret + 0.1 * rng.standard_normal())
+                rows.append((part, *key, float(lam), policy, repeat, 10, noisy))
+    columns = ["part", "arms", "norm", "index", "lam", "policy", "repeat", "round", "regret"]
+    return pl.DataFrame(rows, schema=columns, orient="row")
 
 
 @pytest.mark.parametrize(
@@ -69,9 +95,29 @@ def made_up(forward: dict[tuple[str, str, str], float]) -> pl.DataFrame:
     ],
 )
 def test_verdicts_of_figure_3_come_out_each_way(times: tuple[float, float], expected: tuple[str, str]) -> None:
-    keys = list(itertools.product(figure3.ARMS, figure3.NORMS, figure3.INDICES))
-    frame = made_up({key: times[i >= 6] for i, key in enumerate(keys)})
-    assert tuple(verdicts(figure3.claims(figure3.Config(), frame)).values()) == expected
+    frame = made_up({key: times[i >= 6] for i, key in enumerate(figure3.variants())})
+    found = verdicts(figure3.claims(figure3.Config(), frame))
+    assert (found["never-much-worse"], found["less-regret"]) == expected
+
+
+@pytest.mark.parametrize(("small", "expected"), [(3.0, "supported"), (1.1, "not supported"), (0.5, "not supported")])
+def test_robustness_of_figure_3_is_about_lambda(small: float, expected: str) -> None:
+    """Whatever the level: OFUL^f loses ten times as much at every λ, and may still be the more robust one."""
+    frame = made_up(dict.fromkeys(figure3.variants(), 10.0), small)
+    assert verdicts(figure3.claims(figure3.Config(), frame))["more-robust"] == expected
+
+
+def test_settings_out_of_range_are_refused() -> None:
+    for make, message in (
+        (lambda: figure3.Config(kept=0), "kept must be a whole number >= 1, got 0"),
+        (lambda: figure3.Config(fresh_repeats=0), "fresh_repeats must be a whole number >= 1"),
+        (lambda: figure3.Config(map_lams=(1.0,)), "at least two values"),
+        (lambda: figure4a.Config(d=1), "d must be a whole number >= 2, got 1"),
+        (lambda: figure4a.Config(repeats=0), "repeats must be a whole number >= 1"),
+        (lambda: figure4a.Config(variation=1e9), "variation must be below"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
 
 
 @pytest.mark.parametrize("figure", [figure4a, figure4b])
@@ -101,7 +147,7 @@ def test_figure_4_has_the_published_settings() -> None:
     [
         (1.0, 0.7, ("supported", "supported")),
         (1.5, 1.4, ("not supported", "not supported")),
-        (1.1, 1.0, ("partly", "partly")),
+        (1.1, 1.0, ("partly", "not supported")),
     ],
 )
 def test_verdicts_of_figure_4_come_out_each_way(forward: float, window: float, expected: tuple[str, str]) -> None:
@@ -112,8 +158,15 @@ def test_verdicts_of_figure_4_come_out_each_way(forward: float, window: float, e
             rows.append((policy, repeat, 10, times * 100 + rng.standard_normal()))
     frame = pl.DataFrame(rows, schema=["policy", "repeat", "round", "regret"], orient="row")
     assert tuple(verdicts(figure4a.claims(SMALL4, frame)).values()) == expected
-    opposite = {"supported": "not supported", "not supported": "supported", "partly": "partly"}
-    assert tuple(verdicts(figure4b.claims(SMALL4, frame)).values()) == (expected[0], opposite[expected[1]])
+    slow = verdicts(figure4b.claims(SMALL4, frame))
+    assert slow["forward-on-par"] == expected[0]
+    assert slow["d-linucb-better"] == ("supported" if window > 1.1 else "not supported")
+
+
+def test_too_few_repeats_decide_nothing() -> None:
+    rows = [(policy, 0, 10, 100.0) for policy in ("D-LinUCB", "D-LinUCB^f", "SW-LinUCB")]
+    frame = pl.DataFrame(rows, schema=["policy", "repeat", "round", "regret"], orient="row")
+    assert set(verdicts(figure4a.claims(SMALL4, frame)).values()) == {"not supported"}
 
 
 def test_rounds_are_kept_to_the_last() -> None:
@@ -122,3 +175,4 @@ def test_rounds_are_kept_to_the_last() -> None:
         assert (rounds[0], rounds[-1]) == (1, 1000)
         assert (np.diff(rounds) > 0).all()
         assert 10 <= len(rounds) <= 22
+    assert kept_rounds(60, 120, log=False)[0] == 1

@@ -107,6 +107,29 @@ def test_killed_and_started_again_it_gives_the_identical_result(tmp_path: Path) 
     assert resumed.equals(expected)
 
 
+def test_a_piece_that_cannot_be_read_is_done_again(tmp_path: Path) -> None:
+    first = whole(tmp_path)
+    one, two, *_ = sorted(tmp_path.rglob("*.parquet"))
+    one.write_bytes(one.read_bytes()[:100])
+    two.write_bytes(b"")
+    assert whole(tmp_path).equals(first)
+
+
+def test_another_cut_into_pieces_is_other_work(tmp_path: Path) -> None:
+    def cut(size: int) -> Any:
+        def pieces(config: SlowConfig) -> list[Piece]:
+            return [Piece(f"{i:03d}", {"number": i, "size": size}) for i in range(0, config.pieces, size)]
+
+        def compute(config: SlowConfig, piece: Piece) -> pl.DataFrame:
+            return pl.DataFrame({"number": range(piece.about["number"], piece.about["number"] + piece.about["size"])})
+
+        return SimpleNamespace(pieces=pieces, compute=compute)
+
+    for size in (5, 10, 5):
+        outcome = runner.run({"slow": cut(size)}, {"slow": SlowConfig(pieces=20)}, tmp_path, jobs=1)["slow"]
+        assert outcome.frame["number"].to_list() == list(range(20))
+
+
 def test_a_piece_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     def broken(config: SlowConfig, piece: Piece) -> pl.DataFrame:
         if piece.about["number"] == 2:

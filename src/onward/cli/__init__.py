@@ -3,6 +3,7 @@
 import sys
 from typing import Annotated
 
+import click
 import typer
 
 from onward.cli import reproduce
@@ -35,6 +36,9 @@ def _options(
     _State.debug = debug
 
 
+INTERRUPTED = 130  # what shells say of a program that was stopped by Ctrl-C
+
+
 class _State:
     debug = False
 
@@ -42,12 +46,17 @@ class _State:
 def main() -> None:
     """Run a command: 0 if it went well, 1 if it failed, 2 if it was called wrongly; errors are one line."""
     try:
-        app()
-    except KeyboardInterrupt:
-        typer.echo("onward: stopped", err=True)
-        sys.exit(130)
+        code = app(standalone_mode=False)
+    except (KeyboardInterrupt, click.Abort):
+        code = INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
     except (ValueError, OSError) as error:
         if _State.debug:
             raise
         typer.echo(f"onward: {' '.join(str(error).split())}", err=True)
         sys.exit(1)
+    if code == INTERRUPTED:
+        typer.echo("onward: stopped; started again with the same settings, it goes on where it was", err=True)
+    sys.exit(code if isinstance(code, int) else 0)

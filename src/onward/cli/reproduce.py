@@ -1,5 +1,6 @@
 """`onward reproduce`: the paper's figures, claims and verdicts."""
 
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,7 +47,7 @@ def command(
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     with progress() as advance:
-        sections = reproduce(configs, out, jobs, quick, " ".join(["onward", *sys.argv[1:]]), advance)
+        sections = reproduce(configs, out, jobs, quick, shlex.join(["onward", *sys.argv[1:]]), advance)
     show(sections, out, quick)
 
 

@@ -1,6 +1,6 @@
 """What figures 3 and 4 share: games between policies, as pieces of work and as tidy frames."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,13 @@ def batches(repeats: int, size: int) -> list[tuple[int, int]]:
 def kept_rounds(horizon: int, count: int, log: bool) -> NDArray[np.int64]:
     """About so many rounds to keep, spread evenly or by ratios, with the first and the last."""
     points = np.geomspace(1, horizon, count) if log else np.linspace(horizon / count, horizon, count)
-    return np.unique(np.concatenate([[1], np.round(points).astype(np.int64), [horizon]]))
+    return np.unique(np.concatenate([[1], np.maximum(1, np.round(points)).astype(np.int64), [horizon]]))
+
+
+def check_whole(name: str, value: object, least: int = 1) -> None:
+    """Raise ValueError unless it is a whole number that is at least so large."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
 
 
 def regrets(
@@ -57,8 +63,3 @@ def of(frame: pl.DataFrame, policy: str, **labels: str) -> Matrix:
 def rounds_of(frame: pl.DataFrame) -> NDArray[np.int64]:
     """The rounds that were kept."""
     return frame["round"].unique().sort().to_numpy()
-
-
-def names(values: Sequence[str]) -> str:
-    """Some names, as one writes them: a, b and c."""
-    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} and {values[-1]}" if values else "none"

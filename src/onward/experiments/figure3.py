@@ -1,9 +1,9 @@
-"""Figure 3: OFUL and OFUL^f on a linear bandit of 100 dimensions with hardly any regularisation.
+"""Figure 3: OFUL and OFUL^f on a linear bandit of many dimensions with hardly any regularisation.
 
 The paper does not say whether its ten arms are drawn once or anew each round, nor how long they are, nor which index
-was played. So all of it is run: {fixed, fresh} arms × {norm 200, norm uniform in [0, 200]} × {full index, S-term
-dropped, index as printed}. OFUL's own index is not printed wrongly; beside OFUL^f's printed one it has the uniform
-width, as the paper has it.
+was played. So all of it is run: {fixed, fresh} arms × {full norm, uniform norm} × {full index, S-term dropped, index as
+printed}; and, for fewer rounds, over λ. OFUL's own index is not printed wrongly; beside OFUL^f's printed one it has the
+uniform width, as the paper has it.
 """
 
 import itertools
@@ -14,25 +14,27 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from onward import bounds
 from onward.bandits import OFUL
 from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stationary, UniformNormArms
 from onward.bandits.policy import Bias, Policy
 from onward.core.checks import positive, probability
-from onward.experiments.bandit_games import batches, kept_rounds, names, of, regrets, rounds_of
-from onward.experiments.base import Claim, Drawing, Line, Panel, Piece, Verdict
-from onward.experiments.statistics import ratio
-from onward.experiments.style import COLORS, blank, draw_line, dress, legend_of
+from onward.experiments.bandit_games import batches, check_whole, kept_rounds, of, regrets
+from onward.experiments.base import Claim, Drawing, Piece, Verdict
+from onward.experiments.figure3_drawings import draw_curves, draw_map
+from onward.experiments.statistics import Estimate, log_contrast, ratio
 
 NAME = "figure3"
-TITLE = "Figure 3: a linear bandit with 10 arms in 100 dimensions, λ = 1/T"
+TITLE = "Figure 3: OFUL and OFUL^f on a linear bandit, with hardly any regularisation"
 
 ARMS = {"fixed": "arms drawn once", "fresh": "arms drawn anew each round"}
-NORMS = {"200": "all of norm 200", "uniform": "norms uniform in [0, 200]"}
+NORMS = ("full", "uniform")
 INDICES = {"full": "full index", "no-bias": "S-term dropped", "printed": "index as printed"}
 FORWARD_BIAS: dict[str, Bias] = {"full": "tight", "no-bias": "none", "printed": "paper"}
 MUCH = 1.25  # "much worse": a regret so many times the other's
-ROBUST = 2.0  # "much more robust": the other's regret so many times as large
+LESS = 2.0  # "substantial": the other's regret so many times as large
+STEADIER = 1.5  # "more robust": a small λ costs so many times as much, against the best λ
+
+Variant = tuple[str, str, str]  # arms, norm, index
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Config:
 
     seed: int = 0
     repeats: int = 100
-    fresh_repeats: int = 50  # with arms drawn anew each round a repeat costs ten times as much
+    fresh_repeats: int = 50  # with arms drawn anew each round a repeat costs several times as much
     horizon: int = 100_000
     d: int = 100
     n_arms: int = 10
@@ -51,51 +53,70 @@ class Config:
     delta: float = 1e-3
     theta_bound: float = 1.0
     kept: int = 60  # rounds that are kept, spread by ratios
+    map_lams: tuple[float, ...] = (1e-5, 1e-3, 0.1, 10.0, 1000.0)
+    map_horizon: int = 2000
+    map_repeats: int = 25
 
     def __post_init__(self) -> None:
+        for name in ("repeats", "fresh_repeats", "horizon", "d", "n_arms", "kept", "map_horizon", "map_repeats"):
+            check_whole(name, getattr(self, name))
         for name in ("norm", "variance", "lam", "theta_bound"):
             positive(name, getattr(self, name))
+        for lam in self.map_lams:
+            positive("each of map_lams", lam)
+        if len(self.map_lams) < 2:
+            raise ValueError(f"map_lams must hold at least two values of λ, got {self.map_lams}")
         probability("delta", self.delta)
+
+    def said(self, norm: str) -> str:
+        """The law of the arms' norms, in words."""
+        return f"norm {self.norm:g}" if norm == "full" else f"norm U[0, {self.norm:g}]"
 
 
 def pieces(config: Config) -> Sequence[Piece]:
-    """Ten repeats of fixed arms at a time, two of fresh ones."""
+    """Ten repeats of fixed arms at a time, one of fresh ones; and the map, five repeats at a time."""
     found = []
     for arms, norm in itertools.product(ARMS, NORMS):
         repeats, size = (config.fresh_repeats, 1) if arms == "fresh" else (config.repeats, 10)
-        found += [
-            Piece(f"{arms}-{norm}-{first:04d}", {"arms": arms, "norm": norm, "first": first, "count": count})
-            for first, count in batches(min(repeats, config.repeats), size)
-        ]
+        for part, total, each in (("curves", repeats, size), ("map", config.map_repeats, 5)):
+            about = {"part": part, "arms": arms, "norm": norm}
+            found += [
+                Piece(f"{part}-{arms}-{norm}-{first:04d}", {**about, "first": first, "count": count})
+                for first, count in batches(total, each)
+            ]
     return found
 
 
-def policies(config: Config) -> dict[str, Policy]:
+def policies(config: Config, lam: float) -> dict[str, Policy]:
     """OFUL and OFUL^f with each index; all of them meet the same arms and noise."""
     found: dict[str, Policy] = {}
-    known: dict[str, Any] = {"sigma": config.variance**0.5, "theta_bound": config.theta_bound, "delta": config.delta}
+    known: dict[str, Any] = {
+        "sigma": config.variance**0.5,
+        "theta_bound": config.theta_bound,
+        "delta": config.delta,
+    }
     for index in INDICES:
         ridge = OFUL(
-            config.lam,
+            lam,
             **known,
             estimator="ridge",
             width="uniform" if index == "printed" else "determinant",
             bias="none" if index == "no-bias" else "tight",
         )
         forward = OFUL(
-            config.lam,
+            lam,
             **known,
             estimator="forward",
             width="printed" if index == "printed" else "determinant",
             bias=FORWARD_BIAS[index],
         )
-        found |= {f"OFUL {index}": ridge, f"OFUL^f {index}": forward}
+        found |= {f"OFUL {index} {lam!r}": ridge, f"OFUL^f {index} {lam!r}": forward}
     return found
 
 
 def world(config: Config, arms: str, norm: str) -> LinearWorld:
     """Arms, θ* from the unit ball, Gaussian noise."""
-    kind = SphereArms if norm == "200" else UniformNormArms
+    kind = SphereArms if norm == "full" else UniformNormArms
     offered = kind(config.n_arms, config.d, radius=config.norm, fresh=arms == "fresh")
     return LinearWorld(offered, Stationary.random(config.d, law="ball"), Gaussian(config.variance**0.5))
 
@@ -103,121 +124,143 @@ def world(config: Config, arms: str, norm: str) -> LinearWorld:
 def compute(config: Config, piece: Piece) -> pl.DataFrame:
     """All policies in some repeats of one world."""
     about = piece.about
-    keep = kept_rounds(config.horizon, config.kept, log=True)
+    curves = about["part"] == "curves"
+    horizon = config.horizon if curves else config.map_horizon
+    keep = kept_rounds(horizon, config.kept, log=True) if curves else np.array([horizon])
+    players: dict[str, Policy] = {}
+    for lam in (config.lam,) if curves else config.map_lams:
+        players |= policies(config, lam)
+    labels = {name: about[name] for name in ("part", "arms", "norm")}
     where = world(config, about["arms"], about["norm"])
-    frame = regrets(
-        policies(config),
-        where,
-        config.horizon,
-        about["first"],
-        about["count"],
-        config.seed,
-        keep,
-        arms=about["arms"],
-        norm=about["norm"],
-    )
-    parts = pl.col("policy").str.split(" ")
-    return frame.with_columns(policy=parts.list.first(), index=parts.list.last())
+    frame = regrets(players, where, horizon, about["first"], about["count"], config.seed, keep, **labels)
+    parts = pl.col("policy").str.split(" ").list
+    return frame.with_columns(policy=parts.get(0), index=parts.get(1), lam=parts.get(2).cast(pl.Float64))
+
+
+def variants() -> list[Variant]:
+    """All twelve."""
+    return list(itertools.product(ARMS, NORMS, INDICES))
+
+
+def final(frame: pl.DataFrame, part: str, policy: str, variant: Variant, lam: float) -> Any:
+    """Regret at the end, a number for each repeat."""
+    arms, norm, index = variant
+    return of(frame.filter(pl.col("lam") == lam), policy, part=part, arms=arms, norm=norm, index=index)[:, -1]
 
 
 def claims(config: Config, frame: pl.DataFrame) -> Sequence[Claim]:
-    """OFUL^f is never much worse than OFUL; it is much more robust at this λ."""
-    ratios = {}
-    for arms, norm, index in itertools.product(ARMS, NORMS, INDICES):
-        labels = {"arms": arms, "norm": norm, "index": index}
-        pair = [of(frame, policy, **labels) for policy in ("OFUL^f", "OFUL")]
-        if all(len(values) for values in pair):
-            ratios[arms, norm, index] = ratio(pair[0][:, -1], pair[1][:, -1])
-    numbers = {" ".join(key): estimate.record() for key, estimate in ratios.items()}
-    worse = [key for key, estimate in ratios.items() if estimate.lower > MUCH]
-    safe = [key for key, estimate in ratios.items() if estimate.upper < MUCH]
-    better = [key for key, estimate in ratios.items() if estimate.upper < 1 / ROBUST]
-    listing = "; ".join(f"{_said(key)}: {estimate}" for key, estimate in ratios.items())
+    """OFUL^f is never much worse; it loses far less at this λ; it is more robust to λ."""
+    ratios, fewer = {}, {}
+    for variant in variants():
+        forward, ridge = (final(frame, "curves", policy, variant, config.lam) for policy in ("OFUL^f", "OFUL"))
+        ratios[variant] = ratio(forward, ridge)
+        fewer[variant] = float(np.mean(forward < ridge))
+    numbers: dict[str, Any] = {
+        f"{_said(config, variant)}: regret over OFUL's": estimate.record() for variant, estimate in ratios.items()
+    }
+    numbers |= {
+        f"{_said(config, variant)}: share of repeats with less regret": share for variant, share in fewer.items()
+    }
+    worse = [variant for variant, estimate in ratios.items() if estimate.lower > MUCH]
+    safe = [variant for variant, estimate in ratios.items() if estimate.upper < MUCH]
+    better = [variant for variant, estimate in ratios.items() if estimate.upper < 1 / LESS]
+    extremes = sorted(estimate.value for estimate in ratios.values())
+    short = f"{extremes[0]:.2g} to {extremes[-1]:,.0f} times OFUL's regret, by variant"
+    at = f"At λ = {config.lam:g}, after {config.horizon:,} rounds"
     return [
         Claim(
             "never-much-worse",
             "OFUL^f is generally as good as OFUL, never much worse.",
-            _verdict(len(safe), len(ratios)) if not worse else ("partly" if safe else "not supported"),
-            f"Regret of OFUL^f over OFUL's at the end (99% intervals): {listing}.",
-            f"The ratio of mean regrets, paired over repeats: supported if its 99% interval lies below {MUCH} in every "
-            f"variant, not supported if in none, partly otherwise.",
-            _where(safe, len(ratios)),
+            _verdict(len(safe), len(ratios)),
+            f"{at}, OFUL^f's mean regret over OFUL's is {_by_world(config, ratios)} (over the three indices; 99% "
+            f"intervals are among the numbers). It is more than {MUCH:g} times OFUL's in {len(worse)} of "
+            f"{len(ratios)} variants.",
+            f"Ratio of mean regrets over paired repeats: supported if its 99% interval lies below {MUCH:g} in every "
+            "variant, not supported if in none, partly otherwise.",
+            _where(config, safe),
             numbers,
+            short=short,
         ),
         Claim(
-            "more-robust",
-            "At λ = 1/T, OFUL suffers substantial regret and OFUL^f is significantly more robust.",
+            "less-regret",
+            f"With λ = {config.lam:g}, OFUL incurs substantial regret, and OFUL^f much less.",
             _verdict(len(better), len(ratios)),
-            f"OFUL^f's regret is less than 1/{ROBUST:g} of OFUL's in {len(better)} of {len(ratios)} variants: "
-            f"{names([_said(key) for key in better])}.",
-            f"Supported if the 99% interval of the ratio lies below 1/{ROBUST:g} in every variant, partly if in some.",
-            _where(better, len(ratios)),
+            f"{at}, OFUL^f's regret is below 1/{LESS:g} of OFUL's in {len(better)} of {len(ratios)} variants"
+            + (f": {_where(config, better)}." if better else "."),
+            f"The same ratio: supported if its 99% interval lies below 1/{LESS:g} in every variant, partly if in some.",
+            _where(config, better),
             numbers,
+            short=f"less than 1/{LESS:g} in {len(better)} of {len(ratios)} variants",
         ),
+        _more_robust(config, frame),
     ]
 
 
-def _said(key: tuple[str, str, str]) -> str:
-    arms, norm, index = key
-    return f"{arms}, {'norm 200' if norm == '200' else 'U[0, 200]'}, {INDICES[index]}"
+def fragility(config: Config, frame: pl.DataFrame, variant: Variant) -> tuple[Estimate, Estimate, Estimate]:
+    """What the smallest λ costs against the best one: for OFUL, for OFUL^f, and the first over the second."""
+    columns = []
+    for policy in ("OFUL", "OFUL^f"):
+        each = [final(frame, "map", policy, variant, lam) for lam in sorted(config.map_lams)]
+        columns += [each[0], min(each, key=lambda values: float(values.mean()))]
+    table = np.column_stack(columns)
+    return (
+        log_contrast(table, (1.0, -1.0, 0.0, 0.0)).exp(),
+        log_contrast(table, (0.0, 0.0, 1.0, -1.0)).exp(),
+        log_contrast(table, (1.0, -1.0, -1.0, 1.0)).exp(),
+    )
+
+
+def _more_robust(config: Config, frame: pl.DataFrame) -> Claim:
+    found = {variant: fragility(config, frame, variant) for variant in variants()}
+    held = [variant for variant, (_, _, excess) in found.items() if excess.lower > STEADIER]
+    least, most = min(config.map_lams), max(config.map_lams)
+    ridge, forward = ([each[i].value for each in found.values()] for i in (0, 1))
+    return Claim(
+        "more-robust",
+        "OFUL^f is significantly more robust to λ than OFUL.",
+        _verdict(len(held), len(found)),
+        f"Over λ = {least:g} … {most:g} and {config.map_horizon:,} rounds, the smallest λ costs OFUL {min(ridge):.2f} "
+        f"to {max(ridge):.2f} times the regret of its best λ, and OFUL^f {min(forward):.2f} to {max(forward):.2f} "
+        "times, "
+        f"depending on the variant.",
+        f"Regret at λ = {least:g} over that at the best λ tried, OFUL's over OFUL^f's, paired over repeats: supported "
+        f"if the 99% interval lies above {STEADIER:g} in every variant, partly if in some.",
+        _where(config, held),
+        {
+            f"{_said(config, variant)}: {what}": estimate.record()
+            for variant, each in found.items()
+            for what, estimate in zip(("OFUL", "OFUL^f", "OFUL over OFUL^f"), each, strict=True)
+        },
+        short=f"λ = {least:g} costs OFUL up to {max(ridge):.2g}, OFUL^f up to {max(forward):.2g} times its best",
+    )
+
+
+def _by_world(config: Config, ratios: dict[Variant, Estimate]) -> str:
+    """The range over the indices, for each kind of arms."""
+    said = []
+    for arms, norm in itertools.product(ARMS, NORMS):
+        values = [estimate.value for (a, n, _), estimate in ratios.items() if (a, n) == (arms, norm)]
+        said.append(f"{min(values):.2g} to {max(values):,.3g} with {arms} arms of {config.said(norm)}")
+    return "; ".join(said)
+
+
+def _said(config: Config, variant: Variant) -> str:
+    arms, norm, index = variant
+    return f"{arms} arms, {config.said(norm)}, {INDICES[index]}"
 
 
 def _verdict(count: int, of_all: int) -> Verdict:
     return "supported" if count == of_all else "partly" if count else "not supported"
 
 
-def _where(held: Sequence[tuple[str, str, str]], everything: int) -> str:
-    if len(held) == everything:
+def _where(config: Config, held: Sequence[Variant]) -> str:
+    if len(held) == len(variants()):
         return "in every variant tried"
-    return "; ".join(map(_said, held)) if held else "in no variant tried"
+    return "; ".join(_said(config, variant) for variant in held) if held else "in no variant tried"
 
 
 def draw(config: Config, frame: pl.DataFrame) -> Sequence[Drawing]:
-    """A panel for each variant of arms and index, and the ratio of the regrets over all variants."""
-    return [_curves(config, frame, arms) for arms in ARMS if (frame["arms"] == arms).any()]
-
-
-def _curves(config: Config, frame: pl.DataFrame, arms: str) -> Drawing:
-    figure, all_axes = blank(len(NORMS), len(INDICES), (9.5, 6.2))
-    rounds = rounds_of(frame)
-    known: dict[str, Any] = {"theta_bound": config.theta_bound, "sigma": config.variance**0.5, "delta": config.delta}
-    constants: dict[str, Any] = {"d": config.d, "lam": config.lam, "feature_bound": config.norm}
-    limits = {
-        "OFUL": np.asarray(bounds.oful_regret(rounds, **constants, **known)),
-        "OFUL^f": np.asarray(bounds.oful_forward_regret(rounds, **constants, **known)),
-    }
-    panels, repeats = [], 0
-    for axes, (norm, index) in zip(all_axes, itertools.product(NORMS, INDICES), strict=True):
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        lines = []
-        for policy, color in (("OFUL", COLORS["ridge"]), ("OFUL^f", COLORS["forward"])):
-            regret = of(frame, policy, arms=arms, norm=norm, index=index)
-            repeats = len(regret)
-            low, high = np.quantile(regret, [0.25, 0.75], axis=0)
-            lines.append(Line(policy, rounds.astype(float), regret.mean(axis=0), low, high))
-            draw_line(axes, lines[-1], color)
-            if index == "full":  # the only one of the three that it bounds
-                lines.append(Line(f"bound for {policy}", rounds.astype(float), limits[policy]))
-                draw_line(axes, lines[-1], color, ":", 1.0)
-        panels.append(Panel(axes, lines))
-        title = f"{INDICES[index]}, {'norm 200' if norm == '200' else 'norm U[0, 200]'}"
-        dress(axes, title=title, xlabel="round", ylabel="cumulative regret")
-    lowest = min(float(line.y[line.y > 0].min()) for panel in panels for line in panel.lines if (line.y > 0).any())
-    highest = max(float(line.y.max()) for panel in panels for line in panel.lines)
-    for axes in all_axes:
-        axes.set_ylim(lowest / 2, highest * 2)
-    legend_of(figure, *all_axes[0].get_legend_handles_labels())
-    return Drawing(
-        f"{NAME}-{arms}",
-        f"{TITLE}; {ARMS[arms]}",
-        figure,
-        f"Cumulative pseudo-regret, mean of {repeats} repeats, shaded from the first to the third quartile. Both axes "
-        "are logarithmic (the paper's only upwards), so that the first rounds can be seen, which decide. "
-        f"{ARMS[arms].capitalize()}. d = {config.d}, {config.n_arms} arms, λ = {config.lam:g}, "
-        f"δ = {config.delta:g}, noise variance {config.variance:g}. Dotted: the corrected bounds of Theorem 4.1, which "
-        "hold for the full index only. No regret is larger than 2XST; in this setting the bounds are.",
-        f"Line charts of the regret of OFUL and OFUL^f over rounds, for three indices and two laws of the arms' norms; "
-        f"{ARMS[arms]}.",
-        panels,
-    )
+    """Curves with the paper's axes, the same with the first rounds spread out, and the map over λ."""
+    curves = frame.filter(part="curves")
+    found = [draw_curves(config, curves, arms, log) for arms in ARMS for log in (False, True)]
+    return [*found, draw_map(config, frame.filter(part="map"))]

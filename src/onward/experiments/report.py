@@ -61,6 +61,7 @@ def write_report(
     seconds: float,
     versions: Mapping[str, str],
     command: str,
+    size: str = "at full size",
     notes: Sequence[str] = (),
 ) -> None:
     """Write the page.
@@ -73,6 +74,7 @@ def write_report(
         seconds: that the whole run took.
         versions: of what took part: {"onward": "0.1.0", "Python": "3.11.2"}.
         command: that gives this page again.
+        size: of the run, in words.
         notes: anything else, a paragraph each.
     """
     _check_names(sections)
@@ -83,7 +85,7 @@ def write_report(
     page = Template(_resource("page.html")).substitute(
         style=_style(sections, pictures.values()),
         script=_resource("page.js"),
-        summary=_summary(sections, quick),
+        summary=_summary(sections, size),
         reduced=_reduced(quick),
         counts=_counts(sections),
         verdicts="".join(_verdict_rows(section) for section in sections),
@@ -91,7 +93,7 @@ def write_report(
         sections="".join(_section(section, pictures, quick) for section in sections),
         notes="".join(f"<p>{escape(note)}</p>" for note in notes),
         command=escape(command),
-        run=_pairs({"Seed": str(seed), "Run time": _duration(seconds), "Size": "reduced" if quick else "full"}),
+        run=_pairs({"Seed": str(seed), "Run time, of the last start": _duration(seconds), "Size": size}),
         versions=_pairs(versions),
     )
     Path(path).write_text(page, encoding="utf-8", newline="\n")
@@ -134,23 +136,23 @@ def save_drawings(folder: str | os.PathLike[str], drawings: Iterable[Drawing]) -
 # The parts of the page
 
 
-def _summary(sections: Sequence[Section], quick: bool) -> str:
-    claims = [claim for section in sections for claim in section.claims]
+def _summary(sections: Sequence[Section], size: str) -> str:
+    claims = [claim for section in sections for claim in section.claims if not claim.ours]
     found = Counter(claim.verdict for claim in claims)
     results = ", ".join(f"{found[verdict]} {_WORDS[verdict]}" for verdict in VERDICTS)
     figures = "1 figure" if len(sections) == 1 else f"{len(sections)} figures"
-    size = "at reduced size" if quick else "at full size"
     return (
         "Ouhamma, Maillard and Perchet (<cite>Stochastic Online Linear Regression: the Forward Algorithm to Replace "
         "Ridge</cite>, 2021) argue that the forward algorithm, which shrinks each prediction of ridge regression by "
         "its own leverage, does as well as online ridge, depends far less on the regularisation λ, and makes linear "
-        f"bandits more robust. We ran {figures} of the paper again {size} and held {len(claims)} of its claims to "
+        f"bandits more robust. We ran {figures} of the paper again {escape(size)} and held {len(claims)} of its "
+        "claims to "
         f"rules fixed in code: <strong>{results}</strong>."
     )
 
 
 def _counts(sections: Sequence[Section]) -> str:
-    found = Counter(claim.verdict for section in sections for claim in section.claims)
+    found = Counter(claim.verdict for section in sections for claim in section.claims if not claim.ours)
     return "".join(
         f'<li class="{_key(verdict)}"><span class="number">{found[verdict]}</span> {_badge(verdict)}</li>'
         for verdict in VERDICTS
@@ -165,6 +167,7 @@ def _verdict_rows(section: Section) -> str:
         first = f'<th scope="rowgroup" rowspan="{len(section.claims)}">{figure}</th>' if number == 0 else ""
         rows.append(
             f'<tr>{first}<td class="claim"><a href="#{_anchor(section, claim)}">{escape(claim.says)}</a>'
+            f'<span class="effect">{escape(claim.short)}</span>'
             f'<span class="finding">{escape(claim.finding)}</span></td>'
             f'<td class="outcome">{_badge(claim.verdict)}<span class="where">{figure}</span></td></tr>'
         )
@@ -181,7 +184,7 @@ def _section(section: Section, pictures: Mapping[str, Picture], quick: bool) -> 
         f'<h2 id="{section.name}-heading">{escape(title)}</h2>{_reduced(quick)}{remarks}{drawings}'
         f"<h3>What the paper says of it, and what came out</h3>{claims or '<p>No claims.</p>'}"
         f"<details><summary>Every setting</summary>{_values(section.settings)}</details>"
-        f'<p class="time">Run time: {_duration(section.seconds)}</p></section>'
+        f'<p class="time">Computing time, over all processes: {_duration(section.seconds)}</p></section>'
     )
 
 
@@ -221,7 +224,8 @@ def _reduced(quick: bool) -> str:
     if not quick:
         return ""
     return (
-        '<p class="reduced"><strong>Reduced run:</strong> fewer repeats and shorter horizons than the paper’s. '
+        '<p class="reduced"><strong>Reduced run:</strong> fewer repeats, and where the remarks say so fewer '
+        "rounds, than the paper’s. "
         "It shows that everything works; its verdicts are not those of the reproduction.</p>"
     )
 

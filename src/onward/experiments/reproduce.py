@@ -78,6 +78,9 @@ def reproduce(
     outcomes = runner.run(experiments, configs, out / "pieces", jobs, advance)
     for folder in ("results", "figures"):
         (out / folder).mkdir(exist_ok=True)
+    for name in FIGURES:  # what an earlier run left of other figures is not part of this one
+        if name not in configs:
+            _forget(out, name)
     sections = []
     for name, outcome in outcomes.items():
         experiment, config = experiments[name], configs[name]
@@ -102,24 +105,48 @@ def reproduce(
         seconds=time.perf_counter() - began,
         versions=versions(),
         command=command,
+        size=size(configs),
     )
     return sections
 
 
+def _forget(out: Path, name: str) -> None:
+    (out / "results" / f"{name}.parquet").unlink(missing_ok=True)
+    for path in (out / "figures").glob(f"{name}*"):
+        path.unlink()
+
+
+def size(configs: Mapping[str, Any]) -> str:
+    """Whether these are the settings of the full run."""
+    changed = [name for name, config in configs.items() if settings_of(config) != _defaults(name, config.seed)]
+    return f"with changed settings ({', '.join(changed)})" if changed else "at full size"
+
+
+def _defaults(name: str, seed: int) -> dict[str, Any]:
+    return settings_of(FIGURES[name].Config(seed=seed))
+
+
 def remarks(name: str, config: Any) -> list[str]:
-    """Where a figure did not run at full size, and why."""
+    """What a reader should know of the settings: where they are not the full run's, and what is derived from them."""
     found = []
+    if name in ("figure4a", "figure4b"):
+        found.append(
+            f"γ = {config.gamma:.5f} and τ = {config.window}, from B_T = {config.variation:.5g}. D-LinUCB and "
+            "SW-LinUCB have "
+            "the widths that their authors print (uniform), LinUCB, LinUCB-OR and dLinUCB the determinant's; "
+            "dLinUCB has "
+            "δ₂ = 0.01 and δ̃ = 0.002."
+        )
+    if name == "figure4b":
+        found.append("LinUCB-OR is not here: there are no change points to tell it.")
     if name == "figure3" and config.fresh_repeats < config.repeats:
         found.append(
             f"Variants with arms drawn anew each round ran with {config.fresh_repeats} repeats, not {config.repeats}: "
             "a repeat takes ten times as long as with fixed arms, which span ten dimensions instead of a hundred. "
             "Quartiles and intervals are those of that many repeats. --repeats N sets both."
         )
-    changed = {
-        key: value
-        for key, value in settings_of(config).items()
-        if key != "seed" and value != settings_of(FIGURES[name].Config())[key]
-    }
+    usual = _defaults(name, config.seed)
+    changed = {key: value for key, value in settings_of(config).items() if value != usual[key]}
     if changed:
         said = ", ".join(f"{key} = {value}" for key, value in changed.items())
         found.append(f"Settings other than the full run's: {said}.")

@@ -1,20 +1,34 @@
 """Runs experiments piece by piece, in parallel, and can be stopped at any moment: what is done is on disk."""
 
+import functools
 import hashlib
 import json
 import os
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from joblib import Parallel, delayed
 
-from onward import __version__
+import onward
 from onward.experiments.base import Experiment, Piece, settings_of
+
+COMPUTING = (
+    "bandit_games",
+    "changing_worlds",
+    "figure1",
+    "figure2",
+    "figure3",
+    "figure4a",
+    "figure4b",
+    "regression_data",
+    "tidy",
+)
+"""Modules of this package whose code decides what a piece holds."""
 
 Advance = Callable[[str, int, int], None]
 """Called with the experiment's name, how many pieces are done, and how many there are."""
@@ -49,10 +63,10 @@ def run(
 
 
 def _run_one(name: str, experiment: Experiment, config: Any, folder: Path, jobs: int, advance: Advance) -> Outcome:
-    kept = folder / f"{name}-{digest(config)}"
-    kept.mkdir(parents=True, exist_ok=True)
     pieces = experiment.pieces(config)
-    missing = [piece for piece in pieces if not _path(kept, piece).exists()]
+    kept = folder / f"{name}-{digest(config, pieces)}"
+    kept.mkdir(parents=True, exist_ok=True)
+    missing = [piece for piece in pieces if not _is_whole(_path(kept, piece))]
     done = len(pieces) - len(missing)
     advance(name, done, len(pieces))
     for _ in _computed(experiment, config, missing, kept, jobs):
@@ -81,10 +95,37 @@ def _compute(compute: Callable[[Any, Piece], pl.DataFrame], config: Any, piece: 
     return piece.name
 
 
-def digest(config: Any) -> str:
-    """Of all that decides the result: the settings and the version."""
-    about = json.dumps({"settings": settings_of(config), "version": __version__}, sort_keys=True)
-    return hashlib.sha256(about.encode()).hexdigest()[:12]
+def digest(config: Any, pieces: Sequence[Piece]) -> str:
+    """Of all that decides the result: the settings, how they are cut into pieces, the sources and what they run on."""
+    about = {
+        "settings": settings_of(config),
+        "pieces": [[piece.name, dict(piece.about)] for piece in pieces],
+        "sources": _sources(),
+        "versions": {name: metadata.version(name) for name in ("numpy", "numba", "scipy")},
+    }
+    return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:12]
+
+
+@functools.cache
+def _sources() -> str:
+    """Of the code that computes: not of that which judges, draws or reports."""
+    package = Path(onward.__file__).parent
+    files = [path for room in ("core", "confidence", "bounds", "bandits") for path in (package / room).glob("*.py")]
+    files += [package / "experiments" / f"{name}.py" for name in COMPUTING]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files))).hexdigest()
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a piece is there and can be read; what cannot is done again."""
+    if not path.exists():
+        return False
+    try:
+        pl.read_parquet_schema(path)
+        _read(path)
+    except (OSError, pl.exceptions.PolarsError):
+        path.unlink(missing_ok=True)
+        return False
+    return True
 
 
 def _path(folder: Path, piece: Piece) -> Path:
@@ -92,15 +133,17 @@ def _path(folder: Path, piece: Piece) -> Path:
 
 
 def _write(path: Path, frame: pl.DataFrame, seconds: float) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         frame.write_parquet(temporary, metadata={"seconds": repr(seconds)})
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(temporary, path)
+    except pl.exceptions.PolarsError as error:
+        temporary.unlink(missing_ok=True)
+        raise OSError(f"cannot write {path}: {error}") from error
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

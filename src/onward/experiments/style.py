@@ -37,12 +37,10 @@ def dress(axes: Axes, *, title: str, xlabel: str, ylabel: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def draw_line(
-    axes: Axes, line: Line, color: str, style: str = "-", width: float = 1.5, *, cut: bool = False
-) -> None:
+def draw_line(axes: Axes, line: Line, color: str, style: str = "-", width: float = 1.5, *, cut: bool = False) -> None:
     """A line with the band around it. On a logarithmic axis, so set its scale first, the band may be `cut` off below.
 
-    The lower edge of mean − deviation may lie at 0 or less, infinitely far down. Drawn to there it would cover all else.
+    The lower edge of mean − deviation may lie at 0 or less, infinitely far down: drawn to there it would cover all.
     """
     if line.lower is not None and line.upper is not None:
         lower = np.maximum(line.lower, line.y / CUT) if cut and axes.get_yscale() == "log" else line.lower
