@@ -49,7 +49,7 @@ def test_figure_3_draws_the_quartiles_where_they_are() -> None:
     line, axes = drawing.panels[0].lines[0], drawing.panels[0].axes
     regret = of(few.filter(part="curves"), "OFUL", arms="fixed", norm="full", index="full")
     assert np.allclose(np.asarray(line.lower), np.quantile(regret, 0.25, axis=0))
-    drawn = np.concatenate([path.vertices[:, 1] for path in axes.collections[0].get_paths()])
+    drawn = np.concatenate([np.asarray(path.vertices)[:, 1] for path in axes.collections[0].get_paths()])
     assert drawn.min() == pytest.approx(np.asarray(line.lower).min())
 
 
@@ -70,10 +70,8 @@ def made_up(forward: dict[tuple[str, str, str], float], small: float = 1.0) -> p
     """
     rng = np.random.default_rng(0)
     rows = []
-    cells = [
-        ("curves", 1e-5, 1.0),
-        *(("map", lam, small if lam == 1e-5 else 1.0) for lam in (1e-5, 1e-3, 0.1, 10, 1e3)),
-    ]
+    lams = figure3.Config().map_lams
+    cells = [("curves", 1e-5, 1.0), *(("map", lam, small if lam == 1e-5 else 1.0) for lam in lams)]
     for key, (part, lam, cost) in itertools.product(figure3.variants(), cells):
         for repeat in range(20):
             regret = 100 + rng.standard_normal()
