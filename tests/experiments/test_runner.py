@@ -1,6 +1,7 @@
 """Pieces of work: done in any order and number, stopped and gone on with, the result is the same."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from onward.experiments import base, figure4a, runner
+from onward.experiments import FIGURES, base, figure4a, runner
 from onward.experiments.base import Piece
 
 TINY = figure4a.Config(repeats=23, horizon=120, kept=6)
@@ -128,6 +129,18 @@ def test_another_cut_into_pieces_is_other_work(tmp_path: Path) -> None:
     for size in (5, 10, 5):
         outcome = runner.run({"slow": cut(size)}, {"slow": SlowConfig(pieces=20)}, tmp_path, jobs=1)["slow"]
         assert outcome.frame["number"].to_list() == list(range(20))
+
+
+def test_every_figure_says_which_code_computes_it() -> None:
+    folder = Path(runner.__file__).parent
+    assert set(runner.COMPUTING) == set(FIGURES)
+    for name, modules in runner.COMPUTING.items():
+        assert name in modules
+        for module in modules:
+            text = (folder / f"{module}.py").read_text(encoding="utf-8")
+            needed = set(re.findall(r"^from onward\.experiments\.(\w+) import", text, flags=re.MULTILINE))
+            drawing = {"base", "statistics", "style", "judging", f"{name}_drawings", f"{name}_claims"}
+            assert needed <= {*modules, *drawing}, (name, module)
 
 
 def test_a_piece_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -17,18 +17,15 @@ from joblib import Parallel, delayed
 import onward
 from onward.experiments.base import Experiment, Piece, settings_of
 
-COMPUTING = (
-    "bandit_games",
-    "changing_worlds",
-    "figure1",
-    "figure2",
-    "figure3",
-    "figure4a",
-    "figure4b",
-    "regression_data",
-    "tidy",
-)
-"""Modules of this package whose code decides what a piece holds."""
+_REGRESSION, _BANDITS = ("regression_data", "tidy"), ("bandit_games",)
+COMPUTING = {
+    "figure1": ("figure1", *_REGRESSION),
+    "figure2": ("figure2", *_REGRESSION),
+    "figure3": ("figure3", *_BANDITS),
+    "figure4a": ("figure4a", "changing_worlds", *_BANDITS),
+    "figure4b": ("figure4b", "changing_worlds", *_BANDITS),
+}
+"""Modules of this package whose code decides what a figure's pieces hold."""
 
 Advance = Callable[[str, int, int], None]
 """Called with the experiment's name, how many pieces are done, and how many there are."""
@@ -64,7 +61,7 @@ def run(
 
 def _run_one(name: str, experiment: Experiment, config: Any, folder: Path, jobs: int, advance: Advance) -> Outcome:
     pieces = experiment.pieces(config)
-    kept = folder / f"{name}-{digest(config, pieces)}"
+    kept = folder / f"{name}-{digest(name, config, pieces)}"
     kept.mkdir(parents=True, exist_ok=True)
     missing = [piece for piece in pieces if not _is_whole(_path(kept, piece))]
     done = len(pieces) - len(missing)
@@ -95,23 +92,23 @@ def _compute(compute: Callable[[Any, Piece], pl.DataFrame], config: Any, piece: 
     return piece.name
 
 
-def digest(config: Any, pieces: Sequence[Piece]) -> str:
+def digest(name: str, config: Any, pieces: Sequence[Piece]) -> str:
     """Of all that decides the result: the settings, how they are cut into pieces, the sources and what they run on."""
     about = {
         "settings": settings_of(config),
         "pieces": [[piece.name, dict(piece.about)] for piece in pieces],
-        "sources": _sources(),
-        "versions": {name: metadata.version(name) for name in ("numpy", "numba", "scipy")},
+        "sources": _sources(name),
+        "versions": {library: metadata.version(library) for library in ("numpy", "numba", "scipy")},
     }
     return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
 
 @functools.cache
-def _sources() -> str:
+def _sources(name: str) -> str:
     """Of the code that computes: not of that which judges, draws or reports."""
     package = Path(onward.__file__).parent
     files = [path for room in ("core", "confidence", "bounds", "bandits") for path in (package / room).glob("*.py")]
-    files += [package / "experiments" / f"{name}.py" for name in COMPUTING]
+    files += [package / "experiments" / f"{module}.py" for module in COMPUTING.get(name, ())]
     return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files))).hexdigest()
 
 
