@@ -41,10 +41,13 @@ def draw_line(axes: Axes, line: Line, color: str, style: str = "-", width: float
     """A line with the band around it. On a logarithmic axis, so set its scale first, the band may be `cut` off below.
 
     The lower edge of mean − deviation may lie at 0 or less, infinitely far down: drawn to there it would cover all.
+    Where it is not cut, there is no band at such places.
     """
     if line.lower is not None and line.upper is not None:
-        lower = np.maximum(line.lower, line.y / CUT) if cut and axes.get_yscale() == "log" else line.lower
-        axes.fill_between(line.x, lower, line.upper, color=color, alpha=0.2, linewidth=0)
+        log = axes.get_yscale() == "log"
+        lower = np.maximum(line.lower, line.y / CUT) if cut and log else line.lower
+        shown = lower > 0 if log else np.ones(len(lower), dtype=np.bool_)
+        axes.fill_between(line.x, lower, line.upper, where=shown.tolist(), color=color, alpha=0.2, linewidth=0)
     axes.plot(line.x, line.y, color=color, linestyle=style, linewidth=width, label=line.label)
 
 
@@ -96,3 +99,13 @@ def deviation(values: Vector) -> Vector:
     """The standard deviation of repeats (rows); 0 for a single one."""
     reach: Vector = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
     return reach
+
+
+def masked(lines: Sequence[Line]) -> str:
+    """What a caption must add of lines on a logarithmic axis, in a sentence to follow others; empty if nothing."""
+    means = sum(int((line.y <= 0).sum()) for line in lines)
+    edges = sum(int(((line.lower <= 0) & (line.y > 0)).sum()) for line in lines if line.lower is not None)
+    said = [f"{means} points of 0 or less are not drawn"] if means else []
+    said += [f"no band is drawn at {edges} points, where it would reach 0 or less"] if edges else []
+    text = "; ".join(said)
+    return f" {text[0].upper()}{text[1:]}." if text else ""
