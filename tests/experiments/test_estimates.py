@@ -94,7 +94,7 @@ def test_a_ratio_of_heavy_tails_covers_less_often_and_is_flagged() -> None:
 def test_what_is_not_trusted_decides_nothing() -> None:
     safe, doubtful = Estimate(2.0, 1.5, 3.0, 100, 0.05), Estimate(2.0, 1.5, 3.0, 100, 0.051)
     assert (safe.above(1.4), safe.below(3.1), safe.within(1.4, 3.1), safe.above(1.6)) == (True, True, True, False)
-    assert not (doubtful.above(1.4) or doubtful.below(3.1) or doubtful.within(1.4, 3.1))
+    assert [doubtful.above(1.4), doubtful.below(3.1), doubtful.within(1.4, 3.1)] == [False] * 3
     assert doubtful.exp().top_share == 0.051
     assert (safe.brief, doubtful.brief) == ("2 [1.5, 3]", "≈ 2 [1.5, 3]")
     assert Estimate(-0.2, -0.3, 0.1, 9).signed == "−0.2 [−0.3, +0.1]"

@@ -81,10 +81,20 @@ SHAPE = {
 
 
 def judged(name: str, **changes: tuple[float, float, float]) -> Claim:
-    """The claim of that name, on twenty repeats around SHAPE with changes; `ridge_first=…` is ("ridge", "first")."""
+    """The claim of that name, on forty repeats around SHAPE with changes; `ridge_first=…` is ("ridge", "first")."""
     shape = SHAPE | {(key.split("_")[0], key.split("_")[1]): value for key, value in changes.items()}
-    jitter = np.exp(0.01 * np.random.default_rng(0).standard_normal((20, 1)))
-    frame = pl.concat(
+    jitter = np.exp(0.01 * np.random.default_rng(0).standard_normal((40, 1)))
+    terms = table(  # in rounds 2d + 1 to 4d, a fifth of what they were in the first d
+        jitter * np.where(np.arange(MINI.rounds) < 2 * MINI.d, 1.0, 0.2),
+        part="terms",
+        quantity="first",
+        learner="ridge",
+        lam=MINI.lam,
+        sigma=MINI.sigma,
+        first_repeat=0,
+        rounds=np.arange(1, MINI.rounds + 1),
+    )
+    sums = pl.concat(
         table(
             jitter * np.cumsum(shape[learner, quantity]),
             part="sums",
@@ -98,7 +108,7 @@ def judged(name: str, **changes: tuple[float, float, float]) -> Claim:
         for learner, quantity in shape
         for sigma in MINI.all_sigmas
     )
-    (claim,) = (claim for claim in claims(MINI, frame) if claim.name == name)
+    (claim,) = (claim for claim in claims(MINI, pl.concat([terms, sums])) if claim.name == name)
     return claim
 
 
@@ -107,15 +117,18 @@ def test_ridge_vanishes(last: float, expected: str) -> None:
     claim = judged("ridge-vanishes", ridge_first=(5.0, 1.0, last))
     assert claim.verdict == expected
     assert ("everywhere" in claim.regime) == (expected == "supported")
+    assert claim.numbers["left in rounds 7–12 at σ=0.1"]["value"] == pytest.approx(0.2)
+    assert "in rounds 7–12 it is 20 %" in claim.finding
 
 
 @pytest.mark.parametrize(
     ("last", "ridge", "expected"),
-    [(5.0, 1e-4, "supported"), (0.5, 1e-4, "partly"), (0.5, 0.5, "not supported")],
+    [(9.0, 1e-4, "supported"), (5.0, 1e-4, "supported"), (0.5, 1e-4, "partly"), (0.5, 0.5, "not supported")],
 )
 def test_forward_is_stable(last: float, ridge: float, expected: str) -> None:
     claim = judged("forward-stable", forward_first=(5.0, 30.0, last), ridge_first=(5.0, 1.0, ridge))
     assert claim.verdict == expected
+    assert claim.finding.startswith("It falls" if last < 4 else "It rises" if last > 5 else "It ")
 
 
 @pytest.mark.parametrize(
@@ -147,6 +160,9 @@ def test_the_claims_say_all_that_a_report_needs(frame: pl.DataFrame) -> None:
         assert claim.finding
         assert "supported if" in claim.rule
         assert claim.regime
+        assert "[" in claim.short
+        assert claim.finding.count("99 % interval") == 1
+        assert not claim.ours
         assert all({"value", "lower", "upper"} <= set(number) for number in claim.numbers.values())
 
 
@@ -193,3 +209,22 @@ def test_the_smallest_run_comes_through() -> None:
 def test_settings_out_of_range_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replace(Config(), **changes)
+
+
+def test_what_one_repeat_makes_up_decides_nothing() -> None:
+    frame = run(figure1, MINI)  # six repeats: each makes up more than a twentieth
+    found = claims(MINI, frame)
+    assert {claim.verdict for claim in found} == {"not supported"}
+    for claim in found:
+        assert "≈" in claim.short
+        assert "count as undecided" in claim.finding
+        assert "everywhere" not in claim.regime
+
+
+def test_the_text_for_those_who_cannot_see_says_what_falls_furthest(frame: pl.DataFrame) -> None:
+    for learner, quantity in figure1.TERMS:
+        falling = (pl.col("learner") == learner) & (pl.col("quantity") == quantity) & (pl.col("part") == "terms")
+        tail = falling & (pl.col("round") > MINI.d)
+        changed = frame.with_columns(pl.when(tail).then(pl.col("value") * 1e-9).otherwise(pl.col("value")))
+        drawing = draw(MINI, changed)[0]
+        assert f"{learner.capitalize()}'s {quantity} term falls furthest" in drawing.alternative

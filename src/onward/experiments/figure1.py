@@ -17,7 +17,7 @@ from onward.core.checks import not_negative, positive
 from onward.core.types import Matrix, Vector
 from onward.experiments import style
 from onward.experiments.base import Claim, Drawing, Line, Panel, Piece
-from onward.experiments.judging import listed, regime, verdict
+from onward.experiments.judging import DISTRUST, IN_BRACKETS, doubts, listed, regime, verdict
 from onward.experiments.regression_data import LEARNERS, Problem
 from onward.experiments.statistics import Estimate, log_contrast, ratio
 from onward.experiments.tidy import in_pieces, table, values_of
@@ -155,50 +155,71 @@ def claims(config: Config, frame: pl.DataFrame) -> Sequence[Claim]:
     """What the paper says of the terms, and what came out."""
     measured = {sigma: Measured.at(config, frame, sigma) for sigma in config.all_sigmas}
     return [
-        _ridge_vanishes(config, measured),
+        _ridge_vanishes(config, measured, _left_soon(config, frame)),
         _forward_stable(config, measured),
         _cancelled(config, measured),
         _on_par(config, measured),
     ]
 
 
-def _ridge_vanishes(config: Config, measured: dict[float, Measured]) -> Claim:
-    here = measured[config.sigma].ridge_left
-    held = [sigma for sigma, m in measured.items() if m.ridge_left.upper < VANISHED]
+def _ridge_vanishes(config: Config, measured: dict[float, Measured], soon: Estimate) -> Claim:
+    here, noisiest = measured[config.sigma].ridge_left, config.all_sigmas[-1]
+    most = measured[noisiest].ridge_left
+    held = [sigma for sigma, m in measured.items() if m.ridge_left.below(VANISHED)]
     last = config.rounds - config.marks[1]
+    floor = "It cannot fall below σ²h, so the noisier, the more is left: " if most.value > here.value else ""
     return Claim(
         name="ridge-vanishes",
         says="The first term of ridge's regret, (p − y)² h, vanishes quickly.",
-        verdict=verdict(here.upper < VANISHED, here.upper < SHRUNK),
+        verdict=verdict(here.below(VANISHED), here.below(SHRUNK)),
         finding=(
-            f"In the last {last} of {config.rounds} rounds it is {_percent(here)} of what it was in the first "
-            f"{config.d}. It cannot fall below σ²h, so the noisier, the more is left: "
-            f"{_percent(measured[config.all_sigmas[-1]].ridge_left)} at σ = {config.all_sigmas[-1]:g}."
+            f"In the last {last} of {config.rounds} rounds it is {_percent(here)} {IN_BRACKETS} of what it was in the "
+            f"first {config.d}. As to quickly: in rounds {_soon(config)} it is {_percent(soon)}. {floor}"
+            f"{_percent(most)} at σ = {noisiest:g} in the last {last}." + doubts([here, soon, most])
         ),
         rule=(
             f"Mean over the last tenth of the rounds, divided by that over the first d: supported if its interval lies "
-            f"below {VANISHED:.0%} at σ = {config.sigma:g}, partly if below {SHRUNK:.0%}."
+            f"below {VANISHED:.0%} at σ = {config.sigma:g}, partly if below {SHRUNK:.0%}. {DISTRUST}"
         ),
         regime=regime("σ", held, config.all_sigmas),
-        numbers={f"left at σ={sigma:g}": m.ridge_left.record() for sigma, m in measured.items()},
+        numbers={
+            **{f"left at σ={sigma:g}": m.ridge_left.record() for sigma, m in measured.items()},
+            f"left in rounds {_soon(config)} at σ={config.sigma:g}": soon.record(),
+        },
+        short=f"{_percent(here)} of ridge's first term left",
     )
+
+
+def _soon(config: Config) -> str:
+    return f"{2 * config.d + 1}–{min(4 * config.d, config.rounds)}"
+
+
+def _left_soon(config: Config, frame: pl.DataFrame) -> Estimate:
+    """Of ridge's first term: its mean over rounds 2d + 1 to 4d, over that of the first d."""
+    terms = values_of(frame, part="terms", learner="ridge", quantity="first")
+    return ratio(terms[:, 2 * config.d : 4 * config.d].mean(axis=1), terms[:, : config.d].mean(axis=1))
 
 
 def _forward_stable(config: Config, measured: dict[float, Measured]) -> Claim:
     here = measured[config.sigma]
-    held = [sigma for sigma, m in measured.items() if m.forward_left.lower > STEADY]
-    lesser = [sigma for sigma, m in measured.items() if m.ridge_falls_more.lower > STEADIER]
+    left, times = here.forward_left, here.ridge_falls_more
+    held = [sigma for sigma, m in measured.items() if m.forward_left.above(STEADY)]
+    lesser = [sigma for sigma, m in measured.items() if m.ridge_falls_more.above(STEADIER)]
+    falls = left.upper < 1
     return Claim(
         name="forward-stable",
         says="The first term of forward's regret, y² h, is quite stable.",
-        verdict=verdict(here.forward_left.lower > STEADY, here.ridge_falls_more.lower > STEADIER),
+        verdict=verdict(left.above(STEADY), times.above(STEADIER)),
         finding=(
-            f"It falls, too: {_percent(here.forward_left)} is left in the last tenth of the rounds, because the "
-            f"leverage h falls as d/t while y² stays. Ridge's falls {here.ridge_falls_more} times as far."
+            f"It {'falls, too' if falls else 'rises' if left.lower > 1 else 'neither surely falls nor rises'}: in the "
+            f"last tenth of the rounds it is {_percent(left)} {IN_BRACKETS} of what it was in the first {config.d}"
+            f"{', because the leverage h falls as d/t while y² stays' if falls else ''}. What is left of it is "
+            f"{times.marked} times what is left of ridge's." + doubts([left, times])
         ),
         rule=(
             f"Mean over the last tenth of the rounds, divided by that over the first d: supported if its interval lies "
-            f"above {STEADY:.0%} at σ = {config.sigma:g}; partly if it is more than {STEADIER:g} times ridge's."
+            f"above {STEADY:.0%} at σ = {config.sigma:g}; partly if it is more than {STEADIER:g} times ridge's. The "
+            f"leverage h falls as d/t for any σ, so it can be supported only where y² grows. {DISTRUST}"
         ),
         regime=(
             f"as it stands: {regime('σ', held, config.all_sigmas)}; {STEADIER:g} times steadier than ridge's: "
@@ -208,25 +229,28 @@ def _forward_stable(config: Config, measured: dict[float, Measured]) -> Claim:
             **{f"left at σ={sigma:g}": m.forward_left.record() for sigma, m in measured.items()},
             **{f"times ridge's at σ={sigma:g}": m.ridge_falls_more.record() for sigma, m in measured.items()},
         },
+        short=f"{_percent(left)} of forward's first term left",
     )
 
 
 def _cancelled(config: Config, measured: dict[float, Measured]) -> Claim:
-    here = measured[config.sigma]
-    held = [sigma for sigma, m in measured.items() if m.cancelled.lower > CANCELLED]
-    late = [sigma for sigma, m in measured.items() if m.cancelled_late.lower > CANCELLED]
+    here, noisiest = measured[config.sigma], config.all_sigmas[-1]
+    least = measured[noisiest].cancelled
+    held = [sigma for sigma, m in measured.items() if m.cancelled.above(CANCELLED)]
+    late = [sigma for sigma, m in measured.items() if m.cancelled_late.above(CANCELLED)]
+    why = "It cancels signal, not noise: at" if least.upper < here.cancelled.lower else "At"
     return Claim(
         name="cancelled",
         says="Forward's first term is essentially cancelled by its second term, q ŷ².",
-        verdict=verdict(here.cancelled.lower > CANCELLED, here.cancelled_late.lower > CANCELLED),
+        verdict=verdict(here.cancelled.above(CANCELLED), here.cancelled_late.above(CANCELLED)),
         finding=(
-            f"Over all rounds the second term takes off {_percent(here.cancelled)} of the first; "
-            f"in the last tenth of them, {_percent(here.cancelled_late)}. It cancels signal, not noise: at "
-            f"σ = {config.all_sigmas[-1]:g} it takes off {_percent(measured[config.all_sigmas[-1]].cancelled)}."
+            f"Over all rounds the second term takes off {_percent(here.cancelled)} {IN_BRACKETS} of the first; "
+            f"in the last tenth of them, {_percent(here.cancelled_late)}. {why} σ = {noisiest:g} it takes off "
+            f"{_percent(least)} over all rounds." + doubts([here.cancelled, here.cancelled_late, least])
         ),
         rule=(
             "Sum of the second terms divided by that of the first: supported if its interval lies above "
-            f"{CANCELLED:.0%} over all rounds at σ = {config.sigma:g}, partly if in the last tenth of them."
+            f"{CANCELLED:.0%} over all rounds at σ = {config.sigma:g}, partly if in the last tenth of them. {DISTRUST}"
         ),
         regime=(
             f"over all rounds: {regime('σ', held, config.all_sigmas)}; over the last tenth of them: "
@@ -236,18 +260,19 @@ def _cancelled(config: Config, measured: dict[float, Measured]) -> Claim:
             **{f"cancelled at σ={sigma:g}": m.cancelled.record() for sigma, m in measured.items()},
             **{f"cancelled late at σ={sigma:g}": m.cancelled_late.record() for sigma, m in measured.items()},
         },
+        short=f"{_percent(here.cancelled)} of forward's first term taken off",
     )
 
 
 def _on_par(config: Config, measured: dict[float, Measured]) -> Claim:
     def alike(estimate: Estimate) -> bool:
-        return 1 / (1 + config.margin) < estimate.lower and estimate.upper < 1 + config.margin
+        return estimate.within(1 / (1 + config.margin), 1 + config.margin)
 
     here = measured[config.sigma]
     regrets = [sigma for sigma, m in measured.items() if alike(m.regret_ratio)]
     losses = [sigma for sigma, m in measured.items() if alike(m.loss_ratio)]
-    ridge_ahead = [sigma for sigma, m in measured.items() if m.regret_ratio.upper < 1]
-    forward_ahead = [sigma for sigma, m in measured.items() if m.regret_ratio.lower > 1]
+    ridge_ahead = [sigma for sigma, m in measured.items() if m.regret_ratio.below(1)]
+    forward_ahead = [sigma for sigma, m in measured.items() if m.regret_ratio.above(1)]
     who = "; ".join(
         f"{name} has the smaller regret at σ = {listed(where)}"
         for name, where in (("ridge", ridge_ahead), ("forward", forward_ahead))
@@ -258,13 +283,14 @@ def _on_par(config: Config, measured: dict[float, Measured]) -> Claim:
         says="Overall, the two strategies perform on par.",
         verdict=verdict(alike(here.regret_ratio), alike(here.loss_ratio)),
         finding=(
-            f"At σ = {config.sigma:g} ridge's regret to θ* is {here.regret_ratio} times forward's, and its total loss "
-            f"{here.loss_ratio} times. {who[:1].upper()}{who[1:]}{'.' if who else ''}"
+            f"At σ = {config.sigma:g} ridge's regret to θ* is {here.regret_ratio.marked} {IN_BRACKETS} times forward's, "
+            f"and its total loss {here.loss_ratio.marked} times. {who[:1].upper()}{who[1:]}{'.' if who else ''}"
+            + doubts([m.regret_ratio for m in measured.values()])
         ),
         rule=(
             "Ridge's over forward's, of the same repeats: supported if the interval for the regrets to θ* lies within "
             f"a factor of {1 + config.margin:g} at σ = {config.sigma:g}; partly if only that for the total losses, "
-            "noise included, does."
+            f"noise included, does. {DISTRUST}"
         ),
         regime=(
             f"regrets on par: {regime('σ', regrets, config.all_sigmas)}; total losses on par, noise included: "
@@ -275,11 +301,13 @@ def _on_par(config: Config, measured: dict[float, Measured]) -> Claim:
             **{f"loss ratio at σ={sigma:g}": m.loss_ratio.record() for sigma, m in measured.items()},
             **{f"penalised ratio at σ={sigma:g}": m.penalized_ratio.record() for sigma, m in measured.items()},
         },
+        short=f"{here.regret_ratio.brief} of forward's regret",
     )
 
 
 def _percent(estimate: Estimate) -> str:
-    return f"{100 * estimate.value:.2g} % [{100 * estimate.lower:.2g}, {100 * estimate.upper:.2g}]"
+    low, high = (f"{100 * edge:.2g}" for edge in (estimate.lower, estimate.upper))
+    return f"{estimate.mark}{100 * estimate.value:.2g} % [{low}, {high}]"
 
 
 def draw(config: Config, frame: pl.DataFrame) -> Sequence[Drawing]:
@@ -341,20 +369,31 @@ def _terms(config: Config, frame: pl.DataFrame) -> Drawing:
         figure=figure,
         caption=(
             f"Left, as in the paper: the terms of each round, mean over {repeats:,} repeats with the standard error of "
-            "the mean; the vertical axis is logarithmic. Forward's second term is taken off; in round 1 it is 0 and "
-            "not drawn. Right: what they add up to. Ridge's regret to the penalised minimum is the sum of its first "
-            f"terms, forward's that of its first less its second terms. They end at {ends['ridge']:.3g} and "
-            f"{ends['forward']:.3g}. The bounds of Thm 2.1 and 2.2 do not fit on the axes: at the end they are "
+            "the mean (the deviation over √repeats); the vertical axis is logarithmic. Forward's second term is taken "
+            f"off; in round 1 it is 0.{style.masked(each)} Right: what they add up to. Ridge's regret to the penalised "
+            "minimum is the sum of its first terms, forward's that of its first less its second terms. They end at "
+            f"{ends['ridge']:.3g} and {ends['forward']:.3g}. The bounds of Thm 2.1 and 2.2 do not fit on the axes: at the end they are "
             f"{bound['ridge']:.3g} for ridge and {bound['forward']:.3g} for forward, on average."
         ),
         alternative=(
-            f"Two panels. Left, the three terms over {config.rounds} rounds on a logarithmic axis: ridge's first term "
-            f"falls fastest, to {each[0].y[-1]:.2g}; forward's first and second terms fall more slowly and close in on "
-            f"each other, to {each[1].y[-1]:.2g} and {each[2].y[-1]:.2g}. Right, their sums: ridge's regret ends at "
+            f"Two panels. Left, the three terms over {config.rounds} rounds on a logarithmic axis. {_courses(config, each)} "
+            f"Right, their sums: ridge's regret ends at "
             f"{ends['ridge']:.3g}, forward's at {ends['forward']:.3g}."
         ),
         panels=(Panel(left, each), Panel(right, sums)),
     )
+
+
+def _courses(config: Config, lines: Sequence[Line]) -> str:
+    """How each term goes from the first d rounds to the last tenth, and which falls furthest."""
+    names = ("ridge's first term", "forward's first term", "forward's second term")
+    start = [float(line.y[: config.d].mean()) for line in lines]
+    stop = [float(line.y[config.marks[1] :].mean()) for line in lines]
+    ways = [f"{name} from {a:.2g} to {b:.2g}" for name, a, b in zip(names, start, stop, strict=True)]
+    left = [b / a if a > 0 else np.inf for a, b in zip(start, stop, strict=True)]
+    least = int(np.argmin(left))
+    falls = f" {names[least].capitalize()} falls furthest, to {left[least]:.2g} of that." if left[least] < 1 else ""
+    return f"On average from the first {config.d} rounds to the last tenth, {', '.join(ways)}.{falls}"
 
 
 def _by_noise(config: Config, frame: pl.DataFrame) -> Drawing:
@@ -364,7 +403,7 @@ def _by_noise(config: Config, frame: pl.DataFrame) -> Drawing:
     figure, (left, right) = style.blank(1, 2, (9.0, 3.8))
     for axes in (left, right):
         axes.set_xscale("log")
-        axes.set_yscale("log")
+        axes.set_yscale("log", nonpositive="mask")
 
     def line(label: str, estimates: Sequence[Estimate]) -> Line:
         middle, lower, upper = (np.array([getattr(e, n) for e in estimates]) for n in ("value", "lower", "upper"))
@@ -403,7 +442,15 @@ def _by_noise(config: Config, frame: pl.DataFrame) -> Drawing:
         right.plot(each.x, each.y, "o", color=style.COLORS[learner], markersize=3.5)
     style.dress(right, title="What becomes of the terms", xlabel="σ of the noise", ylabel="share")
     style.legend(right)
-    figure.suptitle(f"The same for other noise, |θ*| = 1: {repeats:,} repeats, 99 % intervals", fontsize=11)
+    figure.suptitle(
+        f"The same for other noise, λ = {config.lam:g}, |θ*| = 1: {repeats:,} repeats, 99 % intervals", fontsize=11
+    )
+    doubtful = sum(
+        not each.trusted
+        for m in measured
+        for each in (m.regret_ratio, m.loss_ratio, m.ridge_left, m.forward_left, m.cancelled, m.cancelled_late)
+    )
+    doubt = f" At {doubtful} points one repeat makes up much of a mean, and the interval is rough." if doubtful else ""
     return Drawing(
         name="figure1-noise",
         title="The same for other noise",
@@ -412,8 +459,8 @@ def _by_noise(config: Config, frame: pl.DataFrame) -> Drawing:
             f"Left: ridge's regret to θ* and total loss at round {config.rounds}, over forward's; above 1 forward is "
             "better. Right: what is left of each first term in the last tenth of the rounds, relative to the first "
             f"{config.d} rounds, and the share of forward's first terms that its second terms take off. Ratios of "
-            f"means over {repeats:,} paired repeats with 99 % intervals; all axes are logarithmic. The paper's σ is "
-            f"{config.sigma:g}."
+            f"means over {repeats:,} paired repeats with 99 % intervals; all axes are logarithmic. The terms above are "
+            f"at σ = {config.sigma:g}.{style.masked([*ratios, *(each for each, _, _ in shares)])}{doubt}"
         ),
         alternative=(
             f"Two panels over the noise σ. Left, ridge's regret over forward's goes from {ratios[0].y[0]:.2g} at σ = "
