@@ -19,7 +19,14 @@ from onward.experiments.statistics import ratio
 from onward.experiments.tidy import table, values_of
 
 MINI = Config(
-    repeats=5, d=2, rounds=40, points=8, map_sigmas=(0.1, 2.0), map_lams=(1e-6, 1e-4, 1e-2, 1.0, 100.0), map_times=2
+    repeats=5,
+    d=2,
+    rounds=40,
+    points=8,
+    map_sigmas=(0.1, 2.0),
+    map_lams=(1e-6, 1e-4, 1e-2, 1.0, 100.0),
+    map_times=2,
+    early_times=3,
 )
 
 
@@ -67,6 +74,14 @@ def test_the_map_agrees_with_the_curves(frame: pl.DataFrame) -> None:
             np.testing.assert_array_equal(sums[: MINI.repeats, [i]], curve)
 
 
+def test_the_first_rounds_of_more_repeats_agree_with_the_map(frame: pl.DataFrame) -> None:
+    for lam, sigma in product(MINI.small_lams, MINI.all_sigmas):
+        early = values_of(frame, part="early", lam=lam, sigma=sigma)
+        sums = values_of(frame, part="map", learner="ridge", quantity="error", lam=lam, sigma=sigma)
+        assert len(early) == 15
+        np.testing.assert_array_equal(early[:10], sums[:, :2])
+
+
 def test_rows_made_for_ridge_to_lose(frame: pl.DataFrame) -> None:
     for lam, repeat in product(MINI.map_lams, range(MINI.repeats)):
         problem = Problem.draw(MINI.seed, repeat, "ball", MINI.d, MINI.rounds)
@@ -108,18 +123,28 @@ def test_forward_wins_in_noise_at_small_lambda_and_ridge_without_noise() -> None
 Law = Callable[[str, float], float]
 
 
-def judged(name: str, *, early: Law | None = None, late: Law | None = None, regret: Law | None = None) -> Claim:
-    """The claim of that name, on twenty repeats around values that depend on learner and λ."""
-    config = replace(MINI, repeats=20, map_times=1, lams=(0.001, 0.01, 1.0, 10.0))
-    jitter = np.exp(0.005 * np.random.default_rng(0).standard_normal((20, 1)))
+def judged(
+    name: str,
+    *,
+    early: Law | None = None,
+    late: Law | None = None,
+    regret: Law | None = None,
+    heavy: Callable[[float], bool] = lambda lam: False,
+) -> Claim:
+    """The claim of that name, on forty repeats around values that depend on learner and λ.
+
+    Where λ is heavy, one repeat of ridge has a hundred times its value.
+    """
+    config = replace(MINI, repeats=40, map_times=1, early_times=1, lams=(0.001, 0.01, 1.0, 10.0))
+    jitter = np.exp(0.005 * np.random.default_rng(0).standard_normal((40, 1)))
 
     def constant(learner: str, lam: float) -> float:
         return 1.0
 
     early, late, regret = early or constant, late or constant, regret or constant
     frames = []
-    for part, learner in product(("lines", "map", "made"), LEARNERS):
-        for lam in config.curve_lams if part == "lines" else config.map_lams:
+    for part, learner in product(("lines", "map", "early", "made"), LEARNERS):
+        for lam in {"lines": config.curve_lams, "early": config.early_lams}.get(part, config.map_lams):
             d, twice, half, end = config.marks
             first, last = early(learner, lam), late(learner, lam)
             error = np.interp(config.kept, [1, d, twice, half, end], [0, 0, first, first, first + last])
@@ -129,11 +154,14 @@ def judged(name: str, *, early: Law | None = None, late: Law | None = None, regr
             if part == "map":
                 values, rounds = values | {"error": at_marks}, {"error": config.marks, "regret": [end]}
                 values["regret"] = values["regret"][:1]
+            if part == "early":
+                values, rounds = {"error": at_marks[:2]}, {"error": config.marks[:2]}
             if part == "made":
                 values, rounds = {"error": np.array([1 / lam])}, {"error": [2]}
+            factor = np.where(np.arange(40) == 7, 100.0, 1.0) if heavy(lam) and learner == "ridge" else np.ones(40)
             frames += [
                 table(
-                    jitter * values[quantity],
+                    jitter * factor[:, None] * values[quantity],
                     part=part,
                     quantity=quantity,
                     learner=learner,
@@ -143,7 +171,7 @@ def judged(name: str, *, early: Law | None = None, late: Law | None = None, regr
                     rounds=rounds[quantity],
                 )
                 for quantity in values
-                for sigma in (config.all_sigmas if part == "map" else (config.sigma,))
+                for sigma in (config.all_sigmas if part in ("map", "early") else (config.sigma,))
             ]
     (claim,) = (claim for claim in claims(config, pl.concat(frames)) if claim.name == name)
     return claim
@@ -157,7 +185,7 @@ def test_inverse_lambda(power: float, expected: str) -> None:
     assert claim.verdict == expected
     assert claim.numbers["exponent at σ=0.1"]["value"] == pytest.approx(power)
     assert claim.numbers["median exponent at σ=0.1"]["value"] == pytest.approx(power)
-    assert claim.numbers["exponent over the paper's λ"]["value"] == pytest.approx(power)
+    assert claim.numbers["exponent over the λ of the curves"]["value"] == pytest.approx(power)
     assert claim.numbers["exponent on rows made for it"]["value"] == pytest.approx(-1)
 
 
@@ -175,8 +203,19 @@ def test_settles(late: Callable[[float], float], expected: str, up_to: str) -> N
     assert f"up to {up_to} (σ = 0.1 and 2)" in claim.regime
 
 
-def test_what_never_depended_on_lambda_has_not_settled() -> None:
-    assert judged("settles").verdict == "not supported"
+@pytest.mark.parametrize("factor", [1.0, 1.4])
+def test_what_hardly_depended_on_lambda_has_not_settled(factor: float) -> None:
+    assert judged("settles", early=lambda _, lam: factor if lam < 0.005 else 1.0).verdict == "not supported"
+
+
+def test_whether_small_lambda_still_hurts() -> None:
+    key = "smallest λ over the cheapest, late, λ of the curves"
+    harmless = judged("settles", late=lambda _, lam: max(1.0, lam))
+    assert harmless.numbers[key]["value"] == pytest.approx(1.0)
+    assert "small λ no longer hurts" in harmless.finding
+    hurtful = judged("settles", late=lambda _, lam: lam**-0.2)
+    assert hurtful.numbers[key]["value"] == pytest.approx(10_000**0.2)
+    assert "no longer" not in hurtful.finding
 
 
 @pytest.mark.parametrize(
@@ -186,6 +225,7 @@ def test_what_never_depended_on_lambda_has_not_settled() -> None:
         (lambda lam: max(1.0, 3 * lam), lambda lam: lam**-0.3, "partly"),
         (lambda lam: lam**-0.3, lambda lam: lam**-0.3, "not supported"),
         (lambda lam: 1.0, lambda lam: 1.0, "not supported"),
+        (lambda lam: 1.0, lambda lam: 1.4 if lam < 0.005 else 1.0, "not supported"),  # too little a difference
     ],
 )
 def test_robust(forward: Callable[[float], float], ridge: Callable[[float], float], expected: str) -> None:
@@ -206,8 +246,41 @@ def test_forward_ahead(ridge: Callable[[float], float], expected: str, where: st
     claim = judged("forward-ahead", regret=lambda learner, lam: ridge(lam) if learner == "ridge" else 1.0)
     assert claim.verdict == expected
     assert where in claim.regime
+    kinds = {2.0: "smaller", 0.5: "larger", 1.0: "on par"}
+    counts = {kind: 2 * sum(kinds.get(ridge(lam)) == kind for lam in MINI.map_lams) for kind in kinds.values()}
+    assert (
+        f"smaller in {counts['smaller']}, larger in {counts['larger']}, on par in {counts['on par']}" in claim.finding
+    )
+    assert claim.numbers["median ratio at σ=2, λ=1e-06"]["value"] == pytest.approx(ridge(1e-6))
+    assert claim.numbers["share of repeats with forward ahead at σ=2, λ=1e-06"]["value"] == float(ridge(1e-6) > 1)
     assert claim.numbers["ratio at σ=2, λ=1e-06"]["value"] == pytest.approx(ridge(1e-6))
-    assert claim.numbers["ratio at the paper's λ=10"]["value"] == pytest.approx(ridge(10.0))
+    assert claim.numbers["ratio at the curves' λ=10"]["value"] == pytest.approx(ridge(10.0))
+
+
+def test_where_one_repeat_makes_up_a_mean_nothing_is_decided() -> None:
+    claim = judged(
+        "forward-ahead", regret=lambda learner, _: 0.5 if learner == "ridge" else 1.0, heavy=lambda lam: lam < 1
+    )
+    assert claim.verdict == "not supported"
+    assert "smaller in 0, larger in 4, on par in 0 and undecided in 6" in claim.finding
+    assert claim.numbers["ratio at σ=2, λ=1e-06"]["lower"] < 1.7 < claim.numbers["ratio at σ=2, λ=1e-06"]["upper"]
+    assert "Mean and median disagree at σ = 0.1, λ = 1e-06, 0.0001 and 0.01; σ = 2" in claim.finding
+    assert "the typical run favours ridge" in claim.finding
+    assert "(marked ≈)" in claim.finding
+
+
+def test_lambda_with_a_doubtful_mean_is_left_out_of_powers_and_spreads() -> None:
+    def law(learner: str, lam: float) -> float:
+        return lam**-0.4 if learner == "ridge" else 1.0
+
+    claim = judged("inverse-lambda", early=law, heavy=lambda lam: lam < 1e-5)
+    assert claim.numbers["exponent at σ=0.1"]["value"] == pytest.approx(-0.4)
+    assert claim.numbers["exponent over all small λ at σ=0.1"]["value"] < -0.5
+    assert "without λ = 1e-06" in claim.finding
+    for name in ("inverse-lambda", "settles", "robust-to-lambda"):
+        spreads = judged(name, early=law, regret=law, heavy=lambda lam: lam < 1e-5).regime
+        none = judged(name, early=law, regret=law, heavy=lambda lam: lam < 1e-3).regime
+        assert ("everywhere" in spreads, "everywhere" in none) == (True, False)
 
 
 def test_the_claims_say_all_that_a_report_needs(frame: pl.DataFrame) -> None:
@@ -218,6 +291,9 @@ def test_the_claims_say_all_that_a_report_needs(frame: pl.DataFrame) -> None:
         assert claim.finding
         assert "upported if" in claim.rule
         assert claim.regime
+        assert claim.short
+        assert claim.finding.count("99 % interval") == 1
+        assert claim.ours == (claim.name == "forward-ahead")
         assert all({"value", "lower", "upper"} <= set(number) for number in claim.numbers.values())
 
 
@@ -258,7 +334,9 @@ def test_the_map_as_drawn(frame: pl.DataFrame) -> None:
     )
     expected = ratio(ridge, forward)
     assert panel.lines[0].y[3] == pytest.approx(expected.value)
-    assert cells[3] == f"{expected.value:.2f}\n{expected.lower:.2f}–{expected.upper:.2f}"
+    assert not expected.trusted  # ten repeats
+    assert "In 10 cells, marked ≈" in drawing.caption
+    assert cells[3] == f"≈{expected.value:.2f}\n{expected.lower:.2f}–{expected.upper:.2f}"
     mesh = panel.axes.collections[0]
     middle = np.asarray(mesh.norm(np.array([1.0])))
     assert middle == pytest.approx(0.5)  # colours are centred at 1

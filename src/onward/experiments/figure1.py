@@ -283,9 +283,9 @@ def _on_par(config: Config, measured: dict[float, Measured]) -> Claim:
         says="Overall, the two strategies perform on par.",
         verdict=verdict(alike(here.regret_ratio), alike(here.loss_ratio)),
         finding=(
-            f"At σ = {config.sigma:g} ridge's regret to θ* is {here.regret_ratio.marked} {IN_BRACKETS} times forward's, "
-            f"and its total loss {here.loss_ratio.marked} times. {who[:1].upper()}{who[1:]}{'.' if who else ''}"
-            + doubts([m.regret_ratio for m in measured.values()])
+            f"At σ = {config.sigma:g} ridge's regret to θ* is {here.regret_ratio.marked} {IN_BRACKETS} times "
+            f"forward's, and its total loss {here.loss_ratio.marked} times. "
+            f"{who[:1].upper()}{who[1:]}{'.' if who else ''}" + doubts([m.regret_ratio for m in measured.values()])
         ),
         rule=(
             "Ridge's over forward's, of the same repeats: supported if the interval for the regrets to θ* lies within "
@@ -372,13 +372,13 @@ def _terms(config: Config, frame: pl.DataFrame) -> Drawing:
             "the mean (the deviation over √repeats); the vertical axis is logarithmic. Forward's second term is taken "
             f"off; in round 1 it is 0.{style.masked(each)} Right: what they add up to. Ridge's regret to the penalised "
             "minimum is the sum of its first terms, forward's that of its first less its second terms. They end at "
-            f"{ends['ridge']:.3g} and {ends['forward']:.3g}. The bounds of Thm 2.1 and 2.2 do not fit on the axes: at the end they are "
-            f"{bound['ridge']:.3g} for ridge and {bound['forward']:.3g} for forward, on average."
+            f"{ends['ridge']:.3g} and {ends['forward']:.3g}. The bounds of Thm 2.1 and 2.2 do not fit on the axes: at "
+            f"the end they are {bound['ridge']:.3g} for ridge and {bound['forward']:.3g} for forward, on average."
         ),
         alternative=(
-            f"Two panels. Left, the three terms over {config.rounds} rounds on a logarithmic axis. {_courses(config, each)} "
-            f"Right, their sums: ridge's regret ends at "
-            f"{ends['ridge']:.3g}, forward's at {ends['forward']:.3g}."
+            f"Two panels. Left, the three terms over {config.rounds} rounds on a logarithmic axis. "
+            f"{_courses(config, each)} Right, their sums: ridge's regret ends at {ends['ridge']:.3g}, forward's at "
+            f"{ends['forward']:.3g}."
         ),
         panels=(Panel(left, each), Panel(right, sums)),
     )

@@ -21,7 +21,7 @@ from onward.experiments.tidy import in_pieces, table
 
 NAME = "figure2"
 TITLE = "How the regret depends on λ"
-REPEATS_A_PIECE = {"lines": 50, "map": 50, "made": 250}
+REPEATS_A_PIECE = {"lines": 50, "map": 50, "early": 500, "made": 250}
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,13 @@ class Config:
     map_sigmas: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
     map_lams: tuple[float, ...] = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
     map_times: int = 5  # repeats of the map, for each one of the curves: its means have heavy tails
+    early_times: int = 20  # repeats of the first rounds alone, which are nearly free and have the heaviest tails
     small_lam: float = 0.01  # up to here a λ counts as small
     alike: float = 1.25  # λ does not matter if the largest mean over λ is less than this many times the smallest
     margin: float = 0.05  # on par: neither has more than 1 + margin times the other's
 
     def __post_init__(self) -> None:
-        for name in ("repeats", "d", "sigma", "points", "map_times", "small_lam", "alike", "margin"):
+        for name in ("repeats", "d", "sigma", "points", "map_times", "early_times", "small_lam", "alike", "margin"):
             positive(name, getattr(self, name))
         probability("delta", self.delta)
         for name in ("lams", "map_lams", "map_sigmas"):
@@ -63,9 +64,19 @@ class Config:
         return self.lams or (1 / self.rounds, 1 / math.log(self.rounds), 1.0, 10.0)
 
     @property
+    def curve_name(self) -> str:
+        """The λ of the curves in words."""
+        return "λ of the curves" if self.lams else "paper's λ"
+
+    @property
     def small_lams(self) -> tuple[float, ...]:
         """The small ones on the map, ascending."""
         return tuple(sorted(lam for lam in self.map_lams if lam <= self.small_lam))
+
+    @property
+    def early_lams(self) -> tuple[float, ...]:
+        """The small ones and those of the curves, ascending."""
+        return tuple(sorted({*self.small_lams, *self.curve_lams}))
 
     @property
     def all_sigmas(self) -> tuple[float, ...]:
@@ -91,7 +102,7 @@ class Config:
 def pieces(config: Config) -> Sequence[Piece]:
     """Repeats of each part, some at a time."""
     many = config.map_times * config.repeats
-    sizes = {"lines": config.repeats, "map": many, "made": many}
+    sizes = {"lines": config.repeats, "map": many, "early": config.early_times * config.repeats, "made": many}
     return [piece for part, repeats in sizes.items() for piece in in_pieces(part, repeats, REPEATS_A_PIECE[part])]
 
 
@@ -101,20 +112,24 @@ def compute(config: Config, piece: Piece) -> pl.DataFrame:
     - lines: for each λ of the curves, squared errors of the predictions (`instant`), their sums (`error`) and the
       regret to θ* so far (`regret`).
     - map: for each λ and σ of the map, sums of squared errors at a few rounds, and the regret at the last.
+    - early: the same sums of ridge for small λ and those of the curves, at the first of these rounds, of many more
+      repeats.
     - made: the sum of both squared errors on two rows, √λe₁ and e₁, made for ridge to lose as 1/λ.
     """
     part, start, stop = piece.about["part"], piece.about["start"], piece.about["stop"]
-    lams = config.curve_lams if part == "lines" else config.map_lams
-    sigmas = config.all_sigmas if part == "map" else (config.sigma,)
+    lams = {"lines": config.curve_lams, "early": config.early_lams}.get(part, config.map_lams)
+    sigmas = config.all_sigmas if part in ("map", "early") else (config.sigma,)
+    learners = LEARNERS[:1] if part == "early" else LEARNERS
+    rounds = config.marks[1] if part == "early" else config.rounds
     found: dict[tuple[str, str, float, float], list[Vector]] = {}
     for repeat in range(start, stop):
-        problem = Problem.draw(config.seed, repeat, "ball", config.d, config.rounds)
+        problem = Problem.draw(config.seed, repeat, "ball", config.d, rounds)
         for lam in lams:
             learned = (_made(problem, lam) if part == "made" else problem).learned(lam)
-            for sigma, learner in product(sigmas, LEARNERS):
+            for sigma, learner in product(sigmas, learners):
                 squares = learned.error(learner, sigma) ** 2
                 values = {"error": np.cumsum(squares)}
-                if part != "made":
+                if part in ("lines", "map"):
                     values["regret"] = learned.regret(learner, sigma)
                 if part == "lines":
                     values["instant"] = squares
@@ -141,6 +156,8 @@ def _rounds(config: Config, part: str, quantity: str) -> Sequence[int]:
         return config.kept
     if part == "made":
         return [2]
+    if part == "early":
+        return config.marks[:2]
     return [config.rounds] if quantity == "regret" else list(config.marks)
 
 

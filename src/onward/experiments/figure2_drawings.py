@@ -16,7 +16,7 @@ from onward.experiments import style
 from onward.experiments.base import Drawing, Line, Panel
 from onward.experiments.figure2_claims import Cells, map_ratio
 from onward.experiments.regression_data import LEARNERS
-from onward.experiments.statistics import Estimate
+from onward.experiments.statistics import TRUSTED, Estimate
 from onward.experiments.tidy import values_of
 
 if TYPE_CHECKING:
@@ -81,10 +81,10 @@ def _learner(
     panels = []
     for axes, (quantity, (title, ylabel)) in zip(both, SHOWN.items(), strict=True):
         axes.set_xscale("log")
-        axes.set_yscale("log")
+        axes.set_yscale("log", nonpositive="mask")
         drawn = list(curves[learner, quantity])
         for line, color in zip(drawn, cycle(style.SETTINGS), strict=False):
-            style.draw_line(axes, line, color)
+            style.draw_line(axes, line, color, cut=True)
         if quantity == "regret":
             limits_drawn = [_bound(config, learner, lam, drawn[0].x) for lam in config.curve_lams]
             for line, color in zip(limits_drawn, cycle(style.SETTINGS), strict=False):
@@ -103,7 +103,12 @@ def _learner(
         fontsize=11,
         color=style.COLORS[learner],
     )
+    lost = sum(int((line.y <= 0).sum()) for quantity in SHOWN for line in curves[learner, quantity])
+    hidden = f" {lost} means of 0 or less cannot be drawn on a logarithmic axis." if lost else ""
     ends = "; ".join(f"{line.y[-1]:.3g} for {line.label}" for line in curves[learner, "regret"])
+    ways = "; ".join(
+        f"from {line.y[0]:.2g} to {line.y[-1]:.2g} for {line.label}" for line in curves[learner, "instant"]
+    )
     return Drawing(
         name=f"figure{NUMBERS[learner]}",
         title=f"{learner.capitalize()} for several λ",
@@ -113,14 +118,15 @@ def _learner(
             f"regret to θ* so far; it ends at {ends}. Right: the squared error of each round's prediction as an "
             "estimate of xᵀθ* (a single round's loss difference can be negative, which a logarithmic axis cannot "
             f"show). Lines are means over {repeats:,} repeats, bands reach one standard deviation to either side; "
-            f"downwards they are cut off at 1/{style.CUT} of the mean, for the edge may be negative. Dashed: the "
+            f"downwards they are cut off at 1/{style.CUT} of the mean, for the edge may be negative. The standard "
+            f"error of a mean is the deviation over √{repeats:,}.{hidden} Dashed: the "
             f"corrected bound of Thm {THEOREMS[learner]} at δ = {config.delta:g}, with X = S = 1. All axes are "
             "logarithmic, the same for both learners."
         ),
         alternative=(
             f"Two panels over {config.rounds:,} rounds, all axes logarithmic, one line for each λ. Left, the "
             f"cumulative regret of {learner}, which ends at {ends}, with its bounds above. Right, the squared error of "
-            "each prediction, which falls with the rounds."
+            f"each prediction, which goes {ways}."
         ),
         panels=panels,
     )
@@ -169,6 +175,13 @@ def _map(config: "Config", frame: pl.DataFrame) -> Drawing:
     bar.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
     bar.ax.tick_params(labelsize=style.SMALL)
     bar.set_label("← ridge loses less      forward loses less →", fontsize=style.SMALL)
+    doubtful = sum(not each.trusted for row in ratios for each in row)
+    doubt = (
+        f" In {doubtful} cells, marked ≈, one repeat makes up more than {TRUSTED:.0%} of a mean: there the interval is "
+        "too short, and nothing is decided."
+        if doubtful
+        else ""
+    )
     lines = [
         Line(
             f"σ = {sigma:g}",
@@ -187,8 +200,7 @@ def _map(config: "Config", frame: pl.DataFrame) -> Drawing:
             f"Ridge's regret to θ* over forward's after {config.rounds:,} rounds, as a ratio of means over {repeats:,} "
             "paired repeats with its 99 % interval; above 1 (blue) forward loses less, below 1 (orange) ridge does. "
             "|θ*| = 1, so rows downwards have less noise; in brackets the variance of xᵀθ* over that of the noise. "
-            f"The curves above are at σ = {config.sigma:g}. At the smallest λ a few repeats make up ridge's mean, and "
-            "the intervals are rough."
+            f"The curves above are at σ = {config.sigma:g}.{doubt}"
         ),
         alternative=(
             f"A heat map over σ, {sigmas[0]:g} to {sigmas[-1]:g}, and λ, {lams[0]:g} to {lams[-1]:g}. At the smallest "
@@ -216,7 +228,8 @@ def _short(value: float) -> str:
 def _cell(estimate: Estimate) -> str:
     if not np.isfinite(estimate.value):
         return "?"  # a mean was not positive: too few repeats
+    mark = "" if estimate.trusted else "≈"
     digits = 2 if estimate.value < 9.95 else 1 if estimate.value < 99.5 else 0
     if not np.isfinite(estimate.lower + estimate.upper):
-        return f"{estimate.value:.{digits}f}"
-    return f"{estimate.value:.{digits}f}\n{estimate.lower:.{digits}f}–{estimate.upper:.{digits}f}"
+        return f"{mark}{estimate.value:.{digits}f}"
+    return f"{mark}{estimate.value:.{digits}f}\n{estimate.lower:.{digits}f}–{estimate.upper:.{digits}f}"

@@ -40,8 +40,8 @@ def dress(axes: Axes, *, title: str, xlabel: str, ylabel: str) -> None:
 def draw_line(axes: Axes, line: Line, color: str, style: str = "-", width: float = 1.5, *, cut: bool = False) -> None:
     """A line with the band around it. On a logarithmic axis, so set its scale first, the band may be `cut` off below.
 
-    The lower edge of mean − deviation may lie at 0 or less, infinitely far down: drawn to there it would cover all.
-    Where it is not cut, there is no band at such places.
+            The lower edge of mean − deviation may lie at 0 or less, infinitely far down: drawn to there it would cover all.
+            Where it is not cut, there is no band at such places.
     """
     if line.lower is not None and line.upper is not None:
         log = axes.get_yscale() == "log"
@@ -105,7 +105,7 @@ def masked(lines: Sequence[Line]) -> str:
     """What a caption must add of lines on a logarithmic axis, in a sentence to follow others; empty if nothing."""
     means = sum(int((line.y <= 0).sum()) for line in lines)
     edges = sum(int(((line.lower <= 0) & (line.y > 0)).sum()) for line in lines if line.lower is not None)
-    said = [f"{means} points of 0 or less are not drawn"] if means else []
-    said += [f"no band is drawn at {edges} points, where it would reach 0 or less"] if edges else []
+    said = [f"what is 0 or less is not drawn ({means} of all points)"] if means else []
+    said += [f"no band is drawn where it would reach 0 or less ({edges} of all points)"] if edges else []
     text = "; ".join(said)
     return f" {text[0].upper()}{text[1:]}." if text else ""
