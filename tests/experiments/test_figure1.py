@@ -14,7 +14,7 @@ from onward.experiments.figure1 import Config, claims, compute, draw, pieces
 from onward.experiments.regression_data import LEARNERS, Problem
 from onward.experiments.tidy import table, values_of
 
-MINI = Config(repeats=6, d=3, rounds=30, sigmas=(0.1, 2.0))
+MINI = Config(repeats=6, d=3, rounds=30, sigmas=(0.1, 2.0), sums_times=1)
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,17 @@ def test_sums_are_those_of_the_terms(frame: pl.DataFrame) -> None:
         sums = values_of(frame, part="sums", learner=learner, quantity=quantity, sigma=MINI.sigma)
         assert terms.shape == (MINI.repeats, MINI.rounds)
         np.testing.assert_allclose(np.cumsum(terms, axis=1)[:, np.array(MINI.marks) - 1], sums)
+
+
+def test_claims_may_have_more_repeats_than_the_picture(frame: pl.DataFrame) -> None:
+    config = replace(MINI, sums_times=3)
+    more = run(figure1, config)
+    assert more.filter(pl.col("part") == "terms").equals(frame.filter(pl.col("part") == "terms"))
+    sums = values_of(more, part="sums", learner="ridge", quantity="loss", sigma=2.0)
+    assert len(sums) == 18
+    np.testing.assert_array_equal(sums[:6], values_of(frame, part="sums", learner="ridge", quantity="loss", sigma=2.0))
+    terms, by_noise = draw(config, more)
+    assert ("6 repeats" in terms.caption, "18 paired repeats" in by_noise.caption) == (True, True)
 
 
 @pytest.mark.parametrize("size", [1, 4, 100])
@@ -191,7 +202,7 @@ def test_drawings(frame: pl.DataFrame) -> None:
 
 
 def test_the_smallest_run_comes_through() -> None:
-    config = Config(repeats=1, d=1, rounds=4, sigmas=(0.1,))
+    config = Config(repeats=1, d=1, rounds=4, sigmas=(0.1,), sums_times=1)
     frame = run(figure1, config)
     assert {claim.verdict for claim in claims(config, frame)} == {"not supported"}  # one repeat decides nothing
     for drawing in draw(config, frame):

@@ -39,10 +39,13 @@ class Config:
     sigma: float = 0.1  # of the noise, in the picture
     lam: float = 1.0
     sigmas: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # for which the claims are tried, too
+    sums_times: int = (
+        5  # repeats behind the claims, for each one of the picture: of 100, one can make up much of a mean
+    )
     margin: float = 0.1  # on par: neither has more than 1 + margin times the other's
 
     def __post_init__(self) -> None:
-        for name in ("sigma", "lam", "repeats", "d"):
+        for name in ("sigma", "lam", "repeats", "sums_times", "d"):
             positive(name, getattr(self, name))
         not_negative("margin", self.margin)
         for sigma in self.sigmas:
@@ -63,11 +66,14 @@ class Config:
 
 def pieces(config: Config) -> Sequence[Piece]:
     """Repeats, some at a time."""
-    return in_pieces("repeats", config.repeats, REPEATS_A_PIECE)
+    return in_pieces("repeats", config.sums_times * config.repeats, REPEATS_A_PIECE)
 
 
 def compute(config: Config, piece: Piece) -> pl.DataFrame:
-    """Terms at every round for the picture's σ; for each σ, their sums, losses, regrets and bounds at a few rounds."""
+    """Terms at every round for the picture's σ; for each σ, their sums, losses, regrets and bounds at a few rounds.
+
+    The first `repeats` have both, the others only the latter.
+    """
     start, stop = piece.about["start"], piece.about["stop"]
     every = np.arange(1, config.rounds + 1)
     kept = np.array(config.marks) - 1
@@ -83,7 +89,7 @@ def compute(config: Config, piece: Piece) -> pl.DataFrame:
             ridge, forward = bounds.ridge_identity(trace), bounds.forward_identity(trace)
             for (learner, quantity), term in zip(TERMS, (ridge.first, forward.first, forward.second), strict=True):
                 keep("sums", quantity, learner, sigma, np.cumsum(term)[kept])
-                if sigma == config.sigma:
+                if sigma == config.sigma and repeat < config.repeats:
                     keep("terms", quantity, learner, sigma, term)
             for learner, prediction in (("ridge", trace.p), ("forward", trace.forward)):
                 keep("sums", "loss", learner, sigma, np.cumsum((prediction - trace.y) ** 2)[kept])
@@ -306,8 +312,8 @@ def _on_par(config: Config, measured: dict[float, Measured]) -> Claim:
 
 
 def _percent(estimate: Estimate) -> str:
-    low, high = (f"{100 * edge:.2g}" for edge in (estimate.lower, estimate.upper))
-    return f"{estimate.mark}{100 * estimate.value:.2g} % [{low}, {high}]"
+    low, high = (f"{100 * edge:.3g}" for edge in (estimate.lower, estimate.upper))
+    return f"{estimate.mark}{100 * estimate.value:.3g} % [{low}, {high}]"
 
 
 def draw(config: Config, frame: pl.DataFrame) -> Sequence[Drawing]:
@@ -361,7 +367,7 @@ def _terms(config: Config, frame: pl.DataFrame) -> Drawing:
     )
 
     sums_frame = frame.filter((pl.col("part") == "sums") & (pl.col("sigma") == config.sigma))
-    bound = {name: values_of(sums_frame, quantity="bound", learner=name)[:, -1].mean() for name in LEARNERS}
+    bound = {name: values_of(sums_frame, quantity="bound", learner=name)[:repeats, -1].mean() for name in LEARNERS}
     ends = {name: value[:, -1].mean() for name, value in regrets.items()}
     return Drawing(
         name="figure1",
@@ -392,7 +398,9 @@ def _courses(config: Config, lines: Sequence[Line]) -> str:
     ways = [f"{name} from {a:.2g} to {b:.2g}" for name, a, b in zip(names, start, stop, strict=True)]
     left = [b / a if a > 0 else np.inf for a, b in zip(start, stop, strict=True)]
     least = int(np.argmin(left))
-    falls = f" {names[least].capitalize()} falls furthest, to {left[least]:.2g} of that." if left[least] < 1 else ""
+    falls = (
+        f" {names[least].capitalize()} falls furthest, to {left[least]:.2g} of what it was." if left[least] < 1 else ""
+    )
     return f"On average from the first {config.d} rounds to the last tenth, {', '.join(ways)}.{falls}"
 
 
