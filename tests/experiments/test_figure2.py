@@ -269,6 +269,16 @@ def test_where_one_repeat_makes_up_a_mean_nothing_is_decided() -> None:
     assert "(marked ≈)" in claim.finding
 
 
+@pytest.mark.parametrize("ridge", [10.0, 0.01])
+def test_not_even_if_the_interval_is_far_from_one(ridge: float) -> None:
+    claim = judged(
+        "forward-ahead", regret=lambda learner, _: ridge if learner == "ridge" else 1.0, heavy=lambda lam: True
+    )
+    number = claim.numbers["ratio at σ=2, λ=1e-06"]
+    assert number["lower"] > 1.05 or number["upper"] < 0.95
+    assert "smaller in 0, larger in 0, on par in 0 and undecided in 10" in claim.finding
+
+
 def test_lambda_with_a_doubtful_mean_is_left_out_of_powers_and_spreads() -> None:
     def law(learner: str, lam: float) -> float:
         return lam**-0.4 if learner == "ridge" else 1.0
