@@ -40,8 +40,8 @@ def dress(axes: Axes, *, title: str, xlabel: str, ylabel: str) -> None:
 def draw_line(axes: Axes, line: Line, color: str, style: str = "-", width: float = 1.5, *, cut: bool = False) -> None:
     """A line with the band around it. On a logarithmic axis, so set its scale first, the band may be `cut` off below.
 
-            The lower edge of mean − deviation may lie at 0 or less, infinitely far down: drawn to there it would cover all.
-            Where it is not cut, there is no band at such places.
+    The lower edge of mean − deviation may lie at 0 or less, infinitely far down. Drawn to there it covers all else.
+    Where it is not cut, there is no band at such places.
     """
     if line.lower is not None and line.upper is not None:
         log = axes.get_yscale() == "log"
