@@ -84,7 +84,7 @@ class Game:
     ties: dict[str, int] = field(default_factory=dict)  # rounds in which NumPy took our choice among equals
 
     def milliseconds(self, name: str) -> float:
-        """A replicate of our game."""
+        """A replicate of our game, played alone: drawing its world included."""
         return self.ours[name].best / 1000
 
     def ratio(self, name: str) -> float:

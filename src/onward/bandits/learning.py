@@ -61,11 +61,16 @@ def _absorb(x: Vector, y: float, w: float, first: int, memory: Vector, at: int, 
 
     One row at a time, and often of two or three coordinates: what the core makes ready for its tiles would cost more.
     """
-    d = x.shape[0]
+    for j in range(first, x.shape[0]):
+        R[0, j] = x[j]
+    _absorb_loaded(x.shape[0], y, w, first, memory, at, R, S)
+
+
+@inlined
+def _absorb_loaded(d: int, y: float, w: float, first: int, memory: Vector, at: int, R: Matrix, S: Matrix) -> None:
+    """`_absorb` of the row that is in R."""
     width = padded_to(d)
     D, c = at + d * width, at + d * width + d
-    for j in range(first, d):
-        R[0, j] = x[j]
     triangle = memory[at:D].reshape(d, width)
     a, rho = w, y
     k = first
@@ -130,11 +135,11 @@ def _discount(gamma: float, lam: float, memory: Vector, at: int, d: int, R: Matr
     if d > FEW:
         absorb_units(weight, *factor(memory, at, d))
         return
-    unit = np.zeros(d)
     for k in range(d):
-        unit[k] = 1.0
-        _absorb(unit, 0.0, weight, k, memory, at, R, S)
-        unit[k] = 0.0
+        R[0, k] = 1.0
+        for j in range(k + 1, d):
+            R[0, j] = 0.0
+        _absorb_loaded(d, 0.0, weight, k, memory, at, R, S)
 
 
 @compiled

@@ -43,7 +43,7 @@ class Config:
 
     seed: int = 0
     repeats: int = 100
-    fresh_repeats: int = 50  # with arms drawn anew each round a repeat costs several times as much
+    fresh_repeats: int = 40  # with arms drawn anew each round a repeat costs several times as much
     horizon: int = 100_000
     d: int = 100
     n_arms: int = 10
