@@ -165,8 +165,12 @@ def test_a_model_from_a_memory_map_learns_on(data: tuple[Matrix, Matrix], tmp_pa
 def test_nothing_is_compiled_twice(data: tuple[Matrix, Matrix]) -> None:
     """Read-only arrays, and single rows, must not reach the loops as types of their own: each costs seconds."""
     X, y = data
+    ForwardRegressor().partial_fit(X, y).predict(X)
+    names = ("absorb", "read", "absorb_one", "read_one")
+    # Bandits compile some of them into their own loops, with a constant for an argument: that is not meant here.
+    before = {name: len(getattr(kernel, name).signatures) for name in names}
     y.flags.writeable = X.flags.writeable = False
     for rows in (slice(None), slice(1)):
         ForwardRegressor().partial_fit(X[rows], y[rows]).partial_fit(X[rows], y[rows], 2.0).predict(X[rows])
-    for name in ("absorb", "read", "absorb_one", "read_one"):
-        assert len(getattr(kernel, name).signatures) <= 1, name
+    for name in names:
+        assert len(getattr(kernel, name).signatures) <= max(1, before[name]), name
