@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from onward import storage
 from onward.bandits import layout, learning, reading
 from onward.bandits.pending import Pending
-from onward.bandits.policy import ALL_AVAILABLE, Policy, draw, is_plain_row, share_of_best, whole
+from onward.bandits.policy import ALL_AVAILABLE, Policy, draw, is_plain_row, share_of_best
 from onward.bandits.rows import as_mask, as_reward, as_rewards
 from onward.core import Information
+from onward.core.checks import whole
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor

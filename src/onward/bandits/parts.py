@@ -1,7 +1,6 @@
 """What the parts of a world share: checked settings, and saying what they are."""
 
 import hashlib
-import numbers
 from typing import Any
 
 import numpy as np
@@ -26,13 +25,6 @@ class Part:
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={_short(value)}" for name, value in self._settings().items())
         return f"{type(self).__name__}({settings})"
-
-
-def whole(name: str, value: object, least: int = 1) -> int:
-    """A whole number ≥ least."""
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least:
-        return int(value)
-    raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
 
 
 def finite_vector(name: str, value: ArrayLike) -> Vector:

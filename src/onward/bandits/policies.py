@@ -24,8 +24,9 @@ import numpy as np
 from scipy.special import erfinv
 
 from onward.bandits import layout
-from onward.bandits.policy import Bias, Estimator, Policy, Width, whole
-from onward.core.checks import not_negative, probability
+from onward.bandits.policy import Bias, Estimator, Policy
+from onward.confidence import Width
+from onward.core.checks import not_negative, probability, whole
 from onward.core.types import Vector
 
 Seed = int | np.random.SeedSequence | None

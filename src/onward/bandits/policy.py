@@ -2,7 +2,6 @@
 
 import copy
 import math
-import numbers
 import os
 from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar, Literal, Self, TypeGuard
@@ -14,8 +13,9 @@ from onward import storage
 from onward.bandits import layout, learning, reading
 from onward.bandits.pending import Pending
 from onward.bandits.rows import as_actions, as_mask, as_reward, as_rewards
+from onward.confidence import Width
 from onward.core import Information
-from onward.core.checks import not_negative, positive, probability
+from onward.core.checks import not_negative, positive, probability, whole
 from onward.core.interrupts import interrupts_deferred
 from onward.core.kernel import ORDINARY
 from onward.core.types import Matrix, Vector
@@ -23,7 +23,6 @@ from onward.regression import OnlineRegressor
 from onward.tables import as_row
 
 Estimator = Literal["forward", "ridge"]
-Width = Literal["determinant", "trace", "uniform"]
 Bias = Literal["tight", "paper", "none"]
 
 ESTIMATORS = {"ridge": layout.RIDGE, "forward": layout.FORWARD}
@@ -44,13 +43,6 @@ def one_of(name: str, value: object, allowed: Mapping[str, int]) -> int:
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     return allowed[value]
-
-
-def whole(name: str, value: object, least: int) -> int:
-    """A whole number that is at least so large."""
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least:
-        return int(value)
-    raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
 
 
 @storage.kind("policy")
@@ -166,7 +158,9 @@ class Policy:
         self._last_shape = table.shape
         memory = self._started(table)
         best, ties = reading.choose(self._settings, memory, self._draw(), table, mask, scratch)
-        return best if ties == 1 else reading.nth_best(scratch[0], mask, best, int(self._rng.random() * ties))
+        return (
+            best if ties == 1 else reading.nth_best(scratch[reading.INDEX], mask, best, int(self._rng.random() * ties))
+        )
 
     def index(self, actions: ArrayLike) -> Vector:
         """The index of each action: `choose` takes the largest. Changes nothing.
@@ -390,8 +384,9 @@ class Policy:
     @property
     def n_models(self) -> int:
         """How many models there are: 1, but for a policy that detects changes."""
-        detects = self.MEMORY == layout.DETECTING and self._memory is not None
-        return int(self._memory[layout.HELD]) if detects and self._memory is not None else 1
+        if self.MEMORY != layout.DETECTING or self._memory is None:
+            return 1
+        return int(self._memory[layout.HELD])
 
     def information(self) -> Information:
         """A copy of the state behind the estimates: for `onward.confidence`, or for looking at."""

@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from onward.bandits.environments import Block, Environment, EnvironmentRun, LinearWorld
 from onward.bandits.game import play_rounds
 from onward.bandits.layout import FLOOR, FULL, HEADER, ROWS
-from onward.bandits.policy import Policy, own_generator, refusal, whole
+from onward.bandits.policy import Policy, own_generator, refusal
 from onward.bandits.runs import Runs
+from onward.core.checks import whole
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 

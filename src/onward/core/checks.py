@@ -26,3 +26,10 @@ def not_negative(name: str, value: object) -> float:
 def probability(name: str, value: object) -> float:
     """A number strictly between 0 and 1."""
     return _checked(name, value, "a number strictly between 0 and 1", lambda v: 0 < v < 1)
+
+
+def whole(name: str, value: object, least: int = 1) -> int:
+    """A whole number that is at least so large."""
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least:
+        return int(value)
+    raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")

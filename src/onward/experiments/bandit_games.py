@@ -23,12 +23,6 @@ def kept_rounds(horizon: int, count: int, log: bool) -> NDArray[np.int64]:
     return np.unique(np.concatenate([[1], np.maximum(1, np.round(points)).astype(np.int64), [horizon]]))
 
 
-def check_whole(name: str, value: object, least: int = 1) -> None:
-    """Raise ValueError unless it is a whole number that is at least so large."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
-
-
 def regrets(
     policies: Mapping[str, Policy],
     world: LinearWorld,

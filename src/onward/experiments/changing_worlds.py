@@ -11,8 +11,8 @@ import polars as pl
 from onward.bandits import OFUL, DetectingLinUCB, DLinUCB, OracleRestart, SWLinUCB
 from onward.bandits.environments import LinearWorld
 from onward.bandits.policy import Policy
-from onward.core.checks import positive, probability
-from onward.experiments.bandit_games import batches, check_whole, kept_rounds, of, regrets, rounds_of
+from onward.core.checks import positive, probability, whole
+from onward.experiments.bandit_games import batches, kept_rounds, of, regrets, rounds_of
 from onward.experiments.base import Claim, Drawing, Line, Panel, Piece
 from onward.experiments.statistics import mean, ratio
 from onward.experiments.style import COLORS, blank, draw_line, dress, legend_of
@@ -50,9 +50,9 @@ class Settings:
             positive(name, getattr(self, name))
         probability("delta", self.delta)
         for name in ("repeats", "n_arms", "kept", "detection_window"):
-            check_whole(name, getattr(self, name))
-        check_whole("horizon", self.horizon, 12)
-        check_whole("d", self.d, 2)
+            whole(name, getattr(self, name))
+        whole("horizon", self.horizon, 12)
+        whole("d", self.d, 2)
         if not self.variation < self.d * self.horizon:
             raise ValueError(f"variation must be below d·horizon = {self.d * self.horizon}, got {self.variation!r}")
 

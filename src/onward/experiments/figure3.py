@@ -17,8 +17,8 @@ import polars as pl
 from onward.bandits import OFUL
 from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stationary, UniformNormArms
 from onward.bandits.policy import Bias, Policy
-from onward.core.checks import positive, probability
-from onward.experiments.bandit_games import batches, check_whole, kept_rounds, of, regrets
+from onward.core.checks import positive, probability, whole
+from onward.experiments.bandit_games import batches, kept_rounds, of, regrets
 from onward.experiments.base import Claim, Drawing, Piece, Verdict
 from onward.experiments.figure3_drawings import draw_curves, draw_map
 from onward.experiments.statistics import Estimate, log_contrast, ratio
@@ -59,7 +59,7 @@ class Config:
 
     def __post_init__(self) -> None:
         for name in ("repeats", "fresh_repeats", "horizon", "d", "n_arms", "kept", "map_horizon", "map_repeats"):
-            check_whole(name, getattr(self, name))
+            whole(name, getattr(self, name))
         for name in ("norm", "variance", "lam", "theta_bound"):
             positive(name, getattr(self, name))
         for lam in self.map_lams:

@@ -8,7 +8,6 @@ In an environment with states, the policy is greedy for the next reward: it know
 """
 
 import math
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -18,6 +17,7 @@ from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits.environments import Environment, EnvironmentRun
+from onward.core.checks import whole
 from onward.core.types import Matrix, Vector
 
 try:
@@ -60,7 +60,7 @@ class BanditEnv(gymnasium.Env[Matrix, np.int64]):
 
     def __init__(self, world: Environment, horizon: int | None = None) -> None:
         if horizon is not None:
-            _at_least_one("horizon", horizon)
+            whole("horizon", horizon)
         self.world, self.horizon = world, horizon
         shape = np.shape(world.start(SeedSequence(0)).offer())
         if len(shape) != 2:
@@ -140,9 +140,9 @@ def play_gymnasium(
         learn: whether the policy is told the rewards.
         max_steps: an episode that has not ended by then is left; None for no limit.
     """
-    _at_least_one("episodes", episodes)
+    whole("episodes", episodes)
     if max_steps is not None:
-        _at_least_one("max_steps", max_steps)
+        whole("max_steps", max_steps)
     elif isinstance(env, BanditEnv) and env.horizon is None:
         raise ValueError("an episode of BanditEnv(horizon=None) never ends: expected max_steps, got None")
     space = env.action_space
@@ -200,8 +200,3 @@ class _Default:
             raise ValueError(f"observations of {self.space} have no fixed number of features: expected `features`")
         flat = np.asarray(spaces.utils.flatten(self.space, observation), dtype=np.float64)
         return np.kron(np.eye(n), np.concatenate([[1.0], flat]))
-
-
-def _at_least_one(name: str, value: object) -> None:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < 1:
-        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
