@@ -1,0 +1,134 @@
+"""What a pass over the data leaves behind: scores, and the readings that a report is drawn from."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward.core.types import Matrix, Vector
+from onward.regression import OnlineRegressor
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The online losses of the predictions made before each target was seen, and of the running mean beside them.
+
+    Sums are weighted by the rows' weights. The running mean predicts each target as the mean of those before (0 at
+    first).
+    """
+
+    rows: int
+    weight: float  # Σ w
+    squared: float  # Σ w (ŷ − y)²
+    absolute: float  # Σ w |ŷ − y|
+    mean_squared: float  # the same for the running mean
+    mean_absolute: float
+
+    @property
+    def rmse(self) -> float:
+        """Root of the mean squared error; NaN before any row."""
+        return math.sqrt(self.squared / self.weight) if self.weight > 0 else math.nan
+
+    @property
+    def mae(self) -> float:
+        """Mean absolute error; NaN before any row."""
+        return self.absolute / self.weight if self.weight > 0 else math.nan
+
+    @property
+    def mean_rmse(self) -> float:
+        """`rmse` of the running mean."""
+        return math.sqrt(self.mean_squared / self.weight) if self.weight > 0 else math.nan
+
+    @property
+    def mean_mae(self) -> float:
+        """`mae` of the running mean."""
+        return self.mean_absolute / self.weight if self.weight > 0 else math.nan
+
+    @property
+    def r2(self) -> float:
+        """1 − squared error / that of the running mean: 0 is no better than the mean, 1 is perfect; NaN if undefined."""
+        return 1.0 - self.squared / self.mean_squared if self.mean_squared > 0 else math.nan
+
+
+@dataclass(frozen=True)
+class History:
+    """Readings along a pass, k of them, at numbers of rows that rise by a few percent; the last is the end.
+
+    Attributes:
+        scores: the scores of all rows until each reading.
+        names: of the coefficients at the end, "(intercept)" first if there is one.
+        estimate, lower, upper: (k, d) ridge coefficients and their time-uniform intervals; NaN before a feature was
+            first seen, ±inf where an interval is open.
+        deltas: (L,) levels at which the intervals of the rows were judged: an interval for δ may miss with
+            probability δ.
+        misses: (k, L) rows until then whose target lay outside of the interval made before it was seen.
+        open: (k, L) rows until then whose interval was infinite on a side, so that it could hardly miss.
+        sample: at most 4,096 rows, evenly spaced: columns row, target, prediction, lower, upper, leverage; the
+            interval is that of the run's own δ.
+    """
+
+    scores: list[Scores]
+    names: list[str]
+    estimate: Matrix
+    lower: Matrix
+    upper: Matrix
+    deltas: Vector
+    misses: NDArray[np.int64]
+    open: NDArray[np.int64]
+    sample: Mapping[str, Vector]
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """(k,) rows learned at each reading."""
+        return np.array([each.rows for each in self.scores], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A model with how it did while it learned."""
+
+    model: OnlineRegressor
+    source: str  # what was read, as a person would name it
+    target: str
+    delta: float
+    sigma: float | None
+    theta_bound: float | None
+    read: int  # rows in the data
+    scores: Scores  # of the rows that were learned
+    skipped: Mapping[str, int]  # reason → rows
+    filled: Mapping[str, int]  # column → missing values that were counted as 0
+    seconds: float
+    history: History | None = None
+
+    def coefficients(self) -> dict[str, Any]:
+        """Feature, estimate, lower, upper: the model's `coefficient_table` for what is known of the noise."""
+        return self.model.coefficient_table(self.delta, self.sigma, self.theta_bound)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Ridge and forward over a grid of λ, on the same rows in the same order.
+
+    `scores[learner][i]` belongs to `lams[i]`; None where the learner is not defined (ridge at λ = 0).
+    `curves[learner]` is (k, L): RMSE until `marks[j]` rows, NaN where not defined.
+    """
+
+    source: str
+    target: str
+    lams: list[float]
+    read: int
+    scores: Mapping[str, list[Scores | None]]
+    marks: NDArray[np.int64]
+    curves: Mapping[str, Matrix]
+    skipped: Mapping[str, int]
+    filled: Mapping[str, int]
+    seconds: float
+    n_features: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def rmse(self, learner: str) -> Vector:
+        """(L,) RMSE for each λ, NaN where not defined."""
+        return np.array([math.nan if each is None else each.rmse for each in self.scores[learner]])
