@@ -9,6 +9,7 @@ from scipy.linalg import lstsq, solve_triangular
 
 from onward.core import kernel
 from onward.core.simd import padded
+from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 
 REMOVAL_MARGIN = 1e-6  # a row may be removed while what is left in its direction is this share of what was there
@@ -153,7 +154,7 @@ class Information:
         self._check(X, Y, w)
         p, q = np.empty((len(X), self.n_targets)), np.empty(len(X))
         state = (self.U, self.D, self.c, self.loss, self.tally)
-        if self.is_ordinary(float(np.vdot(X, X)), Y, w) if ordinary is None else ordinary:
+        if self.is_ordinary(sum_of_squares(X), Y, w) if ordinary is None else ordinary:
             kernel.absorb(X, Y, w, self.intercept, *state, p, q)
             return p, q
         before = self.copy()
@@ -285,7 +286,7 @@ class Information:
 
     def is_ordinary(self, squares: float, Y: Matrix, w: Vector) -> bool:
         """Whether nothing can overflow or underflow: true of nearly all data, and cheap to see."""
-        largest = max(squares, float(np.vdot(Y, Y)), float(np.vdot(w, w)))
+        largest = max(squares, sum_of_squares(Y), sum_of_squares(w))
         return bool(largest < kernel.ORDINARY**2) and kernel.ordinary(self.D, self.c)
 
     def _holds(self, p: Matrix, q: Vector) -> bool:

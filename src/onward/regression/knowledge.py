@@ -41,8 +41,8 @@ class Knowledge:
         """The prior's part of the predictions; None for zero."""
         return None if self.prior is None else kernel.multiply(X, self.state.intercept, self.prior)
 
-    def learn(self, X: Matrix, Y: Matrix, w: Vector, read_out: ReadOut, squares: float) -> Matrix:
-        """Learn rows in order; returns the predictions made just before each. Changes nothing if it raises.
+    def learn(self, X: Matrix, Y: Matrix, w: Vector, read_out: ReadOut, squares: float) -> tuple[Matrix, Vector]:
+        """Learn rows in order; returns predictions and leverages as of just before each. Changes nothing if it raises.
 
         `squares` is the sum of the squares of X.
         """
@@ -62,7 +62,7 @@ class Knowledge:
                     "1e300; rescale the columns"
                 )
             self.online_loss[:] = total
-        return predictions
+        return predictions, q
 
     def copy(self) -> Self:
         """A copy that can be learned on without touching this one."""

@@ -4,7 +4,7 @@ import math
 import numbers
 import os
 from collections.abc import Hashable, Mapping
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from onward.regression.knowledge import Knowledge
 from onward.regression.prior import Prior, prior_matrix, prior_of
 from onward.tables import (
     ArrayRows,
+    Recipe,
     Rows,
     as_mapping,
     as_row,
@@ -34,6 +35,8 @@ from onward.tables import (
 )
 
 Row = ArrayLike | Mapping[Any, float]
+Learned = tuple[NDArray[np.float64], Vector]
+"""Predictions and leverages, each from just before its row was learned."""
 
 _FLOAT64 = np.dtype(np.float64)
 _PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
@@ -45,6 +48,7 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
     _knowledge: Knowledge | None = None
     _row_shape: tuple[int, ...]
     _quick: Information | None = None  # the state, if the one-row path may take the short way
+    recipe_: Recipe | None = None  # how the columns of a table became the features, where that is known
 
     def __init__(
         self,
@@ -94,18 +98,32 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
         self.predict_then_learn(X, y, sample_weight)
         return self
 
-    def predict_then_learn(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[np.float64]:
+    @overload
+    def predict_then_learn(
+        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: Literal[False] = False
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def predict_then_learn(
+        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: Literal[True]
+    ) -> tuple[NDArray[np.float64], Vector]: ...
+
+    def predict_then_learn(
+        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: bool = False
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], Vector]:
         """The online protocol: for each row in order, predict it, then learn its target.
 
-        Returns the predictions, of the shape of y. They are the same, to the last bit, whether the rows come one at a
-        time, in batches or all at once. A row of weight w counts like the row √w·x with target √w·y, so the forward
-        prediction is p / (1 + w q).
+        Returns the predictions, of the shape of y; with `return_leverage`, also each row's leverage (n,) at that time.
+        They are the same, to the last bit, whether the rows come one at a time, in batches or all at once. A row of
+        weight w counts like the row √w·x with target √w·y, so the forward prediction is p / (1 + w q).
         """
         rows, targets, weights, flat = self._checked(X, y, sample_weight)
         if self._knowledge is None:
-            return self._begin(X, rows, targets, weights, flat)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return self._go_on(self._knowledge, rows, targets, weights, flat)
+            learned = self._begin(X, rows, targets, weights, flat)
+        else:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            learned = self._go_on(self._knowledge, rows, targets, weights, flat)
+        return learned if return_leverage else learned[0]
 
     def predict(self, X: Any, sample_weight: Any = None) -> NDArray[np.float64]:
         """Predict each row as if it came next. `sample_weight` is the weight with which it would be learned."""
@@ -141,31 +159,29 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
         weights = as_weights(sample_weight, rows.shape[0])
         return rows, targets, weights, flat
 
-    def _begin(self, X: Any, rows: Rows, targets: Matrix, weights: Vector, flat: bool) -> NDArray[np.float64]:
+    def _begin(self, X: Any, rows: Rows, targets: Matrix, weights: Vector, flat: bool) -> Learned:
         # As scikit-learn has it: names count only if they are text.
         names = rows.names if all(isinstance(name, str) for name in rows.names or ()) else None
         knowledge = self._new_knowledge(rows.shape[1], targets.shape[1], flat, names)
-        predictions = self._learn(knowledge, rows, targets, weights)
+        predictions, leverages = self._learn(knowledge, rows, targets, weights)
         validate_data(self, X, reset=True, skip_check_array=True)
         self._commit(knowledge)
-        return _shaped(predictions, flat)
+        return _shaped(predictions, flat), leverages
 
-    def _go_on(
-        self, knowledge: Knowledge, rows: Rows, targets: Matrix, weights: Vector, flat: bool
-    ) -> NDArray[np.float64]:
+    def _go_on(self, knowledge: Knowledge, rows: Rows, targets: Matrix, weights: Vector, flat: bool) -> Learned:
         _check_targets(knowledge, targets, flat)
         # A block is learned or refused as a whole; several need a copy to be thrown away if a later one is refused.
         knowledge = knowledge if in_one_block(rows) else knowledge.copy()
-        predictions = self._learn(knowledge, rows, targets, weights)
+        predictions, leverages = self._learn(knowledge, rows, targets, weights)
         self._commit(knowledge)
-        return _shaped(predictions, flat)
+        return _shaped(predictions, flat), leverages
 
-    def _learn(self, knowledge: Knowledge, rows: Rows, targets: Matrix, weights: Vector) -> Matrix:
-        predictions = np.empty_like(targets)
+    def _learn(self, knowledge: Knowledge, rows: Rows, targets: Matrix, weights: Vector) -> Learned:
+        predictions, leverages = np.empty_like(targets), np.empty(rows.shape[0])
         for where, block, squares in blocks(rows):
             w = _writeable(weights[where])
-            predictions[where] = knowledge.learn(block, targets[where], w, self._read_out, squares)
-        return predictions
+            predictions[where], leverages[where] = knowledge.learn(block, targets[where], w, self._read_out, squares)
+        return predictions, leverages
 
     # One row at a time, and rows by name
 
@@ -225,14 +241,27 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
             out[where] = self._read_named(knowledge, names, block, _writeable(weights[where]))
         return _shaped(out, knowledge.flat)
 
-    def learn_many(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[np.float64]:
+    @overload
+    def learn_many(
+        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: Literal[False] = False
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def learn_many(
+        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: Literal[True]
+    ) -> tuple[NDArray[np.float64], Vector]: ...
+
+    def learn_many(
+        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: bool = False
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], Vector]:
         """`predict_then_learn` for a data frame by the names of its columns, like `learn_one` with a dict for each row.
 
         Columns may come in any order; new names become new features, missing ones count as 0.
         """
         names, rows = _named_table(X)
         targets, flat = as_targets(y, rows.shape[0])
-        return self._learn_named(names, rows, targets, as_weights(sample_weight, rows.shape[0]), flat)
+        learned = self._learn_named(names, rows, targets, as_weights(sample_weight, rows.shape[0]), flat)
+        return learned if return_leverage else learned[0]
 
     def _plain_row(self, x: object) -> Vector | None:
         """x as the compiled loop for one row takes it, if that is quickly done; None for whatever else it may be."""
@@ -275,7 +304,7 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
 
     def _learn_named(
         self, names: list[Hashable] | None, rows: Rows, targets: Matrix, weights: Vector, flat: bool
-    ) -> NDArray[np.float64]:
+    ) -> Learned:
         self._check_settings()
         knowledge = self._knowledge
         if knowledge is None:
@@ -293,9 +322,9 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
             rows = placed(rows, places, knowledge.state.n_features)
         else:
             _match(knowledge, None, rows.shape[1])
-        predictions = self._go_on(knowledge, rows, targets, weights, flat)
+        learned = self._go_on(knowledge, rows, targets, weights, flat)
         self._fitted().open |= names is not None
-        return predictions
+        return learned
 
     # Models that learned apart
 
@@ -311,10 +340,15 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
         for name, mine in self.get_params(deep=False).items():
             if not _equal(mine, theirs[name]):
                 raise ValueError(f"cannot merge: this model has {name}={mine!r}, the other has {name}={theirs[name]!r}")
+        if self.recipe_ is not None and other.recipe_ is not None:
+            difference = self.recipe_.difference(other.recipe_)
+            if difference is not None:
+                raise ValueError(f"cannot merge: {difference}")
         if other._knowledge is None:
             return self
         if self._knowledge is None:
             self._commit(other._knowledge.copy())
+            self.recipe_ = self.recipe_ or other.recipe_
             return self
         knowledge, added = self._knowledge.copy(), other._knowledge
         if (knowledge.flat, knowledge.state.n_targets) != (added.flat, added.state.n_targets):
@@ -346,7 +380,8 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
                 arrays[f"parameter {name}"] = np.asarray(value, dtype=np.float64)
             else:
                 parameters[name] = value.item() if isinstance(value, np.generic) else value
-        storage.save(path, self._kind, settings | {"parameters": parameters}, arrays)
+        recipe = None if self.recipe_ is None else self.recipe_.to_record()
+        storage.save(path, self._kind, settings | {"parameters": parameters, "recipe": recipe}, arrays)
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
@@ -360,6 +395,8 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
         model = cls(**parameters)
         model._check_settings()
         model._commit(Knowledge.from_record(settings, arrays))
+        if settings.get("recipe") is not None:
+            model.recipe_ = Recipe.from_record(settings["recipe"])
         return model
 
     # What was learned

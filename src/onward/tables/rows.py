@@ -1,4 +1,4 @@
-"""Rows from whatever people keep them in: arrays, sparse matrices, data frames.
+"""Rows of numbers from arrays, sparse matrices and data frames.
 
 Everything becomes a stream of float64 blocks, a block at a time, so a large table is never copied whole.
 """
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
+from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 
 BLOCK = 1 << 16  # values in a block (512 KB): long enough to forget the overhead, short enough to stay in the cache
@@ -21,11 +22,32 @@ BLOCK = 1 << 16  # values in a block (512 KB): long enough to forget the overhea
 class Rows(Protocol):
     """A table of numbers that can be taken in slices."""
 
-    shape: tuple[int, int]
-    names: list[Hashable] | None
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+
+    @property
+    def names(self) -> list[Hashable] | None:
+        """Of the features, if they have any."""
 
     def block(self, start: int, stop: int) -> Matrix:
         """Rows start … stop−1 as a writeable, C-contiguous float64 array."""
+
+
+class NamedRows:
+    """Rows with names that are ready to be learned, such as a stream's blocks: they are taken as they are."""
+
+    X: Matrix
+    names: list[Hashable]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return self.X.shape[0], self.X.shape[1]
+
+    def block(self, start: int, stop: int) -> Matrix:
+        """As in `Rows`."""
+        return self.X[start:stop]
 
 
 class ArrayRows:
@@ -88,6 +110,8 @@ def _check_objects(name: str, values: list[Any]) -> None:
 
 def as_rows(X: Any, estimator: object = None, min_columns: int = 1) -> Rows:
     """X as rows of numbers; a clear error if it is no table of numbers. Values that are not finite pass."""
+    if isinstance(X, NamedRows):
+        return X
     frame = nw.from_native(X, pass_through=True, eager_only=True)
     if isinstance(frame, nw.DataFrame):
         if frame.shape[0] == 0 or frame.shape[1] < min_columns:
@@ -123,6 +147,8 @@ class _PlacedRows:
 
 def placed(rows: Rows, places: Sequence[int], width: int) -> Rows:
     """The rows with their columns put at the given places among `width`; 0 elsewhere."""
+    if len(places) == width and all(place == column for column, place in enumerate(places)):
+        return rows
     return _PlacedRows(rows, places, width)
 
 
@@ -177,8 +203,7 @@ def blocks(rows: Rows) -> Iterator[tuple[slice, Matrix, float]]:
     for start in range(0, rows.shape[0], size):
         stop = min(rows.shape[0], start + size)
         block = rows.block(start, stop)
-        with np.errstate(over="ignore"):
-            squares = float(np.vdot(block, block))
+        squares = sum_of_squares(block)
         if not (np.isfinite(squares) or np.isfinite(block).all()):
             row, column = np.argwhere(~np.isfinite(block))[0]
             named = repr(rows.names[column]) if rows.names is not None else str(column)

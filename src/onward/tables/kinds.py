@@ -1,0 +1,112 @@
+"""What a column holds, and how it becomes numbers."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from onward.tables.recipe import Kind
+
+Content = Kind | str
+"""The kind of a column, "text", or the name of a type that cannot become numbers."""
+
+# What stands for a missing value in text files, as R, pandas, databases and spreadsheets write it.
+MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None", "<NA>", "?", ".")
+
+_DAY = 86_400_000_000  # µs
+_YEAR = 365.2425 * _DAY
+_ORIGIN = 10_957 * _DAY  # 2000-01-01 in µs since 1970
+
+# What ISO 8601 and databases write. Days before months, or months before days, is not for us to guess.
+_TIMES = (
+    "%Y-%m-%d",
+    "%Y-%m-%d %H:%M:%S%.f",
+    "%Y-%m-%dT%H:%M:%S%.f",
+    "%Y-%m-%dT%H:%M:%S%.fZ",
+    "%Y-%m-%d %H:%M:%S%.f%:z",
+    "%Y-%m-%dT%H:%M:%S%.f%:z",
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%dT%H:%M",
+    "%Y/%m/%d",
+    "%Y/%m/%d %H:%M:%S%.f",
+)
+_TRUTHS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "t": 1.0, "f": 0.0}
+
+
+def content_of(dtype: pl.DataType) -> Content:
+    """What a typed column holds."""
+    if dtype.is_numeric() or dtype == pl.Null:
+        return "number"
+    if dtype == pl.Boolean:
+        return "boolean"
+    if dtype in (pl.Date, pl.Datetime):
+        return "time"
+    if dtype in (pl.Duration, pl.Time):
+        return "duration"
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return "text"
+    return str(dtype)
+
+
+def as_numbers(column: pl.Series) -> pl.Series:
+    """A typed column as Float64, null where a value is missing: true is 1, times are years since 2000, spans days."""
+    if column.dtype in (pl.Date, pl.Datetime):
+        # Moments with a time zone are kept in UTC, so this is the same moment wherever it was written.
+        return (column.cast(pl.Datetime("us")).to_physical() - _ORIGIN).cast(pl.Float64) / _YEAR
+    if column.dtype == pl.Duration:
+        return column.cast(pl.Duration("us")).to_physical().cast(pl.Float64) / _DAY
+    if column.dtype == pl.Time:
+        return column.to_physical().cast(pl.Float64) / (1000 * _DAY)
+    return column.cast(pl.Float64)
+
+
+def read_texts(column: pl.Series, kind: Kind, na: Sequence[str] = ()) -> tuple[pl.Series, int | None]:
+    """Texts as what they stand for: Float64, or String for a category; and the first row that is no such thing.
+
+    What stands for a missing value becomes null.
+    """
+    texts = column.str.strip_chars()
+    texts = texts.set(texts.is_in([*MISSING, *na]), None)
+    if kind == "category":
+        return texts, None
+    values = _PARSERS[kind](texts)
+    wrong = (values.is_null() & texts.is_not_null()).arg_max()
+    return values, wrong if wrong is not None and values[wrong] is None and texts[wrong] is not None else None
+
+
+def guess(column: pl.Series, na: Sequence[str] = ()) -> Content:
+    """What a column of texts holds: what all of them can be read as, or most of them as numbers; else "text"."""
+    kinds: tuple[Kind, ...] = ("number", "boolean", "time")
+    for kind in kinds:
+        if read_texts(column, kind, na)[1] is None:
+            return kind
+    numbers = read_texts(column, "number", na)[0]
+    # A stray word among numbers is an error to be told of, with its line, rather than a column of texts.
+    return "number" if 2 * numbers.count() > len(column) else "text"
+
+
+def _parse_numbers(texts: pl.Series) -> pl.Series:
+    return texts.cast(pl.Float64, strict=False)
+
+
+def _parse_truths(texts: pl.Series) -> pl.Series:
+    return texts.str.to_lowercase().replace_strict(_TRUTHS, default=None, return_dtype=pl.Float64)
+
+
+def _parse_times(texts: pl.Series) -> pl.Series:
+    given = texts.count()
+    best = pl.Series(texts.name, [None] * len(texts), dtype=pl.Float64)
+    for format in _TIMES:
+        parsed = as_numbers(texts.str.to_datetime(format, time_unit="us", strict=False))
+        best = best.zip_with(best.is_not_null(), parsed)
+        if best.count() == given:
+            break
+    return best
+
+
+def _parse_spans(texts: pl.Series) -> pl.Series:
+    """A time of day as a share of the day, or days as a number."""
+    clock = as_numbers(texts.str.to_time("%H:%M:%S%.f", strict=False))
+    return clock.zip_with(clock.is_not_null(), _parse_numbers(texts))
+
+
+_PARSERS = {"number": _parse_numbers, "boolean": _parse_truths, "time": _parse_times, "duration": _parse_spans}

@@ -1,0 +1,59 @@
+"""Work ahead in a second thread, so that reading the next rows goes on while the last ones are being learned."""
+
+import queue
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Made(Generic[T]):
+    item: T
+
+
+@dataclass(frozen=True)
+class _Ended:
+    error: BaseException | None
+
+
+def prefetched(items: Iterator[T], ahead: int = 1) -> Iterator[T]:
+    """The same items in the same order, made up to `ahead` + 1 at a time before they are asked for.
+
+    What the iterator raises is raised here, in its place. Once this is closed, nothing more is asked of the iterator.
+    """
+    made: queue.Queue[_Made[T] | _Ended] = queue.Queue(maxsize=ahead)
+    closed = threading.Event()
+
+    def put(item: _Made[T] | _Ended) -> None:
+        while not closed.is_set():
+            try:
+                return made.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+
+    def work() -> None:
+        try:
+            for item in items:
+                put(_Made(item))
+                if closed.is_set():
+                    return
+            put(_Ended(None))
+        except BaseException as error:
+            put(_Ended(error))
+
+    # A daemon: it may be waiting for standard input, and must not keep the program from ending.
+    threading.Thread(target=work, name="onward-reader", daemon=True).start()
+    try:
+        while True:
+            item = made.get()
+            if isinstance(item, _Made):
+                yield item.item
+            elif item.error is None:
+                return
+            else:
+                raise item.error
+    finally:
+        closed.set()

@@ -1,0 +1,76 @@
+"""What every kind of file is read as: pieces of a table, each a data frame of the columns that are wanted."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import polars as pl
+
+from onward.tables.errors import DataError
+from onward.tables.kinds import Content
+from onward.tables.recipe import Kind
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some rows of a file, in order.
+
+    `frame` holds the wanted columns: Float64, or String for a category; null where a value is missing. `start` says
+    where the piece begins, as its file counts (bytes or rows): reading can go on from there. `where(row)` names a row
+    of the frame for a person.
+    """
+
+    frame: pl.DataFrame
+    start: int
+    where: Callable[[int], str]
+
+
+class Reader(Protocol):
+    """A file that is read as pieces."""
+
+    name: str
+
+    @property
+    def contents(self) -> Mapping[str, Content]:
+        """What each of its columns holds, in order, as far as can be told before reading."""
+
+    def pieces(self, wanted: Mapping[str, Kind], start: int = 0) -> Iterator[Piece]:
+        """The wanted columns from `start` on; DataError if the file cannot be read so."""
+
+    @property
+    def done(self) -> float:
+        """Bytes on disk that were read so far, about."""
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+
+def check_columns(name: str, columns: Sequence[str], wanted: Mapping[str, Kind]) -> None:
+    """DataError if a wanted column is not there."""
+    missing = [column for column in wanted if column not in columns]
+    if missing:
+        raise DataError(f"{name}: there is no column {missing[0]!r}, expected it among {shown(columns)}")
+
+
+def check_names(name: str, columns: Sequence[str]) -> None:
+    """DataError if two columns have one name."""
+    seen: set[str] = set()
+    for column in columns:
+        if column in seen:
+            raise DataError(f"{name}: two columns are called {column!r}; expected different names")
+        seen.add(column)
+
+
+def shown(names: Sequence[str], most: int = 20) -> str:
+    """Names for a message, not too many."""
+    listed = ", ".join(map(repr, names[:most]))
+    return listed + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+EXPECTED: dict[str, str] = {
+    "number": "a number",
+    "boolean": "true or false",
+    "time": "a date or time such as 2026-01-31 or 2026-01-31T12:00:00",
+    "duration": "a number of days or a time of day such as 12:00:00",
+    "category": "text",
+}

@@ -1,0 +1,120 @@
+"""Which files are meant by a path, a pattern, a folder, or several of these, and in which order."""
+
+import glob
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from onward.tables.errors import DataError
+
+Format = Literal["csv", "tsv", "jsonl", "parquet", "ipc"]
+FORMATS: tuple[str, ...] = get_args(Format)
+STANDARD_INPUT = "-"
+
+_SUFFIXES: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "ipc",
+    ".ipc": "ipc",
+    ".feather": "ipc",
+}
+_COMPRESSED: dict[str, Literal["gzip", "zstd"]] = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+
+Source = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class File:
+    """A file to read; `path` is None for standard input, whose format may be left to its first byte (None)."""
+
+    path: Path | None
+    format: Format | None
+    compression: Literal["gzip", "zstd"] | None = None
+
+    @property
+    def name(self) -> str:
+        """As a person would call it."""
+        return "standard input" if self.path is None else str(self.path)
+
+    @property
+    def size(self) -> int | None:
+        """Bytes on disk; None for standard input."""
+        return None if self.path is None else self.path.stat().st_size
+
+
+def files_of(source: Source | Sequence[Source], format: Format | None = None) -> list[File]:
+    """The files that are meant, in order: as given, and by name within a pattern or a folder.
+
+    Names are ordered as people count: part-2 comes before part-10. Hidden files, and those whose names begin with an
+    underscore, are left out of patterns and folders; so are files of a folder whose endings say nothing to us.
+    """
+    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
+    if not sources:
+        raise ValueError("expected at least one file, got none")
+    if STANDARD_INPUT in map(str, sources):
+        if len(sources) > 1:
+            raise ValueError("standard input (-) cannot be read together with files")
+        if format in ("parquet", "ipc"):
+            raise ValueError(f"standard input is read as csv, tsv or jsonl, not as {format}")
+        return [File(None, format)]
+    files = [file for each in sources for file in _expanded(os.fspath(each), format)]
+    if len({file.path for file in files}) < len(files):
+        twice = next(file for file in files if files.count(file) > 1)
+        raise DataError(f"{twice.name}: given more than once; its rows would be learned twice")
+    return files
+
+
+def _expanded(source: str, format: Format | None) -> list[File]:
+    path = Path(source)
+    if path.is_dir():
+        found = [each for each in path.rglob("*") if each.is_file() and not _hidden(each.relative_to(path))]
+        known = [each for each in found if format or _described(each)]
+        if not known:
+            raise DataError(f"{source}: the folder holds no file that ends in {_endings()}")
+        return [_file(each, format) for each in sorted(known, key=_as_counted)]
+    if path.exists():
+        return [_file(path, format)]
+    if glob.has_magic(source):
+        found = [each for each in map(Path, glob.glob(source, recursive=True)) if each.is_file()]
+        if not found:
+            raise DataError(f"{source}: no file fits this pattern")
+        return [_file(each, format) for each in sorted(found, key=_as_counted)]
+    raise DataError(f"{source}: there is no such file or folder")
+
+
+def _file(path: Path, format: Format | None) -> File:
+    compression = _COMPRESSED.get(path.suffix.lower())
+    described = format or _described(path)
+    if described is None:
+        raise DataError(f"{path}: cannot tell its format from its name; expected it to end in {_endings()}")
+    if compression and described in ("parquet", "ipc"):
+        raise DataError(f"{path}: {described} is compressed inside; expected a file without {path.suffix}")
+    return File(path, described, compression)
+
+
+def _described(path: Path) -> Format | None:
+    if path.suffix.lower() in _COMPRESSED:
+        path = path.with_suffix("")
+    return _SUFFIXES.get(path.suffix.lower())
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _as_counted(path: Path) -> list[tuple[int, int, str]]:
+    """A key that puts part-2 before part-10; equal numbers by how they are written."""
+    pieces = re.split(r"(\d+)", str(path))
+    return [(1, int(piece), piece) if piece.isdecimal() else (0, 0, piece) for piece in pieces]
+
+
+def _endings() -> str:
+    return ", ".join(_SUFFIXES) + " (csv, tsv and jsonl also with .gz or .zst)"

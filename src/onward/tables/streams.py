@@ -1,0 +1,298 @@
+"""A stream of rows from files, folders or standard input: in order, once, in a memory that does not grow."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any, Self
+
+from onward.tables.columnar import IpcReader, ParquetReader
+from onward.tables.delimited import DelimitedReader
+from onward.tables.encode import Block, Encoder
+from onward.tables.errors import DataError
+from onward.tables.json_lines import JsonLinesReader
+from onward.tables.kinds import Content
+from onward.tables.lines import TextFile
+from onward.tables.prefetch import prefetched
+from onward.tables.readers import Piece, Reader, check_columns, shown
+from onward.tables.recipe import KINDS, RULES, Column, Kind, Missing, Recipe
+from onward.tables.sources import File, Format, Source, files_of
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place in a stream from which it can be read on: a file, where a piece of it begins, and rows to pass over."""
+
+    file: int = 0
+    start: int = 0
+    skip: int = 0
+    read: int = 0  # rows of the stream before this place
+
+    def to_record(self) -> dict[str, int]:
+        """Plain values, for a file."""
+        return {"file": self.file, "start": self.start, "skip": self.skip, "read": self.read}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """What `to_record` described."""
+        return cls(*(int(record[name]) for name in ("file", "start", "skip", "read")))
+
+
+def stream(
+    source: Source | Sequence[Source],
+    target: str | None = None,
+    *,
+    features: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    weight: str | None = None,
+    missing: Missing = "error",
+    na: Sequence[str] = (),
+    format: Format | None = None,
+    separator: str | None = None,
+    max_levels: int = 1000,
+    recipe: Recipe | None = None,
+    known: Sequence[object] = (),
+    start: Position | None = None,
+) -> "Stream":
+    """Rows of files, in order, as blocks of numbers.
+
+    Args:
+        source: a path, a pattern, a folder, several of these, or "-" for standard input (csv, tsv or JSON lines). CSV,
+            TSV and JSON lines may be compressed (.gz, .zst); Parquet and Arrow IPC files are read as they are.
+        target: the column to predict. May be left out if a recipe is given: then the stream has features only.
+        features: the columns to use, patterns such as "x*" among them; None for all others.
+        exclude: columns, or patterns, not to use.
+        categorical: columns that stand for categories: a feature for each level, born when it is first seen.
+        weight: the column with the rows' weights.
+        missing: what to do with missing values: "error", "skip" the row, or count them as "zero".
+        na: texts that stand for missing values, beside the usual ones (empty, NA, NaN, null, …).
+        format: "csv", "tsv", "jsonl", "parquet" or "ipc"; None to go by the names.
+        separator: between the fields of a CSV file; None to go by its header.
+        max_levels: the most levels that a category may have.
+        recipe: how a model reads its columns, instead of the choices above.
+        known: the names of the features that a model has, so that levels keep their places.
+        start: where to go on, as `Stream.position` said.
+
+    Raises:
+        DataError: if the data cannot be read so, in one line that says where and what was expected.
+    """
+    return Stream(
+        files_of(source, format),
+        target,
+        features=features,
+        exclude=exclude,
+        categorical=categorical,
+        weight=weight,
+        missing=missing,
+        na=na,
+        separator=separator,
+        max_levels=max_levels,
+        recipe=recipe,
+        known=known,
+        start=start,
+    )
+
+
+class Stream:
+    """See `stream`. Iterating gives the blocks, once.
+
+    Attributes:
+        recipe: how columns become features.
+        skipped, filled: what was left out and what was counted as 0 so far, as the `Encoder` counts.
+    """
+
+    def __init__(
+        self,
+        files: list[File],
+        target: str | None,
+        *,
+        features: Sequence[str] | None,
+        exclude: Sequence[str],
+        categorical: Sequence[str],
+        weight: str | None,
+        missing: Missing,
+        na: Sequence[str],
+        separator: str | None,
+        max_levels: int,
+        recipe: Recipe | None,
+        known: Sequence[object],
+        start: Position | None,
+    ) -> None:
+        if missing not in RULES:
+            raise ValueError(f"missing must be one of {', '.join(RULES)}, got {missing!r}")
+        self.files = files
+        self._separator = separator
+        self._na = list(na if recipe is None else recipe.na)
+        self._begin = start or Position()
+        self._finished = 0.0  # bytes of the files before the one that is being read
+        if self._begin.file >= len(files):
+            raise DataError(f"expected at least {self._begin.file + 1} files to go on, got {len(files)}")
+        self._reader = self._open(files[self._begin.file])
+        if recipe is None:
+            if target is None:
+                raise ValueError("expected a target or a recipe, got neither")
+            recipe = chosen(
+                self._reader.name, self._reader.contents, target, features, exclude, categorical, weight, missing, na
+            )
+        self.recipe = recipe
+        self._with_target = target is not None
+        self._encoder = Encoder(
+            recipe,
+            recipe.levels(known),
+            with_target=self._with_target,
+            max_levels=max_levels,
+            read=self._begin.read,
+        )
+        self._wanted: dict[str, Kind] = {column.name: column.kind for column in recipe.columns}
+        if self._with_target:
+            self._wanted[recipe.target] = (
+                "boolean" if self._reader.contents.get(recipe.target) == "boolean" else "number"
+            )
+            if recipe.weight is not None:
+                self._wanted[recipe.weight] = "number"
+        if self._begin == Position():
+            check_columns(self._reader.name, list(self._reader.contents), self._wanted)
+        self.skipped, self.filled = self._encoder.skipped, self._encoder.filled
+        self._pieces: list[tuple[int, int, int, int]] = []  # first row, rows, file and start of the pieces handed out
+
+    @property
+    def names(self) -> list[str]:
+        """The features so far."""
+        return [str(name) for name in self._encoder.names]
+
+    @property
+    def read(self) -> int:
+        """Rows so far, the skipped ones included."""
+        return self._encoder.read
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of all files; None for standard input."""
+        sizes = [file.size for file in self.files]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    @property
+    def done(self) -> float:
+        """Bytes read so far, about."""
+        return self._finished + self._reader.done
+
+    def position(self, row: int) -> Position:
+        """The place before a row of the stream that was handed out in the latest piece, or just after it."""
+        for first, rows, file, start in reversed(self._pieces):
+            if first <= row <= first + rows:
+                return Position(file, start, row - first, row)
+        return self._begin
+
+    def __iter__(self) -> Iterator[Block]:
+        skip = self._begin.skip
+        for file, piece in prefetched(self._all_pieces()):
+            frame = piece.frame
+            self._pieces = [(self._encoder.read - skip, len(frame), file, piece.start)]
+            if skip:
+                passed = min(skip, len(frame))
+                skip -= passed
+                piece = Piece(frame[passed:], piece.start, partial(_shifted, piece, passed))
+                if not len(piece.frame):
+                    continue
+            yield from self._encoder.blocks(piece)
+
+    def _all_pieces(self) -> Iterator[tuple[int, Piece]]:
+        for number in range(self._begin.file, len(self.files)):
+            first = number == self._begin.file
+            if not first:
+                self._finished += self.files[number - 1].size or 0
+                self._reader = self._open(self.files[number])
+                check_columns(self._reader.name, list(self._reader.contents), self._wanted)
+            try:
+                for piece in self._reader.pieces(self._wanted, self._begin.start if first else 0):
+                    yield number, piece
+            finally:
+                self._reader.close()
+
+    def _open(self, file: File) -> Reader:
+        match file.format:
+            case "parquet":
+                return ParquetReader(file)
+            case "ipc":
+                return IpcReader(file)
+            case "jsonl":
+                return JsonLinesReader(file, self._na)
+            case "csv" | "tsv":
+                return DelimitedReader(file, self._separator, self._na)
+        text = TextFile(file)  # standard input, of which nothing is known: an object begins with a brace
+        if text.head().removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+            return JsonLinesReader(file, self._na, text)
+        return DelimitedReader(file, self._separator, self._na, text)
+
+
+def chosen(
+    name: str,
+    contents: Mapping[str, Content],
+    target: str,
+    features: Sequence[str] | None,
+    exclude: Sequence[str],
+    categorical: Sequence[str],
+    weight: str | None,
+    missing: Missing,
+    na: Sequence[str],
+) -> Recipe:
+    """The recipe for the columns that were chosen among those of a file; DataError if that cannot be."""
+    columns = list(contents)
+    for column in (target, *([] if weight is None else [weight])):
+        if column not in contents:
+            raise DataError(f"{name}: there is no column {column!r}, expected it among {shown(columns)}")
+        if contents[column] not in ("number", "boolean"):
+            raise DataError(f"{name}: column {column!r} holds {contents[column]}, expected numbers")
+    for pattern in (*(features or ()), *exclude, *categorical):
+        if not _fitting(pattern, columns):
+            raise DataError(f"{name}: there is no column {pattern!r}, expected it among {shown(columns)}")
+    special = {target, weight}
+    taken = columns if features is None else [each for pattern in features for each in _fitting(pattern, columns)]
+    categories = {each for pattern in categorical for each in _fitting(pattern, columns)}
+    left_out = {each for pattern in exclude for each in _fitting(pattern, columns)}
+    wrong = [each for each in (*categories, *(features or ())) if each in special]
+    if wrong:
+        raise DataError(f"{name}: column {wrong[0]!r} is the target or the weight, so it cannot be a feature")
+    if features is not None:  # a column that is named as a category is meant to be used
+        taken = [*taken, *(each for each in columns if each in categories)]
+    used = [each for each in dict.fromkeys(taken) if each not in special | left_out]
+    texts = [each for each in used if contents[each] == "text" and each not in categories]
+    if texts:
+        raise DataError(
+            f"{name}: expected numbers, but {shown(texts)} {'holds' if len(texts) == 1 else 'hold'} text; "
+            "name such columns as categorical, or exclude them"
+        )
+    odd = [each for each in used if contents[each] not in (*KINDS, "text")]
+    if odd:
+        raise DataError(f"{name}: column {odd[0]!r} holds {contents[odd[0]]}, expected numbers; exclude it")
+    if not used:
+        raise DataError(f"{name}: no column is left to be a feature beside {target!r}")
+    kinds = {each: "category" if each in categories else contents[each] for each in used}
+    return Recipe(
+        target,
+        _columns(kinds),
+        weight,
+        missing,
+        tuple(na),
+    )
+
+
+def _shifted(piece: Piece, passed: int, row: int) -> str:
+    return piece.where(row + passed)
+
+
+def _columns(kinds: Mapping[str, str]) -> tuple[Column, ...]:
+    checked: dict[str, Kind] = {
+        "number": "number",
+        "boolean": "boolean",
+        "time": "time",
+        "duration": "duration",
+        "category": "category",
+    }
+    return tuple(Column(name, checked[kind]) for name, kind in kinds.items())
+
+
+def _fitting(pattern: str, columns: Sequence[str]) -> list[str]:
+    """The columns of that name; if there is none, those that fit it as a pattern."""
+    return [pattern] if pattern in columns else [each for each in columns if fnmatchcase(each, pattern)]
