@@ -366,6 +366,10 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that `onward.load` reads; to go on from it is exactly to go on from here."""
+        storage.save(path, self._kind, *self.to_record())
+
+    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """Settings and arrays for a model file, which `from_record` takes."""
         settings, arrays = self._fitted().to_record()
         parameters: dict[str, Any] = {}
         for name, value in self.get_params(deep=False).items():
@@ -381,7 +385,7 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
             else:
                 parameters[name] = value.item() if isinstance(value, np.generic) else value
         recipe = None if self.recipe_ is None else self.recipe_.to_record()
-        storage.save(path, self._kind, settings | {"parameters": parameters, "recipe": recipe}, arrays)
+        return settings | {"parameters": parameters, "recipe": recipe}, arrays
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:

@@ -1,0 +1,92 @@
+"""Checkpoints: everything that a pass needs to go on as if it had never stopped."""
+
+import contextlib
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from onward import storage
+from onward.regression import ForwardRegressor, OnlineRegressor, RidgeRegressor
+from onward.tables.sources import File
+
+KIND = "checkpoint"
+_HEAD = 1 << 16  # bytes of a file that must not have changed
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Settings and arrays of a pass, and the models in it by name."""
+
+    settings: Mapping[str, Any]
+    arrays: storage.Arrays
+    models: Mapping[str, OnlineRegressor]
+
+
+def beside(path: Path) -> Path:
+    """Where the checkpoint of a pass that will save its model to `path` lies."""
+    return path.with_name(f"{path.name}.checkpoint")
+
+
+def write(path: Path, checkpoint: Checkpoint) -> None:
+    """Write it, wholly or not at all."""
+    settings, arrays = dict(checkpoint.settings), dict(checkpoint.arrays)
+    models = {}
+    for name, model in checkpoint.models.items():
+        record, own = model.to_record()
+        models[name] = {"learner": "forward" if isinstance(model, ForwardRegressor) else "ridge", "settings": record}
+        arrays |= {f"{name}: {key}": value for key, value in own.items()}
+    storage.save(path, KIND, settings | {"models": models}, arrays)
+
+
+def read(path: Path) -> Checkpoint:
+    """What `write` wrote; StorageError if the file is damaged or something else."""
+    kind, settings, arrays = storage.read(path)
+    if kind != KIND:
+        raise storage.StorageError(f"{path}: holds a {kind!r}, expected a checkpoint")
+    try:
+        models: dict[str, OnlineRegressor] = {}
+        for name, described in settings["models"].items():
+            prefix = f"{name}: "
+            own = {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
+            learner = ForwardRegressor if described["learner"] == "forward" else RidgeRegressor
+            models[name] = learner.from_record(described["settings"], own)
+        rest = {key: value for key, value in arrays.items() if not key.startswith(tuple(f"{n}: " for n in models))}
+    except (KeyError, TypeError, ValueError) as error:
+        raise storage.StorageError(
+            f"{path}: the contents of this checkpoint do not fit together ({error!r})"
+        ) from error
+    return Checkpoint(settings, rest, models)
+
+
+def remove(path: Path) -> None:
+    """Remove a checkpoint that has served."""
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
+
+
+def described(files: list[File]) -> list[dict[str, Any]]:
+    """The files as a checkpoint remembers them: names, sizes, and how they begin. Nothing can be said of a pipe."""
+    return [
+        {"name": file.name, "size": file.size, "begins": None if file.path is None else _digest(file.path)}
+        for file in files
+    ]
+
+
+def changed(before: list[dict[str, Any]], files: list[File]) -> str | None:
+    """What is no longer as it was, in words; None if nothing is."""
+    now = described(files)
+    if [each["name"] for each in before] != [each["name"] for each in now]:
+        return f"it was made of {', '.join(e['name'] for e in before)}, not of {', '.join(e['name'] for e in now)}"
+    for old, new in zip(before, now, strict=True):
+        if old["size"] != new["size"]:
+            return f"{new['name']} had {old['size']:,} bytes then and has {new['size']:,} now"
+        if old["begins"] != new["begins"]:
+            return f"{new['name']} begins otherwise than it did then"
+    return None
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read(_HEAD)).hexdigest()

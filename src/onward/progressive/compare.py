@@ -1,0 +1,145 @@
+"""Ridge and forward over a grid of λ, in one read of the data: which λ would have been right, and what a wrong one costs."""
+
+import math
+import os
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from onward.core.types import Vector
+from onward.progressive.fit import Progress, Watch, _called, _nothing
+from onward.progressive.grid import Contender
+from onward.progressive.marks import next_reading
+from onward.progressive.results import Comparison, Scores
+from onward.progressive.tally import scores
+from onward.tables import Block, DataError, stream
+from onward.tables.recipe import Missing
+from onward.tables.sources import Format, Source
+
+LEARNERS = ("ridge", "forward")
+LAMS = tuple(10.0**k for k in range(-6, 5))
+
+
+def compare(
+    source: Source | Sequence[Source],
+    target: str,
+    *,
+    lams: Sequence[float] = LAMS,
+    fit_intercept: bool = True,
+    features: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    weight: str | None = None,
+    missing: Missing = "error",
+    na: Sequence[str] = (),
+    format: Format | None = None,
+    separator: str | None = None,
+    max_levels: int = 1000,
+    jobs: int = -1,
+    watch: Watch | None = None,
+) -> Comparison:
+    """Run ridge and forward with each λ over the same rows, predicting each row before its target is seen.
+
+    Both read one state, so a λ costs one update for the two of them; the λ are shared out over `jobs` threads. The
+    other arguments are those of `fit`.
+    """
+    begun = time.perf_counter()
+    grid = checked_lams(lams)
+    rows = stream(
+        source,
+        target,
+        features=features,
+        exclude=exclude,
+        categorical=categorical,
+        weight=weight,
+        missing=missing,
+        na=na,
+        format=format,
+        separator=separator,
+        max_levels=max_levels,
+    )
+    contenders = [Contender(lam, fit_intercept) for lam in grid]
+    marks: list[int] = []
+    curves: dict[str, list[Vector]] = {learner: [] for learner in LEARNERS}
+    learned, due = 0, 1
+    with ThreadPoolExecutor(threads(jobs, len(grid)), thread_name_prefix="onward-compare") as pool:
+        for block in rows:
+            start, n = 0, block.shape[0]
+            while start < n:
+                stop = min(n, start + due - learned)
+                part = block.part(start, stop)
+                _learn(pool, contenders, part)
+                learned += stop - start
+                if learned >= due:
+                    marks.append(learned)
+                    _read_off(contenders, curves)
+                    due = next_reading(learned, part.shape[1])
+                start = stop
+            if watch is not None and n and block.y is not None:
+                best = min((c.forward for c in contenders if c.failed is None), key=lambda t: t[2], default=None)
+                if best is not None:
+                    watch(Progress(scores(best), rows.read, rows.done, rows.size, False, float(block.y[-1]), math.nan))
+    if not learned:
+        raise DataError(_nothing(rows))
+    if marks[-1] < learned:
+        marks.append(learned)
+        _read_off(contenders, curves)
+    return Comparison(
+        _called(rows),
+        target,
+        grid,
+        rows.read,
+        {learner: [_scores(each, learner) for each in contenders] for learner in LEARNERS},
+        np.array(marks, dtype=np.int64),
+        {learner: np.array(values) for learner, values in curves.items()},
+        dict(rows.skipped),
+        dict(rows.filled),
+        time.perf_counter() - begun,
+        len(rows.names),
+        [
+            f"lam={each.lam:g} was given up at row {each.failed + 1:,}: its numbers grew beyond double precision"
+            for each in contenders
+            if each.failed is not None
+        ],
+    )
+
+
+def checked_lams(lams: Sequence[float]) -> list[float]:
+    """The λ, rising; ValueError if there is none, if one is not 0 or between 1e-300 and 1e300, or if one comes twice."""
+    if not len(lams):
+        raise ValueError("expected at least one lam, got none")
+    for lam in lams:
+        if not (lam == 0 or 1e-300 <= lam <= 1e300):
+            raise ValueError(f"lam must be 0 or a number between 1e-300 and 1e300, got {lam!r}")
+    if len(set(lams)) < len(lams):
+        raise ValueError(f"expected different lams, got {list(lams)}")
+    return sorted(float(lam) for lam in lams)
+
+
+def threads(jobs: int, most: int) -> int:
+    """How many threads: as many as asked for, or as there are processors for −1, but no more than there is work."""
+    if jobs == 0 or jobs < -1:
+        raise ValueError(f"jobs must be -1 or at least 1, got {jobs}")
+    return max(1, min(most, (os.cpu_count() or 1) if jobs == -1 else jobs))
+
+
+def _learn(pool: ThreadPoolExecutor, contenders: list[Contender], part: Block) -> None:
+    assert part.y is not None
+    X, y, w, first = np.require(part.X, requirements=["C", "W"]), part.y, part.weight, int(part.rows[0])
+    for done in [pool.submit(each.learn, X, y, w, first) for each in contenders]:
+        done.result()
+
+
+def _read_off(contenders: list[Contender], curves: dict[str, list[Vector]]) -> None:
+    for learner in LEARNERS:
+        now = [_scores(each, learner) for each in contenders]
+        curves[learner].append(np.array([math.nan if each is None else each.rmse for each in now]))
+
+
+def _scores(contender: Contender, learner: str) -> Scores | None:
+    """None for ridge without regularisation, which is not defined, and for what was given up."""
+    if contender.failed is not None or (learner == "ridge" and contender.lam == 0):
+        return None
+    return scores(contender.ridge if learner == "ridge" else contender.forward)

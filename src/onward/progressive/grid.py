@@ -1,0 +1,74 @@
+"""Ridge and forward for one λ, learned and scored in one loop that lets other threads run."""
+
+import numpy as np
+
+from onward.core import Information
+from onward.core.compile import unlocked
+from onward.core.kernel import absorb
+from onward.core.types import Matrix, Vector
+from onward.progressive.tally import count, new_totals
+
+COMPILED_FROM = "2464c48600ddd16f"  # other files whose code is compiled into this one: see tools/digests.py
+
+
+@unlocked
+def learn_and_score(
+    X: Matrix,
+    Y: Matrix,
+    w: Vector,
+    intercept: bool,
+    U: Matrix,
+    D: Vector,
+    c: Matrix,
+    loss: Vector,
+    tally: Vector,
+    p: Matrix,
+    q: Vector,
+    ridge: Vector,
+    forward: Vector,
+) -> int:
+    """`absorb`, and the losses of both read-outs added to their totals. Returns how many rows were absorbed."""
+    taken = absorb(X, Y, w, intercept, U, D, c, loss, tally, p, q)
+    for i in range(taken):
+        count(p[i, 0], Y[i, 0], w[i], ridge)
+        count(p[i, 0] / (1.0 + w[i] * q[i]), Y[i, 0], w[i], forward)
+    return taken
+
+
+class Contender:
+    """One λ: a state, and the totals of ridge and of forward, which read it each in its own way.
+
+    `failed` says at which row of the stream numbers were no longer enough, and None while they are.
+    """
+
+    def __init__(self, lam: float, intercept: bool) -> None:
+        self.lam = lam
+        self.ridge, self.forward = new_totals(), new_totals()
+        self.failed: int | None = None
+        self._state = Information(0, 1, lam, intercept)
+
+    def learn(self, X: Matrix, y: Vector, w: Vector, first: int) -> None:
+        """Learn rows; features beyond those known are new. `first` is the first row's number."""
+        if self.failed is not None:
+            return
+        state = self._state
+        if X.shape[1] > state.n_features:
+            state.grow(X.shape[1] - state.n_features)
+        p, q = np.empty((len(X), 1)), np.empty(len(X))
+        taken = learn_and_score(
+            X,
+            y.reshape(-1, 1),
+            w,
+            state.intercept,
+            state.U,
+            state.D,
+            state.c,
+            state.loss,
+            state.tally,
+            p,
+            q,
+            self.ridge,
+            self.forward,
+        )
+        if taken < len(X) or not (np.isfinite(self.ridge).all() and np.isfinite(self.forward).all()):
+            self.failed = first + max(0, taken - 1)

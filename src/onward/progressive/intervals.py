@@ -1,0 +1,66 @@
+"""Intervals for the targets of the next rows, from a set of coefficients that was taken a few rows ago.
+
+A confidence set of this kind holds at all rounds at once. So the set of an earlier round serves every later row as
+well, if a little wider than its own would be; to make one for every row would cost O(d³) each.
+"""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+import numpy as np
+
+from onward.confidence import Ellipsoid, ForwardSet, QuadraticSet, observation_reach
+from onward.core.types import Matrix, Vector
+from onward.regression import OnlineRegressor
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What is known of the noise and of θ*: see `OnlineRegressor.confidence_set`."""
+
+    sigma: float | None
+    theta_bound: float | None
+
+
+class Intervals:
+    """Intervals for observations at several δ. Half of each δ goes to the mean, half to the noise.
+
+    Attributes:
+        model: the model as it was when the sets were taken; None before.
+    """
+
+    def __init__(self, deltas: Sequence[float], noise: Noise) -> None:
+        self.deltas = list(deltas)
+        self.model: OnlineRegressor | None = None
+        self._noise = noise
+        self._sets: list[tuple[Ellipsoid | ForwardSet | QuadraticSet, float]] = []
+
+    def refresh(self, model: OnlineRegressor) -> None:
+        """Take the sets anew, from what the model knows now."""
+        self.model = deepcopy(model)
+        sigma, bound = self._noise.sigma, self._noise.theta_bound
+        sets = [model.confidence_set(delta / 2, sigma, bound) for delta in self.deltas]
+        self._sets = [
+            (region, observation_reach(region, delta / 2, sigma))
+            for region, delta in zip(sets, self.deltas, strict=True)
+        ]
+
+    def ends(self, X: Matrix, w: Vector) -> Matrix:
+        """Lower and upper ends for rows of weight w: (δ, n, 2). Infinite before the first `refresh`."""
+        out = np.empty((len(self.deltas), len(X), 2))
+        out[:, :, 0], out[:, :, 1] = -np.inf, np.inf
+        if self.model is None:
+            return out
+        width = self.model.information_.n_features
+        # Of a feature that was born since, the set says nothing.
+        known = ~X[:, width:].any(axis=1) if X.shape[1] > width else np.ones(len(X), dtype=np.bool_)
+        rows = X if X.shape[1] == width else np.ascontiguousarray(X[known, :width])
+        if not len(rows):
+            return out
+        with np.errstate(divide="ignore"):
+            spread = 1.0 / np.sqrt(w[known])  # a row of weight w has noise σ/√w
+        for place, (region, reach) in enumerate(self._sets):
+            around = np.where(np.isinf(spread), np.inf, reach * spread)
+            out[place, known] = region.interval(rows) + np.column_stack([-around, around])
+        return out
