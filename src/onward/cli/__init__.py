@@ -1,12 +1,13 @@
 """The command line. What a command needs is imported when it runs, so that help is quick."""
 
+import os
 import sys
 from typing import Annotated
 
 import click
 import typer
 
-from onward.cli import reproduce
+from onward.cli import compare, fit, merge, predict, reproduce, show
 
 app = typer.Typer(
     name="onward",
@@ -15,7 +16,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("reproduce", epilog=reproduce.EXAMPLES)(reproduce.command)
+for name, module in (
+    ("fit", fit),
+    ("compare", compare),
+    ("predict", predict),
+    ("show", show),
+    ("merge", merge),
+    ("reproduce", reproduce),
+):
+    app.command(name, epilog=module.EXAMPLES)(module.command)
 
 
 def _version(wanted: bool) -> None:
@@ -33,18 +42,19 @@ def _options(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="On an error, show where it came from.")] = False,
 ) -> None:
-    _State.debug = debug
+    """Options of all commands; --debug is taken out by `main`, so that it may stand anywhere."""
 
 
 INTERRUPTED = 130  # what shells say of a program that was stopped by Ctrl-C
-
-
-class _State:
-    debug = False
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def main() -> None:
     """Run a command: 0 if it went well, 1 if it failed, 2 if it was called wrongly; errors are one line."""
+    for name in _THREADS:  # the matrices are small: threads would wait for each other longer than they work
+        os.environ.setdefault(name, "1")
+    debug = "--debug" in sys.argv[1:]
+    sys.argv[1:] = [each for each in sys.argv[1:] if each != "--debug"]
     try:
         code = app(standalone_mode=False)
     except (KeyboardInterrupt, click.Abort):
@@ -52,11 +62,25 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except (ValueError, OSError) as error:
-        if _State.debug:
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        if debug:
             raise
-        typer.echo(f"onward: {' '.join(str(error).split())}", err=True)
+        typer.echo(f"onward: {_line(error)}", err=True)
         sys.exit(1)
     if code == INTERRUPTED:
         typer.echo("onward: stopped; started again with the same settings, it goes on where it was", err=True)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _line(error: Exception) -> str:
+    """The error in one line; what nobody foresaw says so."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        text = f"{error.filename}: {error.strerror}"
+    else:
+        text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, ValueError | OSError):
+        return text
+    return f"unexpected {type(error).__name__}: {text}; --debug shows where it came from"

@@ -1,4 +1,4 @@
-"""One pass over files: predict each row before its target is seen, learn it, and keep score (progressive validation)."""
+"""One pass over files: predict each row before its target is seen, learn it, keep score (progressive validation)."""
 
 from onward.progressive.compare import compare
 from onward.progressive.fit import Progress, fit

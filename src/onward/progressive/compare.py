@@ -1,4 +1,4 @@
-"""Ridge and forward over a grid of λ, in one read of the data: which λ would have been right, and what a wrong one costs."""
+"""Ridge and forward over a grid of λ, in one read of the data: which λ is right, and what does a wrong one cost?"""
 
 import math
 import os
@@ -107,7 +107,7 @@ def compare(
 
 
 def checked_lams(lams: Sequence[float]) -> list[float]:
-    """The λ, rising; ValueError if there is none, if one is not 0 or between 1e-300 and 1e300, or if one comes twice."""
+    """The λ, rising; ValueError if there is none, if one cannot be a λ, or if one comes twice."""
     if not len(lams):
         raise ValueError("expected at least one lam, got none")
     for lam in lams:

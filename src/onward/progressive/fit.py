@@ -1,4 +1,4 @@
-"""One pass over the data: predict each row, then learn it; with checkpoints, so that it can be stopped at any moment."""
+"""One pass over the data: predict each row, then learn it. With checkpoints, it can be stopped at any moment."""
 
 import os
 import time
@@ -158,7 +158,7 @@ def fit(
             keep = work.restore(earlier)
         if predictions is not None:
             work.spool = Spool(predictions, keep)
-            stack.callback(work.spool.close if checkpoint_every is not None else work.spool.discard)
+            stack.callback(work.spool.close if checkpoint_every is not None or resume else work.spool.discard)
         every, due = checkpoint_every, work.learned + (checkpoint_every or 0)
         try:
             for block in rows:

@@ -7,6 +7,7 @@ well, if a little wider than its own would be; to make one for every row would c
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -24,14 +25,17 @@ class Noise:
 
 
 class Intervals:
-    """Intervals for observations at several δ. Half of each δ goes to the mean, half to the noise.
+    """Intervals at several δ, for means or for observations: there, half of each δ goes to the mean, half to the noise.
 
     Attributes:
         model: the model as it was when the sets were taken; None before.
     """
 
-    def __init__(self, deltas: Sequence[float], noise: Noise) -> None:
+    def __init__(
+        self, deltas: Sequence[float], noise: Noise, of: Literal["observation", "mean"] = "observation"
+    ) -> None:
         self.deltas = list(deltas)
+        self._of = of
         self.model: OnlineRegressor | None = None
         self._noise = noise
         self._sets: list[tuple[Ellipsoid | ForwardSet | QuadraticSet, float]] = []
@@ -40,6 +44,9 @@ class Intervals:
         """Take the sets anew, from what the model knows now."""
         self.model = deepcopy(model)
         sigma, bound = self._noise.sigma, self._noise.theta_bound
+        if self._of == "mean":
+            self._sets = [(model.confidence_set(delta, sigma, bound), 0.0) for delta in self.deltas]
+            return
         sets = [model.confidence_set(delta / 2, sigma, bound) for delta in self.deltas]
         self._sets = [
             (region, observation_reach(region, delta / 2, sigma))
@@ -61,6 +68,6 @@ class Intervals:
         with np.errstate(divide="ignore"):
             spread = 1.0 / np.sqrt(w[known])  # a row of weight w has noise σ/√w
         for place, (region, reach) in enumerate(self._sets):
-            around = np.where(np.isinf(spread), np.inf, reach * spread)
+            around = reach * np.where(np.isinf(spread) & (reach == 0), 0.0, spread)
             out[place, known] = region.interval(rows) + np.column_stack([-around, around])
         return out

@@ -33,7 +33,7 @@ class Spool:
         self._aside = self.path.with_name(f".{self.path.name}.rows")
         if keep and (not self._aside.exists() or self._aside.stat().st_size < keep):
             raise ValueError(f"cannot go on with {path}: {self._aside} is missing or too short; start without resuming")
-        self._file: BinaryIO = open(self._aside, "r+b" if keep else "w+b")
+        self._file: BinaryIO = self._aside.open("r+b" if keep else "w+b")
         self._file.truncate(keep)
         self._file.seek(keep)
 

@@ -1,4 +1,4 @@
-"""What is read off along a pass, for its report: kept small whatever the number of rows, and able to be gone on with."""
+"""What is read off along a pass, for its report: small whatever the number of rows, and part of checkpoints."""
 
 from typing import Any
 

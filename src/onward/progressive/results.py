@@ -49,7 +49,7 @@ class Scores:
 
     @property
     def r2(self) -> float:
-        """1 − squared error / that of the running mean: 0 is no better than the mean, 1 is perfect; NaN if undefined."""
+        """1 − squared error over that of the running mean: 0 is no better than the mean, 1 is perfect."""
         return 1.0 - self.squared / self.mean_squared if self.mean_squared > 0 else math.nan
 
 

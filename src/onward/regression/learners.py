@@ -106,11 +106,11 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
     @overload
     def predict_then_learn(
         self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: Literal[True]
-    ) -> tuple[NDArray[np.float64], Vector]: ...
+    ) -> Learned: ...
 
     def predict_then_learn(
         self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: bool = False
-    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], Vector]:
+    ) -> NDArray[np.float64] | Learned:
         """The online protocol: for each row in order, predict it, then learn its target.
 
         Returns the predictions, of the shape of y; with `return_leverage`, also each row's leverage (n,) at that time.
@@ -205,7 +205,7 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
             self._check_settings()
             knowledge = self._new_knowledge(values.shape[1], None, None, names)
             names = None
-        prediction = self._read_named(knowledge, names, values, weights)[0]
+        prediction = self._read_named(knowledge, names, values, weights)[0][0]
         return float(prediction[0]) if knowledge.flat else prediction
 
     def learn_one(self, x: Row, y: Any, sample_weight: float = 1.0) -> Self:
@@ -227,7 +227,17 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
         self._learn_named(names, ArrayRows(values), targets, as_weights(sample_weight, 1), flat)
         return self
 
-    def predict_many(self, X: Any, sample_weight: Any = None) -> NDArray[np.float64]:
+    @overload
+    def predict_many(
+        self, X: Any, sample_weight: Any = None, *, return_leverage: Literal[False] = False
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def predict_many(self, X: Any, sample_weight: Any = None, *, return_leverage: Literal[True]) -> Learned: ...
+
+    def predict_many(
+        self, X: Any, sample_weight: Any = None, *, return_leverage: bool = False
+    ) -> NDArray[np.float64] | Learned:
         """`predict` for a data frame by the names of its columns, like `predict_one` with a dict for each row."""
         names, rows = _named_table(X)
         weights = as_weights(sample_weight, rows.shape[0])
@@ -236,10 +246,11 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
             self._check_settings()
             knowledge = self._new_knowledge(rows.shape[1], None, None, names)
             names = None
-        out = np.empty((rows.shape[0], knowledge.state.n_targets))
+        out, leverages = np.empty((rows.shape[0], knowledge.state.n_targets)), np.empty(rows.shape[0])
         for where, block, _ in blocks(rows):
-            out[where] = self._read_named(knowledge, names, block, _writeable(weights[where]))
-        return _shaped(out, knowledge.flat)
+            out[where], leverages[where] = self._read_named(knowledge, names, block, _writeable(weights[where]))
+        predictions = _shaped(out, knowledge.flat)
+        return (predictions, leverages) if return_leverage else predictions
 
     @overload
     def learn_many(
@@ -247,13 +258,11 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
     ) -> NDArray[np.float64]: ...
 
     @overload
-    def learn_many(
-        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: Literal[True]
-    ) -> tuple[NDArray[np.float64], Vector]: ...
+    def learn_many(self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: Literal[True]) -> Learned: ...
 
     def learn_many(
         self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: bool = False
-    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], Vector]:
+    ) -> NDArray[np.float64] | Learned:
         """`predict_then_learn` for a data frame by the names of its columns, like `learn_one` with a dict for each row.
 
         Columns may come in any order; new names become new features, missing ones count as 0.
@@ -281,7 +290,7 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
             return row
         return None
 
-    def _read_named(self, knowledge: Knowledge, names: list[Hashable] | None, X: Matrix, w: Vector) -> Matrix:
+    def _read_named(self, knowledge: Knowledge, names: list[Hashable] | None, X: Matrix, w: Vector) -> Learned:
         known, places, unknown = _match(knowledge, names, X.shape[1])
         rows = (
             X if names is None else placed(ArrayRows(X[:, known]), places, knowledge.state.n_features).block(0, len(X))
@@ -300,7 +309,7 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
             prior = prior_of(self.prior_mean, (names or [])[column])
             if prior:
                 base = (0.0 if base is None else base) + np.repeat((prior * x)[:, None], p.shape[1], axis=1)
-        return _checked_predictions(self._read_out(base, p, q, w))
+        return _checked_predictions(self._read_out(base, p, q, w)), q
 
     def _learn_named(
         self, names: list[Hashable] | None, rows: Rows, targets: Matrix, weights: Vector, flat: bool

@@ -1,0 +1,167 @@
+"""`onward compare`: ridge and forward over a grid of λ."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from onward.cli import options as o
+
+if TYPE_CHECKING:
+    from onward.progressive import Comparison
+    from onward.tables.sources import Format
+
+EXAMPLES = """Examples:
+
+onward compare trips.csv --target fare
+
+onward compare 'logs/*.parquet' -t y --lams 1e-6,1e-3,1,1e3 --report comparison.html --plot comparison.png"""
+
+_LAMS = "1e-6,1e-5,1e-4,1e-3,1e-2,0.1,1,10,100,1e3,1e4"
+_BAR = 24  # characters of the longest bar
+
+
+def command(
+    data: o.Data,
+    target: o.Target,
+    lams: Annotated[
+        str, typer.Option("--lams", metavar="λ,...", help="The grid; 0 is for forward alone.", rich_help_panel="Model")
+    ] = _LAMS,
+    features: o.Features = None,
+    exclude: o.Exclude = None,
+    categorical: o.Categorical = None,
+    max_levels: o.MaxLevels = 1000,
+    weight: o.Weight = None,
+    missing: o.MissingRule = o.Missing.error,
+    na: o.Na = None,
+    format: o.FormatOf = None,
+    separator: o.Separator = None,
+    no_intercept: o.NoIntercept = False,
+    jobs: Annotated[
+        int, typer.Option("--jobs", help="Threads; -1 for as many as there are processors.", rich_help_panel="Model")
+    ] = -1,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot", help="Draw loss against λ (.png, .svg, .pdf).", rich_help_panel=o.OUTPUT, show_default=False
+        ),
+    ] = None,
+    report: o.Report = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Run ridge and forward with many λ in one read of the data, and say what a wrong λ would have cost with each."""
+    from onward.cli.display import watching
+    from onward.progressive import compare
+    from onward.progressive.fit import target_folder
+
+    grid = _numbers(lams)
+    if jobs == 0 or jobs < -1:
+        raise typer.BadParameter(f"expected -1 or at least 1, got {jobs}", param_hint="--jobs")
+    for path in (plot, report):
+        target_folder(path)
+    with watching(quiet or json, "best rmse") as watch:
+        result = compare(
+            data,
+            target,
+            lams=grid,
+            fit_intercept=not no_intercept,
+            features=o.listed(features) or None,
+            exclude=o.listed(exclude),
+            categorical=o.listed(categorical),
+            weight=weight,
+            missing=missing.value,
+            na=o.listed(na),
+            format=cast("Format | None", o.chosen(format)),
+            separator=separator,
+            max_levels=max_levels,
+            jobs=jobs,
+            watch=watch,
+        )
+    from onward.progressive.conclusion import conclude
+
+    if report is not None:
+        from onward.progressive.report import write_comparison_report
+
+        write_comparison_report(report, result, conclude(result).text, shlex.join(["onward", *sys.argv[1:]]))
+    if plot is not None:
+        from onward.progressive.report import save_comparison_plot
+
+        save_comparison_plot(plot, result)
+    if json:
+        from onward.cli.machines import show_json
+        from onward.progressive.records import of_comparison
+
+        show_json(of_comparison(result))
+    elif not quiet:
+        show(result)
+        for what, path in (("Plot", plot), ("Report", report)):
+            if path is not None:
+                typer.echo(f"{what}: {path}")
+
+
+def _numbers(text: str) -> list[float]:
+    from onward.progressive.compare import checked_lams
+
+    try:
+        return checked_lams([float(each) for each in text.split(",") if each.strip()])
+    except ValueError as error:
+        raise typer.BadParameter(f"expected numbers with commas between them: {error}", param_hint="--lams") from error
+
+
+def show(result: "Comparison") -> None:
+    """A table of errors against λ with bars, and what it means."""
+    from rich.table import Table
+
+    from onward.cli import display
+    from onward.progressive.conclusion import conclude
+
+    out, said = display.console(), conclude(result)
+    out.print(
+        f"{result.target} of {result.source}: {said.rows:,} of {result.read:,} rows, {result.n_features:,} features, "
+        f"{len(result.lams)} λ, {result.seconds:.1f} s.",
+        markup=False,
+        highlight=False,
+    )
+    for line in display.left_out(result.skipped, result.filled):
+        out.print(line, markup=False, highlight=False)
+    table = Table(title="Online RMSE against λ", title_justify="left", title_style="bold")
+    table.add_column("λ", justify="right")
+    rmse = {name: result.rmse(name) for name in ("forward", "ridge")}
+    every = [value for values in rmse.values() for value in values if value == value]
+    for name in rmse:
+        table.add_column(name, justify="right")
+        table.add_column("", no_wrap=True)
+    for row, lam in enumerate(result.lams):
+        cells = [f"{lam:g}"]
+        for name, values in rmse.items():
+            best = " ←" if said.learners[name].best_lam == lam else ""
+            cells += [
+                display.number(float(values[row])) + (best or "  "),
+                _bar(float(values[row]), min(every), max(every)),
+            ]
+        table.add_row(*cells)
+    out.print(table)
+    for note in result.notes:
+        out.print(note, markup=False, highlight=False)
+    spreads = {
+        f"{name}: worst λ over best": f"{display.number(each.spread)} times the error"
+        for name, each in said.learners.items()
+    }
+    out.print(display.pairs(spreads | {"running mean": f"RMSE {display.number(said.mean_rmse)}"}))
+    out.print(said.text, markup=False, highlight=False)
+
+
+def _bar(value: float, least: float, most: float) -> str:
+    """A bar as long as the error, from the least of all to the largest; by factors if they are far apart."""
+    import math
+
+    if value != value or most <= least:
+        return ""
+    if least > 0 and most > 10 * least:
+        share = math.log(value / least) / math.log(most / least)
+    else:
+        share = (value - least) / (most - least)
+    return "█" * max(1, round(_BAR * share)) if share > 0 else "▏"

@@ -1,0 +1,171 @@
+"""What a person sees while a pass runs and when it is over."""
+
+import math
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from onward.progressive import Progress, Scores
+    from onward.progressive.fit import Watch
+
+FEW = 20  # coefficients that a summary shows
+
+
+def number(value: float) -> str:
+    """Five digits, whatever the size."""
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return f"{value:.5g}".replace("-", "−")
+
+
+@contextmanager
+def watching(quiet: bool, loss: str = "rmse") -> "Iterator[Watch | None]":
+    """Progress on standard error: a bar on a terminal, else a line at every power of two in Vowpal Wabbit's manner."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        with _bar(loss) as watch:
+            yield watch
+    else:
+        yield _lines(loss)
+
+
+def _lines(loss: str) -> "Watch":
+    begun = time.perf_counter()
+    before: dict[str, Any] = {"scores": None}
+
+    def watch(progress: "Progress") -> None:
+        if not progress.mark:
+            return
+        if before["scores"] is None:
+            typer.echo(
+                f"{loss:>12} {'since last':>12} {'running mean':>13} {'rows':>12} {'target':>12} {'prediction':>12} "
+                f"{'rows/s':>12}",
+                err=True,
+            )
+        scores, last = progress.scores, before["scores"]
+        since = scores.rmse if last is None else _since(last, scores)
+        rate = scores.rows / max(1e-9, time.perf_counter() - begun)
+        typer.echo(
+            f"{scores.rmse:>12.6g} {since:>12.6g} {scores.mean_rmse:>13.6g} {scores.rows:>12,} "
+            f"{progress.target:>12.6g} {progress.prediction:>12.6g} {rate:>12,.0f}",
+            err=True,
+        )
+        before["scores"] = scores
+
+    return watch
+
+
+def _since(last: "Scores", now: "Scores") -> float:
+    weight = now.weight - last.weight
+    return math.sqrt(max(0.0, now.squared - last.squared) / weight) if weight > 0 else math.nan
+
+
+@contextmanager
+def _bar(loss: str) -> "Iterator[Watch]":
+    from rich import progress as parts
+    from rich.console import Console
+
+    columns: list[Any] = [
+        parts.TextColumn("{task.fields[rows]} rows"),
+        parts.BarColumn(),
+        parts.TaskProgressColumn(),
+        parts.TextColumn("{task.fields[rate]} rows/s"),
+        parts.TextColumn(f"{loss} {{task.fields[rmse]}}"),
+        parts.TimeElapsedColumn(),
+        parts.TextColumn("left"),
+        parts.TimeRemainingColumn(),
+    ]
+    begun = time.perf_counter()
+    with parts.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, rows="0", rate="–", rmse="–")
+
+        def watch(progress: "Progress") -> None:
+            rate = progress.scores.rows / max(1e-9, time.perf_counter() - begun)
+            bar.update(
+                task,
+                total=progress.size,
+                completed=progress.done,
+                rows=f"{progress.read:,}",
+                rate=f"{rate:,.0f}",
+                rmse=f"{progress.scores.rmse:.5g}",
+            )
+
+        yield watch
+
+
+def console() -> "Console":
+    """Standard output; wide enough elsewhere than on a terminal that nothing is cut off."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=120, soft_wrap=True)
+
+
+def pairs(rows: Mapping[str, str]) -> "Table":
+    """Names and values, one below the other."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim")
+    table.add_column()
+    for name, value in rows.items():
+        table.add_row(name, value)
+    return table
+
+
+def coefficients(columns: Mapping[str, Any], delta: float, most: int | None = FEW) -> "Table":
+    """Coefficients with their intervals."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    total = len(columns["feature"])
+    shown = total if most is None else min(total, most)
+    table = Table(
+        title=f"Coefficients, with intervals that hold for all of them at every row with probability {1 - delta:g}",
+        title_justify="left",
+        title_style="bold",
+        caption=f"and {total - shown:,} more" if shown < total else None,
+        caption_justify="left",
+    )
+    table.add_column("feature")
+    for name in ("estimate", "lower", "upper"):
+        table.add_column(name, justify="right")
+    for row in range(shown):
+        values = (number(float(columns[name][row])) for name in ("estimate", "lower", "upper"))
+        table.add_row(escape(str(columns["feature"][row])), *values)
+    return table
+
+
+def scores(now: "Scores") -> "Table":
+    """Online scores beside those of the running mean."""
+    from rich.table import Table
+
+    table = Table(
+        title="Online, each row predicted before its target was seen", title_justify="left", title_style="bold"
+    )
+    table.add_column("")
+    for name in ("RMSE", "MAE", "R²"):
+        table.add_column(name, justify="right")
+    table.add_row("this model", number(now.rmse), number(now.mae), number(now.r2))
+    table.add_row("running mean", number(now.mean_rmse), number(now.mean_mae), number(0.0))
+    return table
+
+
+def left_out(skipped: Mapping[str, int], filled: Mapping[str, int]) -> Iterator[str]:
+    """What was skipped, or counted as zero, and why."""
+    if any(skipped.values()):
+        reasons = ", ".join(f"{count:,} where {reason}" for reason, count in skipped.items() if count)
+        yield f"Skipped {sum(skipped.values()):,} rows: {reasons}."
+    if any(filled.values()):
+        columns = ", ".join(f"{count:,} in {column}" for column, count in filled.items() if count)
+        yield f"Counted {sum(filled.values()):,} missing values as zero: {columns}."

@@ -1,0 +1,169 @@
+"""`onward fit`: one pass over one's own data."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from onward.cli import options as o
+
+if TYPE_CHECKING:
+    from onward.progressive import Fit
+    from onward.regression import OnlineRegressor
+    from onward.tables.sources import Format
+
+EXAMPLES = """Examples:
+
+onward fit trips.csv --target fare
+
+onward fit 'logs/*.parquet' -t y --categorical city,device --missing skip --save model.onward --report report.html
+
+onward fit big.csv.gz -t y --save m.onward --checkpoint-every 1000000   (and with --resume after a crash)
+
+tail -n +1 -f live.csv | onward fit - -t y --save m.onward   (Ctrl-C ends it and saves)"""
+
+
+def command(
+    data: o.Data,
+    target: o.Target,
+    features: o.Features = None,
+    exclude: o.Exclude = None,
+    categorical: o.Categorical = None,
+    max_levels: o.MaxLevels = 1000,
+    weight: o.Weight = None,
+    missing: o.MissingRule = o.Missing.error,
+    na: o.Na = None,
+    format: o.FormatOf = None,
+    separator: o.Separator = None,
+    learner: o.LearnerOf = o.Learner.forward,
+    lam: o.Lam = 1.0,
+    no_intercept: o.NoIntercept = False,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            "--start",
+            metavar="MODEL",
+            help="Go on with this model, with its settings, instead of a new one.",
+            rich_help_panel="Model",
+            show_default=False,
+        ),
+    ] = None,
+    delta: o.Delta = 0.05,
+    sigma: o.Sigma = None,
+    theta_bound: o.ThetaBound = None,
+    save: o.Save = None,
+    checkpoint_every: Annotated[
+        int | None,
+        typer.Option(
+            "--checkpoint-every",
+            metavar="ROWS",
+            min=1,
+            help="Write a checkpoint beside the model after so many rows, at the end of the megabytes being read.",
+            rich_help_panel=o.OUTPUT,
+            show_default=False,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Go on from the checkpoint, if there is one: same result.", rich_help_panel=o.OUTPUT
+        ),
+    ] = False,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(
+            "--predictions",
+            help="Write row, target, prediction, lower, upper and leverage of each row to this Parquet file.",
+            rich_help_panel=o.OUTPUT,
+            show_default=False,
+        ),
+    ] = None,
+    report: o.Report = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Learn a linear model in one pass: predict each row before its target is seen, then learn it.
+
+    Rows are taken in the order of the files, in a memory that does not grow with them. Dates become years since 2000,
+    true and false 1 and 0.
+    """
+    from onward.cli.display import watching
+    from onward.progressive import fit
+    from onward.progressive.checkpoints import beside
+    from onward.progressive.fit import target_folder
+
+    if (checkpoint_every is not None or resume) and save is None:
+        raise typer.BadParameter("checkpoints lie beside the saved model: expected --save, too")
+    model = None if start is None else _started(start)
+    target_folder(report)
+    if save is not None and not resume and beside(save).exists() and not quiet:
+        typer.echo(f"onward: starting anew; {beside(save)} is from a run that --resume would go on with", err=True)
+    with watching(quiet or json) as watch:
+        result = fit(
+            data,
+            target,
+            learner=learner.value,
+            lam=lam,
+            fit_intercept=not no_intercept,
+            start=model,
+            features=o.listed(features) or None,
+            exclude=o.listed(exclude),
+            categorical=o.listed(categorical),
+            weight=weight,
+            missing=missing.value,
+            na=o.listed(na),
+            format=cast("Format | None", o.chosen(format)),
+            separator=separator,
+            max_levels=max_levels,
+            delta=delta,
+            sigma=sigma,
+            theta_bound=theta_bound,
+            save=save,
+            checkpoint_every=checkpoint_every,
+            resume=resume,
+            predictions=predictions,
+            history=report is not None,
+            watch=watch,
+        )
+    if report is not None:
+        from onward.progressive.report import write_fit_report
+
+        write_fit_report(report, result, shlex.join(["onward", *sys.argv[1:]]))
+    if json:
+        from onward.cli.machines import show_json
+        from onward.progressive.records import of_fit
+
+        show_json(of_fit(result))
+    elif not quiet:
+        show(result)
+        for what, path in (("Model", save), ("Predictions", predictions), ("Report", report)):
+            if path is not None:
+                typer.echo(f"{what}: {path}")
+
+
+def _started(path: Path) -> "OnlineRegressor":
+    from onward.cli.machines import load_learner
+
+    return load_learner(path)
+
+
+def show(result: "Fit") -> None:
+    """The summary of a pass."""
+    from onward.cli import display
+    from onward.progressive.records import learner_of
+
+    out, model = display.console(), result.model
+    rate = result.scores.rows / max(result.seconds, 1e-9)
+    out.print(
+        f"{learner_of(model).capitalize()}, λ = {model.lam:g}, {model.n_features_in_:,} features: {result.target} of "
+        f"{result.source}. Learned {result.scores.rows:,} of {result.read:,} rows in {result.seconds:.1f} s "
+        f"({rate:,.0f} rows/s).",
+        markup=False,
+        highlight=False,
+    )
+    for line in display.left_out(result.skipped, result.filled):
+        out.print(line, markup=False, highlight=False)
+    out.print(display.scores(result.scores))
+    out.print(display.coefficients(result.coefficients(), result.delta))

@@ -1,0 +1,45 @@
+"""`onward merge`: one model of several that learned apart."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from onward.cli import options as o
+
+EXAMPLES = """Examples:
+
+onward merge monday.onward tuesday.onward --save week.onward"""
+
+
+def command(
+    models: Annotated[
+        list[Path], typer.Argument(metavar="MODEL", help="Model files, two or more.", show_default=False)
+    ],
+    save: Annotated[
+        Path, typer.Option("--save", "-s", help="Write the merged model to this file.", show_default=False)
+    ],
+    json: o.Json = False,
+) -> None:
+    """Add up models that learned from rows of their own: the same as one model that saw all the rows.
+
+    They must have the same learner, λ, target and columns; levels of categories may differ.
+    """
+    from onward.cli.machines import load_learner, show_json
+    from onward.progressive.fit import target_folder
+    from onward.progressive.records import of_model
+
+    if len(models) < 2:
+        raise typer.BadParameter(f"expected at least two models, got {len(models)}")
+    target_folder(save)
+    merged = load_learner(models[0])
+    for path in models[1:]:
+        try:
+            merged.merge(load_learner(path))
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+    merged.save(save)
+    if json:
+        show_json(of_model(merged, 0.05, None, None))
+    else:
+        typer.echo(f"Merged {len(models)} models of {merged.n_seen_:,} rows in all: {save}")

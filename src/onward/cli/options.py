@@ -1,0 +1,171 @@
+"""The options that several commands share, and how lists are written on a command line."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Learner(StrEnum):
+    """Which read-out."""
+
+    forward = "forward"
+    ridge = "ridge"
+
+
+class Missing(StrEnum):
+    """What to do with missing values."""
+
+    error = "error"
+    skip = "skip"
+    zero = "zero"
+
+
+class Format(StrEnum):
+    """How the data are written."""
+
+    csv = "csv"
+    tsv = "tsv"
+    jsonl = "jsonl"
+    parquet = "parquet"
+    ipc = "ipc"
+
+
+class Of(StrEnum):
+    """What an interval is for."""
+
+    observation = "observation"
+    mean = "mean"
+
+
+_DATA, _MODEL, _NOISE = "Data", "Model", "Intervals"
+OUTPUT = "Output"
+
+Data = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA",
+        help="CSV or TSV (also .gz, .zst), JSON lines, Parquet, Arrow IPC; a pattern or a folder of them, read in the "
+        "order of their names; or - for standard input (CSV or JSON lines).",
+        show_default=False,
+    ),
+]
+Target = Annotated[
+    str, typer.Option("--target", "-t", help="The column to predict.", rich_help_panel=_DATA, show_default=False)
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--features",
+        metavar="COLUMN,...",
+        help="The columns to use; patterns such as 'x*' are fine. Without it: all but the target and the weight.",
+        rich_help_panel=_DATA,
+        show_default=False,
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude", metavar="COLUMN,...", help="Columns not to use.", rich_help_panel=_DATA, show_default=False
+    ),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--categorical",
+        metavar="COLUMN,...",
+        help="Columns that stand for categories: a feature for each level, which is born when the level is first seen.",
+        rich_help_panel=_DATA,
+        show_default=False,
+    ),
+]
+MaxLevels = Annotated[
+    int, typer.Option("--max-levels", min=1, help="The most levels that a category may have.", rich_help_panel=_DATA)
+]
+Weight = Annotated[
+    str | None,
+    typer.Option("--weight", metavar="COLUMN", help="The rows' weights.", rich_help_panel=_DATA, show_default=False),
+]
+MissingRule = Annotated[
+    Missing,
+    typer.Option(
+        "--missing",
+        help="A missing value: refuse the data, skip the row, or count it as zero (a row without a target is skipped).",
+        rich_help_panel=_DATA,
+    ),
+]
+Na = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--na",
+        metavar="TEXT,...",
+        help="Texts that stand for a missing value, beside empty, NA, NaN, null, None and the like.",
+        rich_help_panel=_DATA,
+        show_default=False,
+    ),
+]
+FormatOf = Annotated[
+    Format | None,
+    typer.Option("--format", help="Without it: by the names of the files.", rich_help_panel=_DATA, show_default=False),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        "--separator",
+        help="Between the fields of a CSV file; without it: by its header.",
+        rich_help_panel=_DATA,
+        show_default=False,
+    ),
+]
+NoIntercept = Annotated[
+    bool, typer.Option("--no-intercept", help="Leave out the constant feature.", rich_help_panel=_MODEL)
+]
+LearnerOf = Annotated[Learner, typer.Option("--learner", help="Which learner.", rich_help_panel=_MODEL)]
+Lam = Annotated[
+    float, typer.Option("--lam", help="Regularisation λ; 0 is possible with forward.", rich_help_panel=_MODEL)
+]
+Delta = Annotated[
+    float, typer.Option("--delta", help="The probability with which intervals may fail.", rich_help_panel=_NOISE)
+]
+Sigma = Annotated[
+    float | None,
+    typer.Option(
+        "--sigma",
+        help="The noise is σ-sub-Gaussian. Without it: Gaussian noise of unknown spread.",
+        rich_help_panel=_NOISE,
+        show_default=False,
+    ),
+]
+ThetaBound = Annotated[
+    float | None,
+    typer.Option(
+        "--theta-bound",
+        help="S ≥ ‖θ*‖, the constant included; needs --sigma. Without it: sets that need no bound.",
+        rich_help_panel=_NOISE,
+        show_default=False,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.", rich_help_panel=OUTPUT)]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress, no summary; errors only.", rich_help_panel=OUTPUT)
+]
+Save = Annotated[
+    Path | None,
+    typer.Option("--save", "-s", help="Write the model to this file.", rich_help_panel=OUTPUT, show_default=False),
+]
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", help="Write a page (HTML) about it.", rich_help_panel=OUTPUT, show_default=False),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+
+
+def listed(values: list[str] | None) -> list[str]:
+    """Names that may come one by one or with commas between them."""
+    return [each.strip() for value in values or [] for each in value.split(",") if each.strip()]
+
+
+def chosen(value: StrEnum | None) -> str | None:
+    """The text of a choice."""
+    return None if value is None else str(value.value)

@@ -1,0 +1,81 @@
+"""A model's predictions for the rows of files, with intervals; nothing is learned."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from onward.core.checks import probability
+from onward.progressive.intervals import Intervals, Noise
+from onward.progressive.sinks import Write
+from onward.regression import OnlineRegressor
+from onward.tables import Block, Column, DataError, Recipe, stream
+from onward.tables.recipe import Missing
+from onward.tables.sources import Format, Source
+
+
+def predict(
+    model: OnlineRegressor,
+    source: Source | Sequence[Source],
+    write: Write,
+    *,
+    missing: Missing | None = None,
+    format: Format | None = None,
+    separator: str | None = None,
+    of: Literal["observation", "mean"] = "observation",
+    delta: float = 0.05,
+    sigma: float | None = None,
+    theta_bound: float | None = None,
+) -> Mapping[str, int]:
+    """Hand frames of row, prediction, lower, upper and leverage to `write`, as rows are read.
+
+    A row that is skipped has nulls. Returns how many were, by reason. `missing` is the model's own rule unless given.
+    """
+    probability("delta", delta)
+    if model.information_.n_targets > 1:
+        raise ValueError(f"expected a model of one target, got one of {model.information_.n_targets}")
+    recipe = recipe_of(model)
+    if missing is not None:
+        recipe = replace(recipe, missing=missing)
+    names = [str(name) for name in model.feature_names_in_]
+    rows = stream(source, None, format=format, separator=separator, recipe=recipe, known=names)
+    intervals = Intervals([delta], Noise(sigma, theta_bound), of)
+    intervals.refresh(model)
+    written = 0
+    for block in rows:
+        # Rows that were skipped at the end of a piece belong to its last block.
+        write(_frame(model, block, intervals, written))
+        written = block.stop
+    if not written:
+        raise DataError(f"{rows.files[0].name}: there are no rows")
+    return dict(rows.skipped)
+
+
+def recipe_of(model: OnlineRegressor) -> Recipe:
+    """How the model reads a table; its features as columns of numbers where it was not told."""
+    if model.recipe_ is not None:
+        return model.recipe_
+    if model.information_.n_features and not hasattr(model, "feature_names_in_"):
+        raise ValueError(
+            f"the model was fitted to {model.n_features_in_} features without names, so columns cannot be found; "
+            "expected a model that was fitted to a table with named columns"
+        )
+    return Recipe("", tuple(Column(str(name), "number") for name in model.feature_names_in_))
+
+
+def _frame(model: OnlineRegressor, block: Block, intervals: Intervals, first: int) -> pl.DataFrame:
+    n = block.stop - first
+    columns = np.full((n, 4), np.nan)
+    given = np.zeros(n, dtype=np.bool_)
+    if block.shape[0]:
+        predictions, leverage = model.predict_many(block, return_leverage=True)
+        places = block.rows - first
+        columns[places] = np.column_stack([predictions, intervals.ends(block.X, block.weight)[0], leverage])
+        given[places] = True
+    frame = pl.DataFrame({"row": np.arange(first + 1, block.stop + 1)})
+    for j, name in enumerate(("prediction", "lower", "upper", "leverage")):
+        values = pl.Series(name, columns[:, j])
+        frame = frame.with_columns(values if given.all() else values.set(pl.Series(~given), None))
+    return frame

@@ -1,0 +1,113 @@
+"""Results as plain values for machines: what `--json` prints. What is not a finite number becomes null."""
+
+import math
+from typing import Any
+
+from onward.progressive.conclusion import Conclusion, conclude
+from onward.progressive.results import Comparison, Fit, Scores
+from onward.regression import ForwardRegressor, OnlineRegressor
+
+
+def of_fit(fit: Fit) -> dict[str, Any]:
+    """A pass and its model."""
+    return _record(
+        {
+            "data": fit.source,
+            "target": fit.target,
+            "rows": {"read": fit.read, "learned": fit.scores.rows, "skipped": dict(fit.skipped)},
+            "filled": dict(fit.filled),
+            "scores": of_scores(fit.scores),
+            "seconds": fit.seconds,
+            "model": of_model(fit.model, fit.delta, fit.sigma, fit.theta_bound),
+        }
+    )
+
+
+def of_model(model: OnlineRegressor, delta: float, sigma: float | None, theta_bound: float | None) -> dict[str, Any]:
+    """A model, with its coefficients."""
+    recipe = model.recipe_
+    table = model.coefficient_table(delta, sigma, theta_bound)
+    return _record(
+        {
+            "learner": learner_of(model),
+            "lam": model.lam,
+            "fit_intercept": bool(model.fit_intercept),
+            "rows": model.n_seen_,
+            "features": model.n_features_in_,
+            "target": None if recipe is None else recipe.target,
+            "weight": None if recipe is None else recipe.weight,
+            "columns": None if recipe is None else [{"name": c.name, "kind": c.kind} for c in recipe.columns],
+            "information_gain": model.information_gain_,
+            "regularized_loss": model.regularized_loss_,
+            "online_loss": model.online_loss_,
+            "intervals": {"delta": delta, "sigma": sigma, "theta_bound": theta_bound},
+            "coefficients": [
+                {"feature": str(name), "estimate": float(e), "lower": float(low), "upper": float(high)}
+                for name, e, low, high in zip(
+                    table["feature"], table["estimate"], table["lower"], table["upper"], strict=True
+                )
+            ],
+        }
+    )
+
+
+def of_comparison(comparison: Comparison) -> dict[str, Any]:
+    """A grid of λ, and what it says."""
+    said: Conclusion = conclude(comparison)
+    return _record(
+        {
+            "data": comparison.source,
+            "target": comparison.target,
+            "rows": {
+                "read": comparison.read,
+                "learned": said.rows,
+                "skipped": dict(comparison.skipped),
+            },
+            "filled": dict(comparison.filled),
+            "features": comparison.n_features,
+            "lams": comparison.lams,
+            "learners": {
+                name: {
+                    "scores": [None if each is None else of_scores(each) for each in values],
+                    "best_lam": said.learners[name].best_lam,
+                    "worst_lam": said.learners[name].worst_lam,
+                    "worst_over_best_rmse": said.learners[name].spread,
+                }
+                for name, values in comparison.scores.items()
+            },
+            "running_mean_rmse": said.mean_rmse,
+            "conclusion": said.text,
+            "notes": comparison.notes,
+            "seconds": comparison.seconds,
+        }
+    )
+
+
+def of_scores(scores: Scores) -> dict[str, Any]:
+    """Online scores, and those of the running mean."""
+    return {
+        "rmse": scores.rmse,
+        "mae": scores.mae,
+        "r2": scores.r2,
+        "running_mean": {"rmse": scores.mean_rmse, "mae": scores.mean_mae},
+    }
+
+
+def learner_of(model: OnlineRegressor) -> str:
+    """Its name on the command line."""
+    return "forward" if isinstance(model, ForwardRegressor) else "ridge"
+
+
+def _record(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: strict(value) for name, value in values.items()}
+
+
+def strict(value: Any) -> Any:
+    """Plain values that JSON knows."""
+    if isinstance(value, dict):
+        return {str(key): strict(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [strict(each) for each in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value

@@ -1,0 +1,88 @@
+"""Where predictions go: standard output as they are made, or a file that appears when it is whole."""
+
+import contextlib
+import io
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import polars as pl
+import pyarrow.parquet as pq
+
+Write = Callable[[pl.DataFrame], None]
+ENDINGS = (".csv", ".jsonl", ".ndjson", ".parquet", ".pq")
+
+
+@contextmanager
+def sink(path: str | os.PathLike[str] | None, stream: IO[bytes] | None, *, json: bool = False) -> Iterator[Write]:
+    """A function that takes data frames, one after the other.
+
+    Without a path they go to the stream, flushed each time: CSV, or JSON lines. A file's format goes by its ending; it
+    takes its name only when all went well.
+    """
+    if path is None:
+        assert stream is not None
+        yield _text_writer(stream, json)
+        return
+    target = Path(path)
+    ending = target.suffix.lower()
+    if ending not in ENDINGS:
+        raise ValueError(f"{path}: expected a name that ends in {', '.join(ENDINGS)}, got {ending or 'no ending'!r}")
+    if not target.resolve().parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: the folder {target.resolve().parent} does not exist")
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.resolve().parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if ending in (".parquet", ".pq"):
+                with _parquet_writer(file) as write:
+                    yield write
+            else:
+                yield _text_writer(file, ending != ".csv")
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _text_writer(stream: IO[bytes], json: bool) -> Write:
+    header = True
+
+    def write(frame: pl.DataFrame) -> None:
+        nonlocal header
+        text = io.BytesIO()
+        if json:
+            frame.write_ndjson(text)
+        else:
+            frame.write_csv(text, include_header=header)
+        header = False
+        stream.write(text.getvalue())
+        stream.flush()
+
+    return write
+
+
+@contextmanager
+def _parquet_writer(file: IO[bytes]) -> Iterator[Write]:
+    writer: pq.ParquetWriter | None = None
+
+    def write(frame: pl.DataFrame) -> None:
+        nonlocal writer
+        table = frame.to_arrow()
+        if writer is None:
+            writer = pq.ParquetWriter(file, table.schema, compression="zstd")
+        writer.write_table(table)
+
+    try:
+        yield write
+    finally:
+        if writer is not None:
+            writer.close()
