@@ -2,9 +2,8 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, cast
 
-import click
 import typer
 
 from onward.cli import compare, fit, merge, predict, reproduce, show
@@ -46,6 +45,8 @@ def _options(
 
 
 INTERRUPTED = 130  # what shells say of a program that was stopped by Ctrl-C
+# typer has it from click, or from its own copy of click.
+_UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -57,11 +58,11 @@ def main() -> None:
     sys.argv[1:] = [each for each in sys.argv[1:] if each != "--debug"]
     try:
         code = app(standalone_mode=False)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+    except _UsageError as error:
+        _show(error)
+        sys.exit(2)
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
@@ -71,8 +72,23 @@ def main() -> None:
         typer.echo(f"onward: {_line(error)}", err=True)
         sys.exit(1)
     if code == INTERRUPTED:
-        typer.echo("onward: stopped; started again with the same settings, it goes on where it was", err=True)
+        typer.echo(f"onward: stopped{_going_on(sys.argv[1:])}", err=True)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show(error: BaseException) -> None:
+    show = getattr(error, "show", None)
+    if callable(show):
+        show()
+
+
+def _going_on(arguments: list[str]) -> str:
+    """What a command that was stopped can be told to do."""
+    if arguments[:1] == ["reproduce"]:
+        return "; started again with the same settings, it goes on where it was"
+    if arguments[:1] == ["fit"] and any(each.startswith("--checkpoint-every") for each in arguments):
+        return "; with --resume it goes on from the last checkpoint"
+    return ""
 
 
 def _line(error: Exception) -> str:

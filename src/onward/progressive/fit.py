@@ -179,6 +179,8 @@ def fit(
             model.save(save)
         if place is not None:
             checkpoints.remove(place)
+        if work.spool is not None:  # last of all: as long as there is a checkpoint, it may be needed
+            work.spool.discard()
     return result
 
 

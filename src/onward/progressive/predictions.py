@@ -39,16 +39,26 @@ class Spool:
 
     def write(self, rows: Vector, columns: Matrix) -> None:
         """Add rows: their numbers in the stream, and (n, 5) the columns."""
-        self._file.write(np.column_stack([rows, columns]).astype("<f8").tobytes())
+        try:
+            self._file.write(np.column_stack([rows, columns]).astype("<f8").tobytes())
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self._aside)) from error
 
     def settle(self) -> int:
         """Bring what was written to the disk; how many bytes it is."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self._aside)) from error
         return self._file.tell()
 
     def finish(self, read: int) -> None:
-        """Make the Parquet file, with a row for each of the `read` rows of the stream: null where one was skipped."""
+        """Make the Parquet file, with a row for each of the `read` rows of the stream: null where one was skipped.
+
+        What was written aside stays until `discard`: until then another run could still go on from a checkpoint.
+        """
+        self.settle()
         self._file.seek(0)
         schema = pa.schema([("row", pa.int64()), *((name, pa.float64()) for name in COLUMNS)])
         temporary = self.path.with_name(f".{self.path.name}.tmp")
@@ -75,7 +85,6 @@ class Spool:
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise
-        self.discard()
 
     def _next(self) -> Matrix | None:
         data = self._file.read(GROUP * _RECORD)
@@ -83,11 +92,12 @@ class Spool:
 
     def close(self) -> None:
         """Let go of what was written aside, and leave it there for another run to go on with."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # a full disk was told of when it was met
+            self._file.close()
 
     def discard(self) -> None:
         """Remove what was written aside."""
-        self._file.close()
+        self.close()
         with contextlib.suppress(OSError):
             self._aside.unlink()
 
