@@ -139,7 +139,7 @@ def test_every_figure_says_which_code_computes_it() -> None:
         for module in modules:
             text = (folder / f"{module}.py").read_text(encoding="utf-8")
             needed = set(re.findall(r"^from onward\.experiments\.(\w+) import", text, flags=re.MULTILINE))
-            drawing = {"base", "statistics", "style", "judging", f"{name}_drawings", f"{name}_claims"}
+            drawing = {"base", "statistics", "bands", "judging", f"{name}_drawings", f"{name}_claims"}
             assert needed <= {*modules, *drawing}, (name, module)
 
 

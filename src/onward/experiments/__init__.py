@@ -8,7 +8,8 @@ for claim in figure4a.claims(figure4a.Config(repeats=10), frame):
 """
 
 from onward.experiments import figure1, figure2, figure3, figure4a, figure4b
-from onward.experiments.base import Claim, Drawing, Experiment, Piece, run
+from onward.experiments.base import Claim, Experiment, Piece, run
+from onward.pages.drawing import Drawing
 
 FIGURES: dict[str, Experiment] = {each.NAME: each for each in (figure1, figure2, figure3, figure4a, figure4b)}
 

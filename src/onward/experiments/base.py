@@ -18,10 +18,8 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from onward.core.types import Vector
+from onward.pages.drawing import Drawing
 
 Verdict = Literal["supported", "partly", "not supported"]
 
@@ -47,37 +45,6 @@ class Claim:
     numbers: Mapping[str, Any] = field(default_factory=dict)  # effect sizes with their uncertainty, plain values
     short: str = ""  # the effect in a few words with its interval, for a table
     ours: bool = False  # a question of our own, that the paper does not ask
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of a panel, as it can be read off: its values, and the band around it if there is one."""
-
-    label: str
-    x: Vector
-    y: Vector
-    lower: Vector | None = None
-    upper: Vector | None = None
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Axes of a drawing with the lines on them, for reading off values."""
-
-    axes: Axes
-    lines: Sequence[Line]
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A picture: what to show, what to say below it, and what to say to those who cannot see it."""
-
-    name: str  # of its files
-    title: str
-    figure: Figure
-    caption: str
-    alternative: str
-    panels: Sequence[Panel] = ()
 
 
 class Experiment(Protocol):

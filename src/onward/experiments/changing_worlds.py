@@ -13,9 +13,10 @@ from onward.bandits.environments import LinearWorld
 from onward.bandits.policy import Policy
 from onward.core.checks import positive, probability, whole
 from onward.experiments.bandit_games import batches, kept_rounds, of, regrets, rounds_of
-from onward.experiments.base import Claim, Drawing, Line, Panel, Piece
+from onward.experiments.base import Claim, Piece
 from onward.experiments.statistics import mean, ratio
-from onward.experiments.style import COLORS, blank, draw_line, dress, legend_of
+from onward.pages.drawing import Drawing, Line, Panel
+from onward.pages.style import COLORS, blank, draw_line, dress, legend_of
 
 LINES = {
     "D-LinUCB": COLORS["ridge"],

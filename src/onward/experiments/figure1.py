@@ -15,12 +15,14 @@ from matplotlib.ticker import NullLocator
 from onward import bounds
 from onward.core.checks import not_negative, positive
 from onward.core.types import Matrix, Vector
-from onward.experiments import style
-from onward.experiments.base import Claim, Drawing, Line, Panel, Piece
+from onward.experiments.bands import masked, standard_error, with_band
+from onward.experiments.base import Claim, Piece
 from onward.experiments.judging import DISTRUST, IN_BRACKETS, doubts, listed, regime, verdict
 from onward.experiments.regression_data import LEARNERS, Problem
 from onward.experiments.statistics import Estimate, log_contrast, ratio
 from onward.experiments.tidy import in_pieces, table, values_of
+from onward.pages import style
+from onward.pages.drawing import Drawing, Line, Panel
 
 NAME = "figure1"
 TITLE = "The terms of the regret"
@@ -338,7 +340,7 @@ def _terms(config: Config, frame: pl.DataFrame) -> Drawing:
     left.set_yscale("log", nonpositive="mask")
     each, sums = [], []
     for key, value in values.items():
-        line = style.with_band(LABELS[key], t, value, style.standard_error(value))
+        line = with_band(LABELS[key], t, value, standard_error(value))
         style.draw_line(left, line, style.COLORS[key[0]], STYLES[key[1]], width=1.3)
         each.append(line)
     style.dress(left, title="In each round", xlabel="round", ylabel="mean over repeats (± standard error)")
@@ -349,12 +351,12 @@ def _terms(config: Config, frame: pl.DataFrame) -> Drawing:
         "forward": np.cumsum(values["forward", "first"] - values["forward", "second"], axis=1),
     }
     for learner, value in regrets.items():
-        line = style.with_band(f"{learner}, regret", t, value, style.standard_error(value))
+        line = with_band(f"{learner}, regret", t, value, standard_error(value))
         style.draw_line(right, line, style.COLORS[learner], width=1.8)
         sums.append(line)
     for quantity in ("first", "second"):
         value = np.cumsum(values["forward", quantity], axis=1)
-        line = style.with_band(f"forward, {quantity} terms", t, value, style.standard_error(value))
+        line = with_band(f"forward, {quantity} terms", t, value, standard_error(value))
         style.draw_line(right, line, style.COLORS["forward"], "--" if quantity == "first" else ":", width=1.0)
         sums.append(line)
     right.set_ylim(bottom=0.0)
@@ -376,7 +378,7 @@ def _terms(config: Config, frame: pl.DataFrame) -> Drawing:
         caption=(
             f"Left, as in the paper: the terms of each round, mean over {repeats:,} repeats with the standard error of "
             "the mean (the deviation over √repeats); the vertical axis is logarithmic. Forward's second term is taken "
-            f"off; in round 1 it is 0.{style.masked(each)} Right: what they add up to. Ridge's regret to the penalised "
+            f"off; in round 1 it is 0.{masked(each)} Right: what they add up to. Ridge's regret to the penalised "
             "minimum is the sum of its first terms, forward's that of its first less its second terms. They end at "
             f"{ends['ridge']:.3g} and {ends['forward']:.3g}. The bounds of Thm 2.1 and 2.2 do not fit on the axes: at "
             f"the end they are {bound['ridge']:.3g} for ridge and {bound['forward']:.3g} for forward, on average."
@@ -468,7 +470,7 @@ def _by_noise(config: Config, frame: pl.DataFrame) -> Drawing:
             "better. Right: what is left of each first term in the last tenth of the rounds, relative to the first "
             f"{config.d} rounds, and the share of forward's first terms that its second terms take off. Ratios of "
             f"means over {repeats:,} paired repeats with 99 % intervals; all axes are logarithmic. The terms above are "
-            f"at σ = {config.sigma:g}.{style.masked([*ratios, *(each for each, _, _ in shares)])}{doubt}"
+            f"at σ = {config.sigma:g}.{masked([*ratios, *(each for each, _, _ in shares)])}{doubt}"
         ),
         alternative=(
             f"Two panels over the noise σ. Left, ridge's regret over forward's goes from {ratios[0].y[0]:.2g} at σ = "

@@ -15,9 +15,10 @@ import polars as pl
 from onward.core.checks import positive, probability
 from onward.core.types import Matrix, Vector
 from onward.experiments import figure2_claims, figure2_drawings
-from onward.experiments.base import Claim, Drawing, Piece
+from onward.experiments.base import Claim, Piece
 from onward.experiments.regression_data import LEARNERS, Problem
 from onward.experiments.tidy import in_pieces, table
+from onward.pages.drawing import Drawing
 
 NAME = "figure2"
 TITLE = "How the regret depends on λ"

@@ -12,12 +12,13 @@ from matplotlib.ticker import NullLocator
 
 from onward import bounds
 from onward.core.types import Vector
-from onward.experiments import style
-from onward.experiments.base import Drawing, Line, Panel
+from onward.experiments.bands import deviation, with_band
 from onward.experiments.figure2_claims import Cells, map_ratio
 from onward.experiments.regression_data import LEARNERS
 from onward.experiments.statistics import TRUSTED, Estimate
 from onward.experiments.tidy import values_of
+from onward.pages import style
+from onward.pages.drawing import Drawing, Line, Panel
 
 if TYPE_CHECKING:
     from onward.experiments.figure2 import Config
@@ -54,7 +55,7 @@ def _curves(config: "Config", frame: pl.DataFrame, learner: str, quantity: str) 
     lines = []
     for lam in config.curve_lams:
         values = values_of(part, lam=lam)
-        lines.append(style.with_band(_label(config, lam), config.kept, values, style.deviation(values)))
+        lines.append(with_band(_label(config, lam), config.kept, values, deviation(values)))
     return lines
 
 

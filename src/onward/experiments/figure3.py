@@ -19,9 +19,10 @@ from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stati
 from onward.bandits.policy import Bias, Policy
 from onward.core.checks import positive, probability, whole
 from onward.experiments.bandit_games import batches, kept_rounds, of, regrets
-from onward.experiments.base import Claim, Drawing, Piece, Verdict
+from onward.experiments.base import Claim, Piece, Verdict
 from onward.experiments.figure3_drawings import draw_curves, draw_map
 from onward.experiments.statistics import Estimate, log_contrast, ratio
+from onward.pages.drawing import Drawing
 
 NAME = "figure3"
 TITLE = "Figure 3: OFUL and OFUL^f on a linear bandit, with hardly any regularisation"

@@ -10,9 +10,9 @@ from matplotlib.ticker import NullLocator
 
 from onward import bounds
 from onward.experiments.bandit_games import of, rounds_of
-from onward.experiments.base import Drawing, Line, Panel
 from onward.experiments.statistics import ratio
-from onward.experiments.style import COLORS, SMALL, WHO_WINS, blank, draw_line, dress, ink_on, legend_of
+from onward.pages.drawing import Drawing, Line, Panel
+from onward.pages.style import COLORS, SMALL, WHO_WINS, blank, draw_line, dress, ink_on, legend_of
 
 if TYPE_CHECKING:
     from onward.experiments.figure3 import Config

@@ -5,7 +5,7 @@
     write_claims("out/claims.json", sections)
     save_drawings("out/figures", sections[0].drawings)
 
-The page asks nobody for anything: style, script and figures are in it. The same run gives the same bytes.
+The page is one of `onward.pages`. The same run gives the same bytes.
 """
 
 import json
@@ -13,7 +13,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -21,17 +21,20 @@ from pathlib import Path
 from string import Template
 from typing import Any, get_args
 
-import matplotlib as mpl
 import numpy as np
 
-from onward.experiments.base import Claim, Drawing, Verdict
-from onward.experiments.inline import DARK, LIGHT, LINE, Picture, Theme, declarations, picture, settle
-from onward.experiments.readings import colours, readings
+from onward.experiments.base import Claim, Verdict
+from onward.pages import parts
+from onward.pages.drawing import Drawing
+from onward.pages.files import UNDATED, rendered
+from onward.pages.inline import Picture, picture
+from onward.pages.numbers import duration
+from onward.pages.page import page
 
+TITLE = "The forward algorithm beside ridge: the paper, run again"
+DESCRIPTION = "The figures of a paper on the forward algorithm, run again, and what became of its claims."
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 _WORDS = {"supported": "supported", "partly": "partly supported", "not supported": "not supported"}
-_LEGIBLE = 0.9  # CSS pixels a point: a narrower screen scrolls the figure instead of shrinking it further
-_LARGEST = 1.6
 
 
 @dataclass(frozen=True)
@@ -82,9 +85,8 @@ def write_report(
         if claim.verdict not in VERDICTS:
             raise ValueError(f"{claim.name}: a verdict is one of {', '.join(VERDICTS)}, got {claim.verdict!r}")
     pictures = {each.name: picture(each) for section in sections for each in section.drawings}
-    page = Template(_resource("page.html")).substitute(
-        style=_style(sections, pictures.values()),
-        script=_resource("page.js"),
+    body = Template(_resource("report.html")).substitute(
+        title=TITLE,
         summary=_summary(sections, size),
         reduced=_reduced(quick),
         counts=_counts(sections),
@@ -93,10 +95,11 @@ def write_report(
         sections="".join(_section(section, pictures, quick) for section in sections),
         notes="".join(f"<p>{escape(note)}</p>" for note in notes),
         command=escape(command),
-        run=_pairs({"Seed": str(seed), "Run time, of the last start": _duration(seconds), "Size": size}),
-        versions=_pairs(versions),
+        run=parts.pairs({"Seed": str(seed), "Run time, of the last start": duration(seconds), "Size": size}),
+        versions=parts.pairs(versions),
     )
-    Path(path).write_text(page, encoding="utf-8", newline="\n")
+    text = page(TITLE, DESCRIPTION, body, pictures.values(), style=_resource("report.css"))
+    Path(path).write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_claims(path: str | os.PathLike[str], sections: Sequence[Section]) -> None:
@@ -122,13 +125,10 @@ def write_claims(path: str | os.PathLike[str], sections: Sequence[Section]) -> N
 def save_drawings(folder: str | os.PathLike[str], drawings: Iterable[Drawing]) -> list[Path]:
     """Save each drawing as name.png, name.svg and name.pdf, without dates, and say which files these are."""
     saved = []
-    undated: dict[str, dict[str, str | None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     for drawing in drawings:
-        settle(drawing.figure)
-        for kind, metadata in undated.items():
+        for kind in UNDATED:
             path = Path(folder) / f"{drawing.name}.{kind}"
-            with mpl.rc_context({"svg.hashsalt": drawing.name, "svg.fonttype": "path"}):
-                drawing.figure.savefig(path, dpi=160, metadata=metadata, bbox_inches="tight")
+            path.write_bytes(rendered(drawing, kind))
             saved.append(path)
     return saved
 
@@ -177,34 +177,19 @@ def _verdict_rows(section: Section) -> str:
 def _section(section: Section, pictures: Mapping[str, Picture], quick: bool) -> str:
     title = section.title if section.title.startswith(section.label) else f"{section.label}: {section.title}"
     remarks = "".join(f'<p class="remark">{escape(remark)}</p>' for remark in section.remarks)
-    drawings = "".join(_figure(each, pictures[each.name]) for each in section.drawings)
+    drawings = "".join(parts.figure(each, pictures[each.name]) for each in section.drawings)
     claims = "".join(_claim(section, claim) for claim in section.claims)
     return (
         f'<section id="{section.name}" aria-labelledby="{section.name}-heading">'
         f'<h2 id="{section.name}-heading">{escape(title)}</h2>{_reduced(quick)}{remarks}{drawings}'
         f"<h3>What the paper says of it, and what came out</h3>{claims or '<p>No claims.</p>'}"
-        f"<details><summary>Every setting</summary>{_values(section.settings)}</details>"
-        f'<p class="time">Computing time, over all processes: {_duration(section.seconds)}</p></section>'
-    )
-
-
-def _figure(drawing: Drawing, drawn: Picture) -> str:
-    _, _, width, height = drawn.frame
-    data = json.dumps(readings(drawing, drawn.frame), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    data = data.replace("<", "\\u003c")  # nothing in it can end the element that it is in
-    hint = "Point at the figure, touch it, or focus it and use the arrow keys, to read values off."
-    hint = f'<p class="hint">{hint}<span> It scrolls sideways.</span></p>'
-    return (
-        f'<figure id="drawing-{drawing.name}"><h3>{escape(drawing.title)}</h3><div class="scroller">'
-        f'<div class="canvas" style="aspect-ratio:{width:.2f}/{height:.2f};min-width:{_LEGIBLE * width:.0f}px;'
-        f'max-width:{_LARGEST * width:.0f}px">{drawn.svg}</div></div>'
-        f'<script type="application/json" class="readings">{data}</script>'
-        f"<figcaption>{escape(drawing.caption)}</figcaption>{hint if drawing.panels else ''}</figure>"
+        f"<details><summary>Every setting</summary>{parts.values(section.settings)}</details>"
+        f'<p class="time">Computing time, over all processes: {duration(section.seconds)}</p></section>'
     )
 
 
 def _claim(section: Section, claim: Claim) -> str:
-    numbers = f"<details><summary>Numbers</summary>{_values(claim.numbers)}</details>" if claim.numbers else ""
+    numbers = f"<details><summary>Numbers</summary>{parts.values(claim.numbers)}</details>" if claim.numbers else ""
     return (
         f'<article class="claim {_key(claim.verdict)}" id="{_anchor(section, claim)}">'
         f"<h4>{escape(claim.says)}</h4><div><p>{_badge(claim.verdict)}</p><p>{escape(claim.finding)}</p></div>"
@@ -230,55 +215,25 @@ def _reduced(quick: bool) -> str:
     )
 
 
-# Values
+# Names and values
 
 
-def _values(values: Mapping[str, Any]) -> str:
-    """Settings or numbers as a table, what is nested one row for each value."""
-    rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>' for name, value in _flat(values)
+def _key(verdict: str) -> str:
+    return verdict.replace(" ", "-")
+
+
+def _anchor(section: Section, claim: Claim) -> str:
+    return f"{section.name}--{claim.name}"
+
+
+def _check_names(sections: Sequence[Section]) -> None:
+    parts.check_names(
+        {
+            "section": [section.name for section in sections],
+            "drawing": [drawing.name for section in sections for drawing in section.drawings],
+            "claim": [_anchor(section, claim) for section in sections for claim in section.claims],
+        }
     )
-    return f'<div class="scroller"><table class="values"><tbody>{rows}</tbody></table></div>'
-
-
-def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    for key, value in values.items():
-        name = f"{above}{str(key).replace('_', ' ')}"
-        if isinstance(value, Mapping) and {"value", "lower", "upper"} <= set(value):
-            repeats = f", {_number(value['repeats'])} repeats" if "repeats" in value else ""
-            interval = f"[{_number(value['lower'])}, {_number(value['upper'])}]"
-            yield name, f"{_number(value['value'])} {interval}{repeats}"
-        elif isinstance(value, Mapping):
-            yield from _flat(value, f"{name} › ")
-        elif isinstance(value, list | tuple) and any(isinstance(each, Mapping) for each in value):
-            yield from _flat({str(number): each for number, each in enumerate(value, start=1)}, f"{name} › ")
-        else:
-            yield name, _number(value)
-
-
-def _number(value: Any) -> str:
-    """A value to be read: four digits, and words for what has none."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return ", ".join(f"({_number(each)})" if isinstance(each, list | tuple) else _number(each) for each in value)
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return _signed(f"{value:,}" if abs(value) >= 10_000 else str(value))
-    if isinstance(value, float):
-        if math.isnan(value):
-            return "no value"
-        if math.isinf(value):
-            return _signed("∞" if value > 0 else "-∞")
-        return _signed(f"{value:,.0f}" if value.is_integer() and 1e4 <= abs(value) < 1e9 else f"{value:.4g}")
-    return str(value)
-
-
-def _signed(number: str) -> str:
-    return number.replace("-", "−")
 
 
 def _strict(value: Any) -> Any:
@@ -294,60 +249,6 @@ def _strict(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     raise TypeError(f"expected plain values (numbers, text, lists, mappings), got {type(value).__name__}: {value!r}")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-# Names and style
-
-
-def _pairs(values: Mapping[str, str]) -> str:
-    return "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in values.items())
-
-
-def _key(verdict: str) -> str:
-    return verdict.replace(" ", "-")
-
-
-def _anchor(section: Section, claim: Claim) -> str:
-    return f"{section.name}--{claim.name}"
-
-
-def _check_names(sections: Sequence[Section]) -> None:
-    """Names become ids on the page and names of files: plain, and unique among their kind."""
-    kinds = {
-        "section": [section.name for section in sections],
-        "drawing": [drawing.name for section in sections for drawing in section.drawings],
-        "claim": [_anchor(section, claim) for section in sections for claim in section.claims],
-    }
-    for kind, names in kinds.items():
-        for name, count in Counter(names).items():
-            if not re.fullmatch(r"[A-Za-z][\w.-]*", name, flags=re.ASCII):
-                raise ValueError(
-                    f"the name of a {kind} begins with a letter and has only letters, digits, _, - and ., got {name!r}"
-                )
-            if count > 1:
-                raise ValueError(f"every {kind} needs a name of its own, got {name!r} {count} times")
-
-
-def _style(sections: Sequence[Section], pictures: Iterable[Picture]) -> str:
-    """The style sheet, after the colours of both themes. Paper is always light."""
-    needed = {colour: LINE for section in sections for each in section.drawings for colour in colours(each)}
-    for each in pictures:
-        for colour, least in each.colours.items():
-            needed[colour] = max(least, needed.get(colour, 0.0))
-
-    def theme(colours: Theme) -> str:
-        return f":root{{--paper:{colours.paper};--ink:{colours.ink};{declarations(needed, colours)}}}"
-
-    dark = f"@media screen and (prefers-color-scheme:dark){{{theme(DARK)}}}"
-    return f"{theme(LIGHT)}{dark}\n{_resource('page.css')}"
 
 
 def _resource(name: str) -> str:

@@ -1,18 +1,15 @@
 """The paper by one command: every figure run, judged, drawn and reported."""
 
-import os
-import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from onward import __version__
 from onward.experiments import FIGURES, runner
 from onward.experiments.base import Experiment, settings_of, with_settings
 from onward.experiments.report import Section, save_drawings, write_claims, write_report
+from onward.pages.versions import versions
 
 QUICK: dict[str, dict[str, Any]] = {
     "figure1": {"repeats": 10},
@@ -22,8 +19,6 @@ QUICK: dict[str, dict[str, Any]] = {
     "figure4b": {"repeats": 10},
 }
 """What a reduced run changes."""
-
-LIBRARIES = ("numpy", "scipy", "numba", "polars", "matplotlib", "scikit-learn", "joblib")
 
 
 def configure(
@@ -151,17 +146,6 @@ def remarks(name: str, config: Any) -> list[str]:
         said = ", ".join(f"{key} = {value}" for key, value in changed.items())
         found.append(f"Settings other than the full run's: {said}.")
     return found
-
-
-def versions() -> dict[str, str]:
-    """What it was run with."""
-    cores = os.cpu_count()
-    return {
-        "onward": __version__,
-        "Python": platform.python_version(),
-        **{name: metadata.version(name) for name in LIBRARIES},
-        "system": f"{platform.system()} {platform.machine()}, {cores} cores",
-    }
 
 
 def _positive(name: str, value: int) -> int:

@@ -21,7 +21,8 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import PlaceHolderLayoutEngine
 
-from onward.experiments.base import Drawing
+from onward.pages.drawing import Drawing
+from onward.pages.readings import colours as colours_read_off
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def picture(drawing: Drawing) -> Picture:
     # What stands out of the figure's edge, such as a legend beside it, is shown, too.
     box = drawing.figure.get_tightbbox().padded(_MARGIN / 72)
     frame = (72 * box.x0, height - 72 * box.y1, 72 * box.width, 72 * box.height)
-    colours: dict[str, float] = {}
+    colours = dict.fromkeys(colours_read_off(drawing), LINE)
     body = "".join(_written(child, f"{drawing.name}-", colours, text=False, own=False) for child in root)
     return Picture(
         f'<svg role="img" aria-labelledby="{drawing.name}-title {drawing.name}-desc" '

@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
 from onward.core.types import Vector
-from onward.experiments.base import Drawing, Line, Panel
+from onward.pages.drawing import Drawing, Line, Panel
 
 MOST_POINTS = 300  # of a line that can be read off: more than a pointer can tell apart
 _DIGITS = 6

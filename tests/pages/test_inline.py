@@ -1,0 +1,34 @@
+"""Drawings as part of a page: in colours by name, which stand out from both papers."""
+
+import re
+
+import pytest
+
+from onward.pages.inline import DARK, LIGHT, LINE, TEXT, contrast, fitted, picture
+from tests.pages.made_up import heat_map, log_log
+
+
+def test_colours_stand_out_from_both_papers() -> None:
+    for colour in ("#1f77b4", "#ff7f0e", "#2a6f97", "#c1552d", "#ffff00", "#00008b"):
+        assert contrast(fitted(colour, LINE, LIGHT), LIGHT.paper) >= 3
+        assert contrast(fitted(colour, LINE, DARK), DARK.paper) >= 4.5
+        assert contrast(fitted(colour, TEXT, LIGHT), LIGHT.paper) >= 4.5
+    assert contrast("#ffff00", LIGHT.paper) < 1.2  # so it had to change
+    assert fitted("#2a6f97", TEXT, LIGHT) == "#2a6f97"  # and this had not
+    assert (fitted("#000000", LINE, DARK), fitted("#ffffff", LINE, DARK)) == (DARK.ink, DARK.paper)
+    assert contrast(fitted("#aaaaaa", TEXT, LIGHT), LIGHT.paper) >= 4.5 > contrast("#aaaaaa", LIGHT.paper)
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+
+
+def test_pictures_name_their_colours_but_keep_those_of_cells() -> None:
+    lines, cells = picture(log_log()), picture(heat_map())
+    assert not re.search(r"(fill|stroke): #", lines.svg)
+    assert "stroke: var(--c-1f77b4)" in lines.svg
+    assert {"#1f77b4", "#ffffff", "#666666"} <= set(lines.colours)
+    assert lines.colours["#666666"] == TEXT
+    assert "fill: #67001f" in cells.svg  # the darkest red of the map
+    assert "#67001f" not in cells.colours
+    assert "<image" not in cells.svg
+    texts = re.findall(r'<g id="figure2-map-own-colours-\d+" fill="#000">', cells.svg)
+    assert len(texts) == 35
+    assert max(len(lines.svg), len(cells.svg)) < 400_000
