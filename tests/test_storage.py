@@ -159,3 +159,15 @@ def test_another_process_goes_on_exactly(saved: Path) -> None:
     out = subprocess.run([sys.executable, "-c", code, saved], capture_output=True, text=True, check=True).stdout
     model = onward.load(saved).learn_one(np.arange(3.0), 1.0)
     assert out.strip() == model.online_loss_.hex()
+
+
+def test_any_bytes_are_written_wholly_through_a_link_or_not_at_all(tmp_path: Path) -> None:
+    path, link = tmp_path / "page.html", tmp_path / "link.html"
+    link.symlink_to(path)
+    storage.write_atomically(link, b"first")
+    storage.write_atomically(str(link), b"second")
+    assert link.is_symlink()
+    assert path.read_bytes() == b"second"
+    with pytest.raises(FileNotFoundError, match=r"cannot save to .*page\.html: the folder .*missing does not exist"):
+        storage.write_atomically(tmp_path / "missing" / "page.html", b"")
+    assert {each.name for each in tmp_path.iterdir()} == {"page.html", "link.html"}

@@ -70,9 +70,6 @@ def save(
     path: str | os.PathLike[str], kind: str, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
     """Write a model file, wholly or not at all: an earlier file at `path` stays until the new one is on disk."""
-    target = Path(path).resolve()  # a link stays a link
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot save to {path}: the folder {target.parent} does not exist")
     described, chunks = [], []
     for name, array in arrays.items():
         stored = np.ascontiguousarray(array, dtype=_NUMBER)
@@ -83,11 +80,9 @@ def save(
             {"kind": kind, "settings": settings, "arrays": described}, allow_nan=False, ensure_ascii=False
         ).encode()
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"cannot save to {target}: a setting is not plain text or a finite number ({error})"
-        ) from error
+        raise ValueError(f"cannot save to {path}: a setting is not plain text or a finite number ({error})") from error
     body = b"".join([_PREFIX.pack(SIGNATURE, VERSION, len(header)), header, *chunks])
-    _write_atomically(target, body + hashlib.sha256(body).digest())
+    write_atomically(path, body + hashlib.sha256(body).digest())
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -134,7 +129,11 @@ def read(path: str | os.PathLike[str]) -> tuple[str, Settings, Arrays]:
         raise StorageError(f"{path}: the header does not describe the file ({error!r})") from error
 
 
-def _write_atomically(target: Path, data: bytes) -> None:
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file wholly or not at all: an earlier one at `path` stays until the new one is on disk."""
+    target = Path(path).resolve()  # a link stays a link
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"cannot save to {path}: the folder {target.parent} does not exist")
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
