@@ -187,13 +187,14 @@ class Information:
     def merge(self, other: "Information", places: Sequence[int] | None = None) -> None:
         """Add what another state knows from rows of its own; λ is counted once.
 
+        The other has the same λ or none (0): a part that was started without regularisation is added as it is.
         `places` says which coordinate of this state each of the other's is; None if they are the same.
         """
         d = len(self.D)
         places = range(len(other.D)) if places is None else places
         fits = len(places) == len(other.D) and all(0 <= place < d for place in places)
         mine, theirs = (self.lam, self.n_targets, self.intercept), (other.lam, other.n_targets, other.intercept)
-        if not fits or mine != theirs:
+        if not fits or mine[1:] != theirs[1:] or other.lam not in (self.lam, 0.0):
             raise ValueError(
                 f"cannot merge states: expected lam, targets, intercept {mine} on at most {d} coordinates, "
                 f"got {theirs} on {len(other.D)}"
@@ -213,8 +214,9 @@ class Information:
                     )
             else:
                 self._absorb_coordinates(rows, other.c, other.D)
-                # Both brought their λI. What stays is at least λI, so taking one away is well conditioned.
-                self._absorb_coordinates(embedding, np.zeros_like(other.c), np.full(len(places), -self.lam))
+                if other.lam > 0:
+                    # Both brought their λI. What stays is at least λI, so taking one away is well conditioned.
+                    self._absorb_coordinates(embedding, np.zeros_like(other.c), np.full(len(places), -self.lam))
             self.loss += other.loss
         except BaseException:
             self.restore(before)

@@ -359,7 +359,30 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
             self._commit(other._knowledge.copy())
             self.recipe_ = self.recipe_ or other.recipe_
             return self
-        knowledge, added = self._knowledge.copy(), other._knowledge
+        return self._merge(self._knowledge.copy(), other._knowledge)
+
+    def merge_part(self, part: "OnlineRegressor") -> Self:
+        """Add what was learned by a part that was started without regularisation, `ForwardRegressor(lam=0)`.
+
+        Parts add up among themselves with `merge`, in any grouping, and serve a model of any λ, ridge or forward: the
+        whole is what it would be, had it learned the parts' rows. `online_loss_` is then the sum of what the parts lost.
+        """
+        if part.lam != 0 or bool(part.fit_intercept) != bool(self.fit_intercept):
+            raise ValueError(
+                f"cannot merge the part: expected lam=0 and fit_intercept={bool(self.fit_intercept)}, "
+                f"got lam={part.lam} and fit_intercept={bool(part.fit_intercept)}"
+            )
+        if part._knowledge is None:
+            return self
+        added = part._knowledge
+        if self._knowledge is None:
+            names = None if added.names is None else list(added.names)
+            knowledge = self._new_knowledge(added.state.n_features, added.state.n_targets, added.flat, names)
+        else:
+            knowledge = self._knowledge.copy()
+        return self._merge(knowledge, added)
+
+    def _merge(self, knowledge: Knowledge, added: Knowledge) -> Self:
         if (knowledge.flat, knowledge.state.n_targets) != (added.flat, added.state.n_targets):
             raise ValueError(
                 f"cannot merge: this model has {_describe(knowledge.state.n_targets, knowledge.flat)}, "

@@ -1,0 +1,97 @@
+"""What a chunk comes to: a state without regularisation, and the counts that a pass keeps. Only this travels."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from onward import storage
+from onward.core.types import Vector
+from onward.regression import ForwardRegressor
+from onward.tables import Block
+
+
+@dataclass
+class Summary:
+    """The rows of a chunk, or of chunks in a row, added up.
+
+    Attributes:
+        model: what was learned with λ = 0; None if there were no rows. Such states add up exactly, in any tree.
+        means: Σw and Σwy, from which the running mean of what follows starts.
+        read: rows, those that were skipped included.
+    """
+
+    intercept: bool
+    model: ForwardRegressor | None = None
+    means: Vector = field(default_factory=lambda: np.zeros(2))
+    read: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    filled: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, blocks: Iterable[Block], intercept: bool) -> Self:
+        """Learn blocks in order, from nothing."""
+        summary = cls(intercept)
+        for block in blocks:
+            summary.add(block)
+        return summary
+
+    def add(self, block: Block) -> None:
+        """Learn a block."""
+        self.read = block.stop
+        if not block.shape[0]:
+            return
+        assert block.y is not None
+        if self.model is None:
+            self.model = ForwardRegressor(0.0, fit_intercept=self.intercept)
+        self.model.learn_many(block, block.y, block.weight)
+        self.means += [block.weight.sum(), block.weight @ block.y]
+
+    def merge(self, later: "Summary") -> Self:
+        """Add what came later."""
+        if later.model is not None:
+            if self.model is None:
+                self.model = later.model
+            else:
+                self.model.merge(later.model)
+        self.means = self.means + later.means
+        self.read += later.read
+        self.skipped.update(later.skipped)
+        self.filled.update(later.filled)
+        return self
+
+    # Checkpoints
+
+    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """Settings and arrays for a file."""
+        settings: dict[str, Any] = {
+            "intercept": self.intercept,
+            "read": self.read,
+            "skipped": dict(self.skipped),
+            "filled": dict(self.filled),
+            "model": None,
+        }
+        arrays = {"means": self.means}
+        if self.model is not None:
+            settings["model"], own = self.model.to_record()
+            arrays |= {f"model: {name}": value for name, value in own.items()}
+        return settings, arrays
+
+    @classmethod
+    def from_record(cls, settings: Mapping[str, Any], arrays: storage.Arrays) -> Self:
+        """What `to_record` gave."""
+        model = None
+        if settings["model"] is not None:
+            own = {name.removeprefix("model: "): value for name, value in arrays.items() if name != "means"}
+            model = ForwardRegressor.from_record(settings["model"], own)
+        return cls(
+            settings["intercept"],
+            model,
+            arrays["means"],
+            settings["read"],
+            Counter(settings["skipped"]),
+            Counter(settings["filled"]),
+        )
+
