@@ -2,10 +2,12 @@
 
 import re
 
+import numpy as np
 import pytest
 
+from onward.pages.drawing import Line
 from onward.pages.inline import DARK, LIGHT, LINE, TEXT, contrast, fitted, picture
-from tests.pages.made_up import heat_map, log_log
+from tests.pages.made_up import drawing_of, heat_map, log_log
 
 
 def test_colours_stand_out_from_both_papers() -> None:
@@ -32,3 +34,10 @@ def test_pictures_name_their_colours_but_keep_those_of_cells() -> None:
     texts = re.findall(r'<g id="figure2-map-own-colours-\d+" fill="#000">', cells.svg)
     assert len(texts) == 35
     assert max(len(lines.svg), len(cells.svg)) < 400_000
+
+
+def test_a_line_that_is_not_seen_has_its_colour_all_the_same() -> None:
+    drawing = drawing_of(Line("y", np.arange(3.0), np.arange(3.0)))
+    drawing.panels[0].axes.get_lines()[0].set_visible(False)
+    assert "2a6f97" not in picture(drawing).svg  # but the box with its values names the colour
+    assert picture(drawing).colours["#2a6f97"] == LINE

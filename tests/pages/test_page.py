@@ -7,7 +7,7 @@ import pytest
 from onward.pages.inline import picture
 from onward.pages.numbers import duration, number
 from onward.pages.page import page
-from onward.pages.parts import check_names, figure
+from onward.pages.parts import check_names, figure, table
 from tests.pages.conftest import Shown
 from tests.pages.made_up import AWKWARD, two_panels
 from tests.pages.reader import Page
@@ -65,3 +65,10 @@ def test_names_are_plain_and_unique() -> None:
         check_names({"drawing": ["a", "a"]})
     with pytest.raises(ValueError, match=r"name of a drawing begins with a letter .*, got '1<'"):
         check_names({"drawing": ["1<"]})
+
+
+def test_tables_are_text_with_some_cells_marked() -> None:
+    read = Page(table(["name", "a", "b"], [[AWKWARD, "1", "2"], ["x", "3", AWKWARD]], [(0, 2)]))
+    assert [text for tag, text in read.texts if tag == "th"] == ["name", "a", "b", AWKWARD, "x"]
+    assert [text for tag, text in read.texts if tag == "td"] == ["1", "3", AWKWARD]
+    assert [text for tag, text in read.texts if tag == "strong"] == ["2"]

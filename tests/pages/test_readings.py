@@ -47,3 +47,11 @@ def test_readings_of_long_lines_are_thinned_evenly_on_the_axis() -> None:
     assert np.array_equal(panel["lines"][0]["y"], 2 * kept)
     late = np.diff(at[at > 0.5])
     assert late.max() < 2 / MOST_POINTS
+
+
+def test_open_ends_of_bands_are_kept() -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    line = Line("y", x, x, np.array([-math.inf, 1.0, math.nan]), np.array([math.inf, 3.0, 4.0]))
+    (read,) = readings(drawing_of(line), (0.0, 0.0, 360.0, 288.0))[0]["lines"]
+    assert read["lower"] == ["−∞", 1, None]
+    assert read["upper"] == ["∞", 3, 4]

@@ -15,6 +15,7 @@
 
   function words(value) {
     if (value === null || value === undefined) return "no value";
+    if (typeof value === "string") return value; // the open end of a band
     const size = Math.abs(value);
     const whole = Number.isInteger(value) && size < 1e6;
     const text = whole ? (size < 1e4 ? String(value) : value.toLocaleString("en-GB"))

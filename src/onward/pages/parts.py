@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -44,6 +44,22 @@ def values(values: Mapping[str, Any]) -> str:
         f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>' for name, value in _flat(values)
     )
     return f'<div class="scroller"><table class="values"><tbody>{rows}</tbody></table></div>'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], marked: Collection[tuple[int, int]] = ()) -> str:
+    """A table whose first column names the rows; the others are numbers. `marked` (row, column) cells stand out."""
+    heading = "".join(f'<th scope="col">{escape(each)}</th>' for each in head)
+    written = []
+    for row, (name, *cells) in enumerate(rows):
+        shown = (
+            f"<td><strong>{escape(cell)}</strong></td>" if (row, place) in marked else f"<td>{escape(cell)}</td>"
+            for place, cell in enumerate(cells, start=1)
+        )
+        written.append(f'<tr><th scope="row">{escape(name)}</th>{"".join(shown)}</tr>')
+    return (
+        '<div class="scroller" tabindex="0"><table class="numbers">'
+        f"<thead><tr>{heading}</tr></thead><tbody>{''.join(written)}</tbody></table></div>"
+    )
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:

@@ -47,7 +47,7 @@ def _panel(panel: Panel, number: int, drawing: Drawing, frame: tuple[float, floa
         if colour is not None:  # a row of a heat map has values, but no line to show them on
             entry |= {"colour": colour[1:], "at": _places(axes, line.y[kept], axis=1)}
         if line.lower is not None and line.upper is not None:
-            entry |= {"lower": _plain(line.lower[kept]), "upper": _plain(line.upper[kept])}
+            entry |= {"lower": _ends(line.lower[kept]), "upper": _ends(line.upper[kept])}
         lines.append(entry)
     return {
         "name": axes.get_title() or axes.get_title(loc="left") or axes.get_ylabel() or f"Panel {number}",
@@ -103,6 +103,12 @@ def _places(axes: Axes, values: Vector, axis: int) -> list[float | None]:
 
 def _plain(values: Vector) -> list[float | None]:
     return [_short(each) if math.isfinite(each) else None for each in np.asarray(values, dtype=np.float64).tolist()]
+
+
+def _ends(values: Vector) -> list[float | str | None]:
+    """The ends of bands: an open one is said to be so."""
+    signs = {math.inf: "∞", -math.inf: "−∞"}
+    return [signs.get(each, plain) for each, plain in zip(values.tolist(), _plain(values), strict=True)]
 
 
 def _short(value: float) -> float:
