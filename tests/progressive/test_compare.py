@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -20,9 +21,10 @@ def test_it_is_one_pass_for_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     data = written(tmp_path, table())
     lams = [1e-3, 1.0, 100.0]
     grid = compare(data, "y", lams=lams, categorical=["city"], weight="w", missing="skip", jobs=jobs)
-    for learner in ("ridge", "forward"):
+    learners: tuple[Literal["ridge", "forward"], ...] = ("ridge", "forward")
+    for learner in learners:
         for lam, got in zip(lams, grid.scores[learner], strict=True):
-            one = fit(data, "y", learner=learner, lam=lam, categorical=["city"], weight="w", missing="skip").scores  # type: ignore[arg-type]
+            one = fit(data, "y", learner=learner, lam=lam, categorical=["city"], weight="w", missing="skip").scores
             assert got is not None
             assert got.rows == one.rows
             for name in ("weight", "squared", "absolute", "mean_squared", "mean_absolute"):

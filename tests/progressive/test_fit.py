@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -27,11 +27,11 @@ def dense(frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray, list
 
 
 @pytest.mark.parametrize("learner", ["forward", "ridge"])
-def test_it_is_what_the_learner_does_row_by_row(tmp_path: Path, learner: str) -> None:
+def test_it_is_what_the_learner_does_row_by_row(tmp_path: Path, learner: Literal["forward", "ridge"]) -> None:
     frame = table()
     data = written(tmp_path, frame)
     out = tmp_path / "out.parquet"
-    result = fit(data, "y", learner=learner, lam=0.3, predictions=out, **OPTIONS)  # type: ignore[arg-type]
+    result = fit(data, "y", learner=learner, lam=0.3, predictions=out, **OPTIONS)
     X, y, w, names = dense(frame)
     model: OnlineRegressor = (ForwardRegressor if learner == "forward" else RidgeRegressor)(0.3)
     expected = model.predict_then_learn(X, y, w)

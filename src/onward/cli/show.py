@@ -48,6 +48,7 @@ def _show_learner(
 ) -> None:
     from onward.cli import display
     from onward.progressive.records import learner_of
+    from onward.progressive.results import coefficients_of
 
     out = display.console()
     about = {
@@ -75,7 +76,7 @@ def _show_learner(
         return
     about["online loss"] = display.number(model.online_loss_)
     out.print(display.pairs(about), highlight=False)
-    table = model.coefficient_table(delta, sigma, theta_bound)
+    table = coefficients_of(model, delta, sigma, theta_bound)
     out.print(display.coefficients(table, delta, None if every else display.FEW))
 
 

@@ -255,8 +255,8 @@ class _Pass:
         if self.readings is not None:
             if self.readings.latest < self.learned:
                 self.readings.take(self.model, self.totals, self.delta, self.noise)
-            table = self.model.coefficient_table(self.delta, self.noise.sigma, self.noise.theta_bound)
-            history = self.readings.history([str(name) for name in table["feature"]])
+            constant = ["(intercept)"] if self.model.fit_intercept else []
+            history = self.readings.history([*constant, *_names(self.model)])
         return Fit(
             self.model,
             _called(self.rows),

@@ -41,8 +41,10 @@ class Intervals:
         self._sets: list[tuple[Ellipsoid | ForwardSet | QuadraticSet, float]] = []
 
     def refresh(self, model: OnlineRegressor) -> None:
-        """Take the sets anew, from what the model knows now."""
+        """Take the sets anew, from what the model knows now. Without regularisation there are none."""
         self.model = deepcopy(model)
+        if model.lam == 0:
+            return
         sigma, bound = self._noise.sigma, self._noise.theta_bound
         if self._of == "mean":
             self._sets = [(model.confidence_set(delta, sigma, bound), 0.0) for delta in self.deltas]
@@ -57,7 +59,7 @@ class Intervals:
         """Lower and upper ends for rows of weight w: (δ, n, 2). Infinite before the first `refresh`."""
         out = np.empty((len(self.deltas), len(X), 2))
         out[:, :, 0], out[:, :, 1] = -np.inf, np.inf
-        if self.model is None:
+        if self.model is None or not self._sets:
             return out
         width = self.model.information_.n_features
         # Of a feature that was born since, the set says nothing.

@@ -6,7 +6,7 @@ import numpy as np
 
 from onward import storage
 from onward.core.types import Matrix, Vector
-from onward.progressive.results import History
+from onward.progressive.results import History, coefficients_of
 from onward.progressive.tally import scores
 from onward.regression import OnlineRegressor
 
@@ -60,7 +60,7 @@ class Readings:
 
     def take(self, model: OnlineRegressor, totals: Vector, delta: float, noise: Any) -> None:
         """Read off what is known now."""
-        table = model.coefficient_table(delta, noise.sigma, noise.theta_bound)
+        table = coefficients_of(model, delta, noise.sigma, noise.theta_bound)
         self._totals.append(totals.copy())
         self._counts.append(np.concatenate([self._misses, self._open]))
         self._coefficients.append(np.stack([table["estimate"], table["lower"], table["upper"]]))

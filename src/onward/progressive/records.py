@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from onward.progressive.conclusion import Conclusion, conclude
-from onward.progressive.results import Comparison, Fit, Scores
+from onward.progressive.results import Comparison, Fit, Scores, coefficients_of
 from onward.regression import ForwardRegressor, OnlineRegressor
 
 
@@ -26,7 +26,7 @@ def of_fit(fit: Fit) -> dict[str, Any]:
 def of_model(model: OnlineRegressor, delta: float, sigma: float | None, theta_bound: float | None) -> dict[str, Any]:
     """A model, with its coefficients."""
     recipe = model.recipe_
-    table = model.coefficient_table(delta, sigma, theta_bound)
+    table = coefficients_of(model, delta, sigma, theta_bound)
     return _record(
         {
             "learner": learner_of(model),

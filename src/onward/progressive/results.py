@@ -104,8 +104,8 @@ class Fit:
     history: History | None = None
 
     def coefficients(self) -> dict[str, Any]:
-        """Feature, estimate, lower, upper: the model's `coefficient_table` for what is known of the noise."""
-        return self.model.coefficient_table(self.delta, self.sigma, self.theta_bound)
+        """Feature, estimate, lower, upper, for what is known of the noise."""
+        return coefficients_of(self.model, self.delta, self.sigma, self.theta_bound)
 
 
 @dataclass(frozen=True)
@@ -132,3 +132,20 @@ class Comparison:
     def rmse(self, learner: str) -> Vector:
         """(L,) RMSE for each λ, NaN where not defined."""
         return np.array([math.nan if each is None else each.rmse for each in self.scores[learner]])
+
+
+def coefficients_of(
+    model: OnlineRegressor, delta: float, sigma: float | None, theta_bound: float | None
+) -> dict[str, Any]:
+    """The model's `coefficient_table`; without regularisation there are no sets, so that every interval is open."""
+    if model.lam > 0:
+        return model.coefficient_table(delta, sigma, theta_bound)
+    state, names = model.information_, [str(name) for name in model.feature_names_in_]
+    theta = state.coefficients()[:, 0]
+    everywhere = np.full(len(theta), np.inf)
+    return {
+        "feature": ["(intercept)", *names] if state.intercept else names,
+        "estimate": theta,
+        "lower": -everywhere,
+        "upper": everywhere,
+    }

@@ -365,7 +365,7 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
         """Add what was learned by a part that was started without regularisation, `ForwardRegressor(lam=0)`.
 
         Parts add up among themselves with `merge`, in any grouping, and serve a model of any λ, ridge or forward: the
-        whole is what it would be, had it learned the parts' rows. `online_loss_` is then the sum of what the parts lost.
+        whole is what it would be, had it learned the parts' rows. `online_loss_` then adds what the parts lost.
         """
         if part.lam != 0 or bool(part.fit_intercept) != bool(self.fit_intercept):
             raise ValueError(

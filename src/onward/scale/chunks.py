@@ -22,7 +22,9 @@ class Chunk:
         if self.groups is None:
             return self.file.name
         first, last = self.groups.start + 1, self.groups.stop
-        return f"{self.file.name}, row group{'s' if last > first else ''} {first}" + (f" to {last}" if last > first else "")
+        return f"{self.file.name}, row group{'s' if last > first else ''} {first}" + (
+            f" to {last}" if last > first else ""
+        )
 
 
 def chunks_of(files: Sequence[File], rows: int = ROWS) -> list[Chunk]:

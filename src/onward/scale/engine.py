@@ -33,8 +33,8 @@ class Engine:
     Args:
         jobs: tasks at a time; −1 for as many as there are processors, here or in the cluster.
         backend: "loky", "dask" or "ray".
-        address: of a running cluster: tcp://host:8786 for Dask, ray://host:10001 or "auto" for Ray. Without it, Dask and
-            Ray start one on this machine.
+        address: of a running cluster: tcp://host:8786 for Dask, ray://host:10001 or "auto" for Ray. Without it, Dask
+            and Ray start one on this machine.
     """
 
     jobs: int = -1
@@ -93,8 +93,8 @@ class Workers:
             except _deaths() as error:
                 if attempt + 1 == ATTEMPTS:
                     raise EngineError(
-                        f"workers died {ATTEMPTS} times with {len(left)} of {len(tasks)} tasks left ({_reason(error)}); "
-                        "was there enough memory?"
+                        f"workers died {ATTEMPTS} times with {len(left)} of {len(tasks)} tasks left "
+                        f"({_reason(error)}); was there enough memory?"
                     ) from error
             except _losses() as error:
                 raise EngineError(f"the {self.engine.backend} cluster is gone ({_reason(error)})") from error

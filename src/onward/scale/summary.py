@@ -94,4 +94,3 @@ class Summary:
             Counter(settings["skipped"]),
             Counter(settings["filled"]),
         )
-
