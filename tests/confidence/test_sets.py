@@ -303,6 +303,24 @@ def test_intervals_of_observations_hold_as_often_as_they_say(sigma: float | None
     assert kept > 1500 * delta / 2
 
 
+def test_levels_beside_a_constant_leave_observations_bounded() -> None:
+    """A constant beside 0/1 levels that add up to it: one direction is never seen, and no row needs it."""
+    misses, runs, delta = 0, 400, 0.2
+    for run in range(runs):
+        rng = np.random.default_rng(run)
+        levels = np.eye(3)[rng.integers(0, 3, 61)]
+        X = np.column_stack([rng.standard_normal(61), levels])
+        y = X @ [1.0, 0.5, -0.5, 2.0] + 0.3 * rng.standard_normal(61)
+        model = ForwardRegressor(1.0).fit(X[:60], y[:60])
+        assert not model.confidence_set(delta).bounded
+        lower, upper = model.interval(X[60:], delta, of="observation")[0]
+        assert np.isfinite([lower, upper]).all()
+        misses += not lower <= y[60] <= upper
+        outside = np.array([[0.0, 1.0, 1.0, 0.0]])  # two levels at once: nobody knows
+        assert np.isinf(model.interval(outside, delta, of="observation")).all()
+    assert misses <= runs * delta
+
+
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"delta": 0.0}, "delta must be a number strictly between 0 and 1, got 0.0"),
     ({"delta": 1.0}, "delta must be .* got 1.0"),

@@ -113,7 +113,9 @@ def _sigma_bound(region: QuadraticSet, delta: float) -> float:
     at most its largest value on the region.
     """
     n, a = region.state.counted, 0.5
-    if not region.bounded or n < 1:
+    _, alpha, _, residual = _ordinary_least_squares(region.state)
+    seen = alpha > 0  # along directions that no row has shown, s does not change: the region may be open there
+    if n < 1 or not (region.stiffness[seen] > 0).all():
         return math.inf
 
     def log_martingale(v: float) -> float:
@@ -124,6 +126,5 @@ def _sigma_bound(region: QuadraticSet, delta: float) -> float:
     if log_martingale(0.0) < 0:  # too few rounds to bound σ
         return math.inf
     least = float(brentq(log_martingale, 0.0, float(n)))  # M falls until v = n
-    _, alpha, _, residual = _ordinary_least_squares(region.state)
-    largest = residual + region.radius**2 * float(np.max(alpha / region.stiffness))
+    largest = residual + region.radius**2 * float(np.max(alpha[seen] / region.stiffness[seen], initial=0.0))
     return math.sqrt(largest / least)
