@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from onward.core.types import Vector
-from onward.progressive.fit import Progress, Watch, _called, _nothing
+from onward.progressive.fit import Progress, Watch, called, nothing_learned
 from onward.progressive.grid import Contender
 from onward.progressive.marks import next_reading
 from onward.progressive.results import Comparison, Scores
@@ -82,12 +82,12 @@ def compare(
                 if best is not None:
                     watch(Progress(scores(best), rows.read, rows.done, rows.size, False, float(block.y[-1]), math.nan))
     if not learned:
-        raise DataError(_nothing(rows))
+        raise DataError(nothing_learned(rows))
     if marks[-1] < learned:
         marks.append(learned)
         _read_off(contenders, curves)
     return Comparison(
-        _called(rows),
+        called(rows),
         target,
         grid,
         rows.read,

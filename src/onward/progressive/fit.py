@@ -19,7 +19,7 @@ from onward.progressive.marks import next_power, next_reading
 from onward.progressive.predictions import Spool
 from onward.progressive.readings import Readings
 from onward.progressive.results import Fit, Scores
-from onward.progressive.tally import count_all, new_totals, scores
+from onward.progressive.tally import ROWS, count_all, new_totals, scores
 from onward.regression import ForwardRegressor, OnlineRegressor, RidgeRegressor
 from onward.tables import Block, DataError, Position, Stream, stream
 from onward.tables.recipe import Missing
@@ -113,10 +113,10 @@ def fit(
     else:
         model = (ForwardRegressor if learner == "forward" else RidgeRegressor)(lam, fit_intercept=fit_intercept)
         model._check_settings()
-    recipe, known, position = model.recipe_, _names(model), None
+    recipe, known, position = model.recipe_, names_of(model), None
     if earlier is not None:
         model = earlier.models["model"]
-        recipe, known = model.recipe_, _names(model)
+        recipe, known = model.recipe_, names_of(model)
         position = Position.from_record(earlier.settings["position"])
     rows = stream(
         source,
@@ -151,7 +151,7 @@ def fit(
         "files": checkpoints.described(rows.files),
     }
     with ExitStack() as stack:
-        work = _Pass(model, rows, delta, noise, predictions is not None, history)
+        work = Pass(model, rows, delta, noise, predictions is not None, history)
         keep = 0
         if earlier is not None and place is not None:
             _check_same(place, earlier.settings, about, rows)
@@ -171,7 +171,7 @@ def fit(
             if rows.size is not None:  # a file can be gone on with; a stream is over when its reader says so
                 raise
         if work.learned == 0:
-            raise DataError(_nothing(rows))
+            raise DataError(nothing_learned(rows))
         result = work.result(time.perf_counter() - begun)
         if work.spool is not None:
             work.spool.finish(rows.read)
@@ -184,7 +184,7 @@ def fit(
     return result
 
 
-class _Pass:
+class Pass:
     """What is carried from block to block."""
 
     def __init__(
@@ -202,9 +202,11 @@ class _Pass:
 
     @property
     def learned(self) -> int:
-        return int(self.totals[0])
+        """Rows that were learned."""
+        return int(self.totals[ROWS])
 
     def learn(self, block: Block, watch: Watch | None) -> None:
+        """Predict and learn a block's rows."""
         start, n = 0, block.shape[0]
         while start < n:
             # Cut where something is to be read off, so that it does not depend on how the rows were batched.
@@ -251,15 +253,16 @@ class _Pass:
         self.next_reading = next_reading(self.learned, self.model.n_features_in_)
 
     def result(self, seconds: float) -> Fit:
+        """What came of it."""
         history = None
         if self.readings is not None:
             if self.readings.latest < self.learned:
                 self.readings.take(self.model, self.totals, self.delta, self.noise)
             constant = ["(intercept)"] if self.model.fit_intercept else []
-            history = self.readings.history([*constant, *_names(self.model)])
+            history = self.readings.history([*constant, *names_of(self.model)])
         return Fit(
             self.model,
-            _called(self.rows),
+            called(self.rows),
             self.rows.recipe.target,
             self.delta,
             self.noise.sigma,
@@ -275,6 +278,7 @@ class _Pass:
     # Checkpoints
 
     def checkpoint(self, path: Path, about: dict[str, Any]) -> None:
+        """Write down everything that is needed to go on."""
         settings: dict[str, Any] = about | {
             "position": self.rows.position(self.rows.read).to_record(),
             "skipped": dict(self.rows.skipped),
@@ -292,6 +296,7 @@ class _Pass:
         checkpoints.write(path, checkpoints.Checkpoint(settings, arrays, models))
 
     def restore(self, earlier: checkpoints.Checkpoint) -> int:
+        """Go on from a checkpoint; how many bytes of the predictions it knows of."""
         self.totals = earlier.arrays["pass"].copy()
         self.rows.skipped.update(earlier.settings["skipped"])
         self.rows.filled.update(earlier.settings["filled"])
@@ -328,17 +333,20 @@ def _check_same(place: Path, before: Any, about: dict[str, Any], rows: Stream) -
         raise ValueError(f"{place}: cannot go on with other data: {difference}; start without resuming")
 
 
-def _names(model: OnlineRegressor) -> list[str]:
+def names_of(model: OnlineRegressor) -> list[str]:
+    """The names of a model's features, none before it has learned anything."""
     return [str(name) for name in model.feature_names_in_] if model.__sklearn_is_fitted__() else []
 
 
-def _called(rows: Stream) -> str:
+def called(rows: Stream) -> str:
+    """What is read, as a person would name it."""
     files = rows.files
     return files[0].name if len(files) == 1 else f"{files[0].name} … {files[-1].name} ({len(files)} files)"
 
 
-def _nothing(rows: Stream) -> str:
+def nothing_learned(rows: Stream) -> str:
+    """Why no row could be learned."""
     if rows.read == 0:
-        return f"{_called(rows)}: there are no rows"
+        return f"{called(rows)}: there are no rows"
     reasons = ", ".join(f"{count:,} where {reason}" for reason, count in rows.skipped.items())
-    return f"{_called(rows)}: none of the {rows.read:,} rows could be learned: {reasons}"
+    return f"{called(rows)}: none of the {rows.read:,} rows could be learned: {reasons}"

@@ -53,8 +53,10 @@ class Spool:
             raise OSError(error.errno, error.strerror, str(self._aside)) from error
         return self._file.tell()
 
-    def finish(self, read: int) -> None:
+    def finish(self, read: int, before: int = 0) -> None:
         """Make the Parquet file, with a row for each of the `read` rows of the stream: null where one was skipped.
+
+        Rows are numbered from 1, after the `before` rows of what came before the stream.
 
         What was written aside stays until `discard`: until then another run could still go on from a checkpoint.
         """
@@ -76,7 +78,7 @@ class Spool:
                         waiting = waiting[inside:] if inside < len(waiting) else self._next()
                     columns = {name: _column(table[:, j], given) for j, name in enumerate(COLUMNS)}
                     writer.write_table(
-                        pa.table({"row": pa.array(np.arange(first + 1, stop + 1)), **columns}, schema=schema)
+                        pa.table({"row": pa.array(before + np.arange(first + 1, stop + 1)), **columns}, schema=schema)
                     )
             with open(temporary, "rb+") as file:
                 os.fsync(file.fileno())

@@ -1,0 +1,13 @@
+"""Beyond one core and one machine: exact, parallel in time.
+
+States of rows that are apart add up. So data in chunks can be learned by many workers at once and give what one pass in
+order gives, its online predictions included.
+"""
+
+from onward.scale.chunks import Chunk, chunks_of
+from onward.scale.engine import Engine, EngineError
+from onward.scale.fit import fit
+from onward.scale.scan import prefixes, tree
+from onward.scale.summary import Summary
+
+__all__ = ["Chunk", "Engine", "EngineError", "Summary", "chunks_of", "fit", "prefixes", "tree"]

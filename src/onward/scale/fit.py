@@ -1,0 +1,322 @@
+"""A pass over chunks that many workers read at once, with the result of one pass in order.
+
+A chunk is reduced to a state without regularisation. Merged in order, these give the exact model just before each
+chunk, and from there its rows are predicted as one long pass would have. Only states travel, never rows.
+
+So rows are read twice where predictions or scores are wanted. The chunks at the front need no state of what is before
+them: one worker predicts them straight away while the others reduce the rest. With W workers the work is
+(2W − 1)/W² of one pass, and exactly one pass for W = 1. Without scores it is 1/W: the states are merged as a tree.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from onward.core.checks import not_negative, positive, probability
+from onward.progressive.checkpoints import described
+from onward.progressive.fit import names_of, new_model, target_folder
+from onward.progressive.intervals import Noise
+from onward.progressive.results import Fit
+from onward.progressive.tally import SQUARED, new_totals, scores
+from onward.regression import OnlineRegressor
+from onward.scale.chunks import ROWS, Chunk, chunks_of
+from onward.scale.engine import Engine, Workers
+from onward.scale.kept import Kept
+from onward.scale.scan import prefixes, tree
+from onward.scale.summary import Summary
+from onward.scale.work import Predict, Predicted, Predicting, Reading, Reduce, do, part
+from onward.tables import DataError, stream
+from onward.tables.recipe import Missing
+from onward.tables.sources import Format, Source, files_of
+
+Advance = Callable[[str, int, int], None]
+"""Called with what is being done, how many chunks are done, and how many there are."""
+
+
+def fit(
+    source: Source | Sequence[Source],
+    target: str,
+    *,
+    engine: Engine | None = None,
+    learner: Literal["forward", "ridge"] = "forward",
+    lam: float = 1.0,
+    fit_intercept: bool = True,
+    start: OnlineRegressor | None = None,
+    features: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    weight: str | None = None,
+    missing: Missing = "error",
+    na: Sequence[str] = (),
+    format: Format | None = None,
+    separator: str | None = None,
+    max_levels: int = 1000,
+    delta: float = 0.05,
+    sigma: float | None = None,
+    theta_bound: float | None = None,
+    with_scores: bool = True,
+    save: str | os.PathLike[str] | None = None,
+    resume: bool | None = None,
+    predictions: str | os.PathLike[str] | None = None,
+    chunk_rows: int = ROWS,
+    advance: Advance = lambda what, done, total: None,
+) -> Fit:
+    """`onward.progressive.fit`, with chunks of the data shared out over an engine's workers.
+
+    Model, predictions, scores and information gain are those of the pass in order, up to rounding. Intervals are taken
+    anew where a chunk begins, so that they may differ a little. Chunks are files, and row groups of Parquet files:
+    workers must be able to read them, and to write beside `predictions`, under the same paths.
+
+    Args:
+        engine: where the work is done; None for the processes of this machine, as many as it has processors.
+        with_scores: False to learn only: one read instead of two, and no online scores.
+        resume: True keeps what each chunk came to beside `save` and goes on from what is there; False keeps it and
+            starts anew; None keeps nothing.
+        chunk_rows: about so many rows of a Parquet file in a chunk.
+        advance: called as chunks are done.
+        The others are those of `onward.progressive.fit`.
+    """
+    begun = time.perf_counter()
+    probability("delta", delta)
+    if sigma is not None:
+        positive("sigma", sigma)
+    if theta_bound is not None:
+        not_negative("theta_bound", theta_bound)
+    if resume is not None and save is None:
+        raise ValueError("checkpoints lie beside the saved model: expected save, too")
+    if predictions is not None and not with_scores:
+        raise ValueError("predictions are scored as they are made: expected with_scores=True")
+    for path in (save, predictions):
+        target_folder(path)
+    model = start if start is not None else new_model(learner, lam, fit_intercept)
+    files = files_of(source, format)
+    if any(file.path is None for file in files):
+        raise ValueError("standard input comes in one order and once: expected files for several workers")
+    with stream(
+        source,
+        target,
+        features=features,
+        exclude=exclude,
+        categorical=categorical,
+        weight=weight,
+        missing=missing,
+        na=na,
+        format=format,
+        separator=separator,
+        max_levels=max_levels,
+        recipe=model.recipe_,
+        known=names_of(model),
+    ) as rows:
+        recipe = rows.recipe
+    if recipe.target != target:
+        raise DataError(f"the model was made to predict {recipe.target!r}, not {target!r}")
+    model.recipe_ = recipe
+    reading = Reading(recipe, separator, max_levels, bool(model.fit_intercept))
+    chunks = chunks_of(files, chunk_rows)
+    noise = Noise(sigma, theta_bound)
+    about = {
+        "files": described(files),
+        "chunks": [chunk.name for chunk in chunks],
+        "recipe": recipe.to_record(),
+        "model": [type(model).__name__, repr(model.get_params(deep=False)), names_of(model), _seen(model)],
+        "delta": delta,
+        "noise": repr(noise),
+        "scores": with_scores,
+        "predictions": str(predictions),
+    }
+    with ExitStack() as stack:
+        workers = stack.enter_context((engine or Engine()).started())
+        # The cut into a front and the rest is part of what is kept, and it goes by the number of workers.
+        kept = Kept(_beside(save) if resume is not None else None, about | {"workers": workers.count}, bool(resume))
+        job = _Job(workers, kept, chunks, reading, advance)
+        if with_scores:
+            folder = None
+            if predictions is not None:
+                folder = _parts(Path(predictions), kept)
+                stack.callback(_forget, folder, kept)
+            done = job.predicted(model, Predicting(delta, noise, folder))
+            if predictions is not None and folder is not None:
+                _joined(Path(predictions), [part(folder, place) for place in range(len(chunks))])
+        else:
+            done = job.learned(model)
+    if not done.totals[0] and not _seen(done.model):
+        raise DataError(_nothing(chunks, done))
+    _check_levels(done.model, max_levels)
+    if save is not None:
+        done.model.save(save)
+    kept.remove()
+    return Fit(
+        done.model,
+        files[0].name if len(files) == 1 else f"{files[0].name} … {files[-1].name} ({len(files)} files)",
+        target,
+        delta,
+        sigma,
+        theta_bound,
+        done.read,
+        scores(done.totals),
+        dict(done.skipped),
+        dict(done.filled),
+        time.perf_counter() - begun,
+    )
+
+
+class _Job:
+    """The chunks of one fit, and who works on them."""
+
+    def __init__(
+        self, workers: Workers, kept: Kept, chunks: Sequence[Chunk], reading: Reading, advance: Advance
+    ) -> None:
+        self._workers, self._kept, self._chunks = workers, kept, list(chunks)
+        self._reading, self._advance = reading, advance
+
+    def learned(self, model: OnlineRegressor) -> Predicted:
+        """The model alone: every chunk reduced, and the states merged as a tree."""
+        parts = self._run("reduced", dict(enumerate(Reduce(chunk, self._reading) for chunk in self._chunks)), "learning")
+        summaries = [_summary(parts[place]) for place in range(len(self._chunks))]
+        total = tree(summaries, Summary.merge)
+        seen = 0
+        if total.model is not None:
+            seen = total.model.n_seen_
+            model.merge_part(total.model)
+        totals = new_totals()
+        totals[0], totals[1:SQUARED + 4] = seen, np.nan
+        return Predicted(totals, total.read, total.skipped, total.filled, model, total.means)
+
+    def predicted(self, model: OnlineRegressor, predicting: Predicting) -> Predicted:
+        """Model and scores: the front predicted and the rest reduced at once, then the rest predicted."""
+        front = self._front()
+        began = float(model.online_loss_) if _seen(model) else 0.0
+        means = np.zeros(2)
+        tasks: dict[int, Reduce | Predict] = {
+            0: Predict(tuple(self._chunks[:front]), 0, self._reading, predicting, model, means, 0)
+        }
+        tasks |= {place: Reduce(self._chunks[place], self._reading) for place in range(front, len(self._chunks))}
+        first = self._run("first", tasks, "reducing")
+        lead = first[0]
+        assert isinstance(lead, Predicted)
+        rest = [_summary(first[place]) for place in range(front, len(self._chunks))]
+        models = prefixes(lead.model, rest)
+        later: dict[int, Reduce | Predict] = {}
+        read, means = lead.read, lead.means
+        for place, summary, before in zip(range(front, len(self._chunks)), rest, models, strict=False):
+            later[place] = Predict(
+                (self._chunks[place],), place, self._reading, predicting, before, means, read
+            )
+            read, means = read + summary.read, means + summary.means
+        seconds = self._run("second", later, "predicting")
+        done = lead
+        for place in range(front, len(self._chunks)):
+            after = seconds[place]
+            assert isinstance(after, Predicted)
+            done = replace(
+                after,
+                totals=done.totals + after.totals,
+                read=done.read + after.read,
+                skipped=done.skipped + after.skipped,
+                filled=done.filled + after.filled,
+            )
+        done.model.restate_online_loss(began + float(done.totals[SQUARED]))
+        return done
+
+    def _front(self) -> int:
+        """How many chunks one worker predicts at once while the others reduce the rest: about its share."""
+        sizes = np.cumsum([chunk.size for chunk in self._chunks])
+        return max(1, int(np.searchsorted(sizes, sizes[-1] / self._workers.count * (1 + 1e-9), side="right")))
+
+    def _run(self, what: str, tasks: dict[int, Any], saying: str) -> dict[int, Summary | Predicted]:
+        """The tasks by place, those that were kept left out and those that come in kept."""
+        done: dict[int, Summary | Predicted] = {}
+        for place, task in tasks.items():
+            earlier = self._kept.get("predicted" if isinstance(task, Predict) else "reduced", place)
+            if earlier is not None:
+                done[place] = earlier
+        left = {place: task for place, task in tasks.items() if place not in done}
+        self._advance(saying, len(done), len(tasks))
+        places = list(left)
+        for number, result in self._workers.run(do, list(left.values())):
+            place = places[number]
+            done[place] = result
+            self._kept.put("predicted" if isinstance(result, Predicted) else "reduced", place, result)
+            self._advance(saying, len(done), len(tasks))
+        return done
+
+
+def _summary(result: Summary | Predicted) -> Summary:
+    assert isinstance(result, Summary)
+    return result
+
+
+def _seen(model: OnlineRegressor) -> int:
+    return model.n_seen_ if model.__sklearn_is_fitted__() else 0
+
+
+def _beside(save: str | os.PathLike[str] | None) -> Path | None:
+    return None if save is None else Path(save).with_name(f"{Path(save).name}.chunks")
+
+
+def _parts(predictions: Path, kept: Kept) -> Path:
+    """Where workers put the predictions of chunks: with what is kept, or beside the file that they will make."""
+    folder = predictions.resolve().with_name(f".{predictions.name}.parts") if kept.folder is None else kept.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _forget(folder: Path, kept: Kept) -> None:
+    """Remove the parts, unless they are kept."""
+    if kept.folder is None:
+        for path in folder.iterdir():
+            path.unlink()
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def _joined(path: Path, parts: Sequence[Path]) -> None:
+    """One Parquet file of all parts, row group by row group; it takes its name when it is whole."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        with ExitStack() as stack:
+            writer: pq.ParquetWriter | None = None
+            for each in parts:
+                file = pq.ParquetFile(each)
+                stack.callback(file.close)
+                for group in range(file.num_row_groups):
+                    table = file.read_row_group(group)
+                    if writer is None:
+                        writer = stack.enter_context(pq.ParquetWriter(temporary, table.schema, compression="zstd"))
+                    writer.write_table(table)
+        with open(temporary, "rb+") as written:
+            os.fsync(written.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _check_levels(model: OnlineRegressor, most: int) -> None:
+    """The limit on levels holds for all chunks together."""
+    recipe = model.recipe_
+    assert recipe is not None
+    owners = [owner for owner, _ in recipe.levels(names_of(model))]
+    for column in recipe.categories:
+        if owners.count(column) > most:
+            raise DataError(
+                f"column {column!r}: {owners.count(column):,} levels, expected at most {most:,}; is it a category? "
+                "Allow more levels, or leave the column out"
+            )
+
+
+def _nothing(chunks: Sequence[Chunk], done: Predicted) -> str:
+    if done.read == 0:
+        return f"{chunks[0].file.name}: there are no rows"
+    reasons = ", ".join(f"{count:,} where {reason}" for reason, count in done.skipped.items())
+    return f"{chunks[0].file.name}: none of the {done.read:,} rows could be learned: {reasons}"
+
+
