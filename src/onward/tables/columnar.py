@@ -1,17 +1,18 @@
 """Parquet and Arrow IPC files, a few thousand rows at a time, whatever the size of their row groups."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
+import pyarrow.types as kind_of
 
 from onward.tables.errors import DataError
-from onward.tables.kinds import Content, as_numbers, content_of
+from onward.tables.kinds import Content, as_numbers, without
 from onward.tables.readers import EXPECTED, Piece, check_columns, check_names
-from onward.tables.recipe import Kind
+from onward.tables.recipe import KINDS, Kind
 from onward.tables.sources import File
 
 VALUES = 1 << 19  # in a piece: 4 MB of numbers
@@ -20,8 +21,9 @@ VALUES = 1 << 19  # in a piece: 4 MB of numbers
 class ParquetReader:
     """A Parquet file; `start` counts rows."""
 
-    def __init__(self, file: File, groups: range | None = None) -> None:
+    def __init__(self, file: File, na: Sequence[str] = (), groups: range | None = None) -> None:
         self.name = file.name
+        self._na = na
         self._size = file.size or 0
         self._read = 0
         try:
@@ -30,8 +32,9 @@ class ParquetReader:
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{self.name}: cannot be read as Parquet ({_first_line(error)})") from error
         self.rows = int(self._file.metadata.num_rows)
+        self.columns = list(self._file.schema_arrow.names)
         self._groups = range(self._file.num_row_groups) if groups is None else groups
-        check_names(self.name, self._file.schema_arrow.names)
+        check_names(self.name, self.columns)
 
     @property
     def row_groups(self) -> list[int]:
@@ -46,16 +49,22 @@ class ParquetReader:
 
     def pieces(self, wanted: Mapping[str, Kind], start: int = 0) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows of the file."""
-        check_columns(self.name, self._file.schema_arrow.names, wanted)
+        check_columns(self.name, self.columns, wanted)
+        _check_kinds(self.name, self._file.schema_arrow, wanted)
+        if start > self.rows:
+            raise DataError(f"{self.name}: expected at least {start:,} rows to go on; has the file changed?")
         # Row groups that lie before the start as a whole are not read.
-        sizes, first = self.row_groups, sum(self.row_groups[: self._groups.start])
+        sizes = self.row_groups
+        first = sum(sizes[: self._groups.start])
         groups = list(self._groups)
         while groups and first + sizes[groups[0]] <= start:
             first += sizes[groups.pop(0)]
-        batches = self._file.iter_batches(
-            batch_size=max(1, VALUES // max(1, len(wanted))), row_groups=groups, columns=list(wanted)
-        )
-        yield from _pieces(self.name, self._batches(batches), wanted, first, start)
+        self._read = first
+        if groups:
+            batches = self._file.iter_batches(
+                batch_size=max(1, VALUES // max(1, len(wanted))), row_groups=groups, columns=list(wanted)
+            )
+            yield from _pieces(self.name, self._batches(batches), wanted, first, start, self._na)
 
     def _batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
@@ -76,13 +85,23 @@ class ParquetReader:
 
 
 class IpcReader:
-    """An Arrow IPC file or stream; `start` counts rows."""
+    """An Arrow IPC file or stream; `start` counts rows.
 
-    def __init__(self, file: File) -> None:
+    The file is mapped, not read: a batch may be the whole table, and so it takes no memory but that of its slices.
+    """
+
+    def __init__(self, file: File, na: Sequence[str] = ()) -> None:
         self.name = file.name
-        self._source = pa.OSFile(str(file.path))
+        self._na = na
+        self._size = file.size or 0
+        self._share = 0.0
+        try:
+            self._source = pa.memory_map(str(file.path))
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{self.name}: cannot be opened as Arrow IPC ({_first_line(error)})") from error
         self._schema = self._open().schema
-        check_names(self.name, self._schema.names)
+        self.columns = list(self._schema.names)
+        check_names(self.name, self.columns)
 
     def _open(self) -> pa.RecordBatchReader | ipc.RecordBatchFileReader:
         try:
@@ -100,60 +119,100 @@ class IpcReader:
 
     def pieces(self, wanted: Mapping[str, Kind], start: int = 0) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows."""
-        check_columns(self.name, self._schema.names, wanted)
-        yield from _pieces(self.name, self._batches(list(wanted)), wanted, 0, start)
+        check_columns(self.name, self.columns, wanted)
+        _check_kinds(self.name, self._schema, wanted)
+        yield from _pieces(self.name, self._batches(list(wanted), start), wanted, 0, start, self._na)
 
-    def _batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    def _batches(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         size = max(1, VALUES // max(1, len(columns)))
         reader = self._open()
+        rows = 0
         try:
-            for batch in _all_batches(reader):
+            for batch in self._all_batches(reader):
                 chosen = batch.select(columns)
+                rows += batch.num_rows
                 for first in range(0, chosen.num_rows, size):
                     yield chosen.slice(first, size)
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{self.name}: cannot be read on as Arrow IPC ({_first_line(error)})") from error
+        if rows < start:
+            raise DataError(f"{self.name}: expected at least {start:,} rows to go on; has the file changed?")
+
+    def _all_batches(self, reader: pa.RecordBatchReader | ipc.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
+        if isinstance(reader, ipc.RecordBatchFileReader):
+            for index in range(reader.num_record_batches):
+                yield reader.get_batch(index)
+                self._share = (index + 1) / reader.num_record_batches
+        else:
+            for batch in reader:
+                yield batch
+                self._share = self._source.tell() / max(1, self._size)
+        self._share = 1.0
 
     @property
     def done(self) -> float:
         """Bytes on disk that were read so far."""
-        return float(self._source.tell())
+        return self._share * self._size
 
     def close(self) -> None:
         """Let go of the file."""
         self._source.close()
 
 
-def _all_batches(reader: pa.RecordBatchReader | ipc.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
-    if isinstance(reader, ipc.RecordBatchFileReader):
-        for index in range(reader.num_record_batches):
-            yield reader.get_batch(index)
-    else:
-        yield from reader
+# Types
 
 
 def _contents(schema: pa.Schema) -> Mapping[str, Content]:
-    empty = pl.from_arrow(schema.empty_table())
-    assert isinstance(empty, pl.DataFrame)
-    return {name: content_of(dtype) for name, dtype in empty.schema.items()}
+    return {name: content_of(schema.field(index).type) for index, name in enumerate(schema.names)}
+
+
+def content_of(dtype: pa.DataType) -> Content:
+    """What a column of an Arrow type holds."""
+    if isinstance(dtype, pa.DictionaryType):
+        return content_of(dtype.value_type)
+    tests: dict[Content, tuple[bool, ...]] = {
+        "number": (
+            kind_of.is_integer(dtype),
+            kind_of.is_floating(dtype),
+            kind_of.is_decimal(dtype),
+            kind_of.is_null(dtype),
+        ),
+        "boolean": (kind_of.is_boolean(dtype),),
+        "time": (kind_of.is_date(dtype), kind_of.is_timestamp(dtype)),
+        "duration": (kind_of.is_time(dtype), kind_of.is_duration(dtype)),
+        "text": (kind_of.is_string(dtype), kind_of.is_large_string(dtype), kind_of.is_string_view(dtype)),
+    }
+    return next((content for content, fits in tests.items() if any(fits)), str(dtype))
+
+
+def _check_kinds(name: str, schema: pa.Schema, wanted: Mapping[str, Kind]) -> None:
+    """DataError if a column's type is not what it should be."""
+    for column, kind in wanted.items():
+        dtype = schema.field(column).type
+        content = content_of(dtype)
+        fits = content in (*KINDS, "text") if kind == "category" else content == kind
+        if not (fits or kind_of.is_null(dtype) or (content, kind) == ("boolean", "number")):
+            raise DataError(f"{name}: column {column!r} holds {dtype}, expected {EXPECTED[kind]} in each row")
+
+
+# Rows
 
 
 def _pieces(
-    name: str, batches: Iterator[pa.RecordBatch], wanted: Mapping[str, Kind], first: int, start: int
+    name: str,
+    batches: Iterator[pa.RecordBatch],
+    wanted: Mapping[str, Kind],
+    first: int,
+    start: int,
+    na: Sequence[str],
 ) -> Iterator[Piece]:
     """The batches, the first of which begins at row `first` of the file, from row `start` on."""
     for batch in batches:
         if first + batch.num_rows > start:
             skip = max(0, start - first)
-            frame = pl.from_arrow(batch.slice(skip))
-            assert isinstance(frame, pl.DataFrame)
-            here = first + skip
-            if len(frame):
-                yield Piece(
-                    pl.DataFrame([_converted(name, frame[column], kind) for column, kind in wanted.items()]),
-                    here,
-                    partial(_where, name, here),
-                )
+            rest, here = batch.slice(skip), first + skip
+            columns = [_converted(name, column, rest.column(column), kind, na) for column, kind in wanted.items()]
+            yield Piece(pl.DataFrame(columns), here, partial(_where, name, here))
         first += batch.num_rows
 
 
@@ -161,16 +220,24 @@ def _where(name: str, first: int, row: int) -> str:
     return f"{name}, row {first + row + 1}"
 
 
-def _converted(name: str, column: pl.Series, kind: Kind) -> pl.Series:
-    if kind == "category":
-        try:
-            return column.cast(pl.String)
-        except pl.exceptions.PolarsError as error:
-            raise DataError(f"{name}: column {column.name!r} holds {column.dtype}, expected categories") from error
-    content = content_of(column.dtype)
-    if column.dtype != pl.Null and content != kind and (content, kind) != ("boolean", "number"):
-        raise DataError(f"{name}: column {column.name!r} holds {column.dtype}, expected {EXPECTED[kind]} in each row")
-    return as_numbers(column)
+def _converted(name: str, column: str, array: pa.Array, kind: Kind, na: Sequence[str]) -> pl.Series:
+    try:
+        if isinstance(array, pa.DictionaryArray):
+            array = array.dictionary_decode()
+        if isinstance(array.type, pa.TimestampType) and array.type.tz is not None:
+            array = array.cast(pa.timestamp(array.type.unit))  # the moment in UTC; polars does not know every zone
+        if kind == "category" and content_of(array.type) == "text":
+            array.validate(full=True)  # that it is UTF-8
+        values = pl.Series(column, pl.from_arrow(array))
+        if kind != "category":
+            return without(as_numbers(values), na if kind == "number" else ())
+        texts = values.cast(pl.String)
+        return texts.set(texts.is_in(list(na)), None) if na else texts
+    except (pa.ArrowException, pl.exceptions.PolarsError) as error:
+        raise DataError(
+            f"{name}: column {column!r} holds {array.type} that cannot be read as {EXPECTED[kind]} "
+            f"({_first_line(error)})"
+        ) from error
 
 
 def _first_line(error: BaseException) -> str:

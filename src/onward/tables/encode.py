@@ -1,5 +1,6 @@
 """From columns to features: rows of numbers with names, a target and a weight, and what is done where a value lacks."""
 
+import sys
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,14 @@ from onward.tables.readers import Piece
 from onward.tables.recipe import Recipe
 from onward.tables.rows import NamedRows
 
+VALUES = 1 << 19  # in a block with levels: 4 MB of numbers
+UNKNOWN = 256  # rows of a block that may have levels of its own
+
 Flags = NDArray[np.bool_]
+Places = NDArray[np.int64]
+
+_Found = tuple[int, int, str, str]
+"""A level: the row in which it first appears, the number and the name of its column, and the level itself."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,8 @@ class Encoder:
         self._with_target = with_target
         self._max_levels = max_levels
         self._plain = [column.name for column in recipe.plain]
-        self._names: list[Hashable] = [*self._plain, *(f"{column}={level}" for column, level in levels)]
+        self._names: list[Hashable] = [*self._plain, *(level_name(*each) for each in levels)]
+        self._counts = Counter(column for column, _ in levels)
 
     @property
     def names(self) -> list[Hashable]:
@@ -89,9 +98,10 @@ class Encoder:
     def blocks(self, piece: Piece) -> Iterator[Block]:
         """The piece's rows as blocks: one, or more where levels are first seen, each of which begins a block.
 
-        So a feature is always born at the row in which it first appears, whatever the pieces are.
+        So a feature is always born at the row in which it first appears, whatever the pieces are. Without a target
+        nothing is learned: levels that are not known are named in the block that has them, and forgotten.
         """
-        frame, n = piece.frame, len(piece.frame)
+        n = len(piece.frame)
         kept = np.ones(n, dtype=np.bool_)
         y = self._required(self.recipe.target, piece, kept) if self._with_target else None
         weight = np.ones(n)
@@ -104,26 +114,30 @@ class Encoder:
                     "expected a weight that is not negative"
                 )
         plain = self._numbers(piece, kept)
-        born = self._new_levels(piece, kept)
+        self._missing_levels(piece, kept)
+        found = self._new_levels(piece, kept)
         first, self.read = self.read, self.read + n
-        places = [self._places(frame[column]) for column in self.recipe.categories]
-        if self.recipe.categories and self.recipe.missing == "zero":
-            for column, place in zip(self.recipe.categories, places, strict=True):
-                self.filled[column] += int(np.count_nonzero(place[kept] < 0))
-        for start, stop, width in self._cuts(born, n):
+        if self._with_target:
+            self._take_in(found, piece)
+        born = [row for row, *_ in found] if self._with_target else []
+        unknown = bool(found) and not self._with_target
+        places = [self._places(piece.frame[column]) for column in self.recipe.categories]
+        for start, stop, width in self._spans(born, n, UNKNOWN if unknown else sys.maxsize):
             inside = np.flatnonzero(kept[start:stop]) + start
-            whole = len(inside) == stop - start
-            rows = slice(start, stop) if whole else inside
-            X = np.zeros((len(inside), width)) if places else plain[rows]
+            rows = slice(start, stop) if len(inside) == stop - start else inside
+            names, X = self._names[:width], plain[rows]
             if places:
+                here = [place[rows] for place in places]
+                if unknown:
+                    names = self._with_unknown(piece.frame[start:stop].filter(kept[start:stop]), here)
+                X = np.zeros((len(inside), len(names)))
                 X[:, : len(self._plain)] = plain[rows]
-                for place in places:
-                    here = place[rows]
-                    known = np.flatnonzero(here >= 0)
-                    X[known, len(self._plain) + here[known]] = 1.0
+                for place in here:
+                    known = np.flatnonzero(place >= 0)
+                    X[known, len(self._plain) + place[known]] = 1.0
             yield Block(
                 np.require(X, requirements=["C", "W"]),
-                self._names[:width],
+                names,
                 None if y is None else np.require(y[rows], requirements=["C", "W"]),
                 np.require(weight[rows], requirements=["C", "W"]),
                 first + inside,
@@ -176,49 +190,84 @@ class Encoder:
 
     # Categories
 
-    def _new_levels(self, piece: Piece, kept: Flags) -> list[int]:
-        """Take in the levels that the piece is first to have: the rows in which they appear, in order."""
-        found: list[tuple[int, int, str, str]] = []
+    def _missing_levels(self, piece: Piece, kept: Flags) -> None:
         for column in self.recipe.categories:
-            values = piece.frame[column]
-            if values.null_count():
-                missing = kept & values.is_null().to_numpy()
-                if missing.any() and self.recipe.missing == "error":
-                    raise DataError(
-                        f"{piece.where(int(np.flatnonzero(missing)[0]))}, column {column!r}: the value is missing, "
-                        "expected a category; choose what to do with missing values: skip the row, or count them as "
-                        "zero"
-                    )
-                if self.recipe.missing == "skip" and missing.any():
-                    self.skipped[f"{column} is missing"] += int(np.count_nonzero(missing))
-                    kept &= ~missing
+            missing = kept & piece.frame[column].is_null().to_numpy()
+            if not missing.any():
+                continue
+            if self.recipe.missing == "error":
+                raise DataError(
+                    f"{piece.where(int(np.flatnonzero(missing)[0]))}, column {column!r}: the value is missing, "
+                    "expected a category; choose what to do with missing values: skip the row, or count them as zero"
+                )
+            if self.recipe.missing == "skip":
+                self.skipped[f"{column} is missing"] += int(np.count_nonzero(missing))
+                kept &= ~missing
+            else:
+                self.filled[column] += int(np.count_nonzero(missing))
+
+    def _new_levels(self, piece: Piece, kept: Flags) -> list[_Found]:
+        """The levels that the piece is first to have, in order. Rows that are left out bring none."""
+        found: list[_Found] = []
         for number, column in enumerate(self.recipe.categories):
-            # Rows that are left out bring no levels.
             seen = pl.DataFrame({"level": piece.frame[column], "row": np.arange(len(kept)), "kept": kept})
             firsts = seen.filter(pl.col("kept") & pl.col("level").is_not_null()).group_by("level").agg(pl.min("row"))
-            for level, row in firsts.select("level", "row").iter_rows():
-                if (column, level) not in self.levels:
-                    found.append((row, number, column, level))
-        found.sort()
+            found += [
+                (row, number, column, level)
+                for level, row in firsts.select("level", "row").iter_rows()
+                if (column, level) not in self.levels
+            ]
+        return sorted(found)
+
+    def _take_in(self, found: Sequence[_Found], piece: Piece) -> None:
+        if not found:
+            return
+        taken = set(self._names)
         for row, _, column, level in found:
-            if sum(owner == column for owner, _ in self.levels) >= self._max_levels and self._with_target:
+            if self._counts[column] >= self._max_levels:
                 raise DataError(
                     f"{piece.where(row)}, column {column!r}: more than {self._max_levels:,} levels; is it a category? "
                     "Allow more levels, or leave the column out"
                 )
+            name = level_name(column, level)
+            if name in taken:
+                raise DataError(
+                    f"{piece.where(row)}, column {column!r}: its level {level!r} would be a second feature called "
+                    f"{name!r}; rename a column"
+                )
+            taken.add(name)
             self.levels[column, level] = len(self.levels)
-            self._names.append(f"{column}={level}")
-        return [row for row, *_ in found]
+            self._names.append(name)
+            self._counts[column] += 1
 
-    def _places(self, values: pl.Series) -> NDArray[np.int64]:
-        """The place of each row's level among the levels; −1 where the value is missing."""
+    def _with_unknown(self, frame: pl.DataFrame, places: Sequence[Places]) -> list[Hashable]:
+        """The names of the features and of the levels in some rows that are not known, which are given places here."""
+        names = dict.fromkeys(self._names, -1)
+        for column, place in zip(self.recipe.categories, places, strict=True):
+            levels = frame[column]
+            for row in np.flatnonzero((place < 0) & levels.is_not_null().to_numpy()):
+                place[row] = names.setdefault(level_name(column, levels[int(row)]), len(names) - len(self._plain))
+        return list(names)
+
+    def _places(self, values: pl.Series) -> Places:
+        """The place of each row's level among the levels; −1 where the value is missing or not known."""
         mapping = {level: place for (column, level), place in self.levels.items() if column == values.name}
         places = values.replace_strict(mapping, default=-1, return_dtype=pl.Int64).fill_null(-1)
-        return places.to_numpy().astype(np.int64)
+        return np.array(places.to_numpy(), dtype=np.int64)
 
-    def _cuts(self, born: list[int], n: int) -> Iterator[tuple[int, int, int]]:
-        """Start, stop and number of features of each block: a new one begins where a level is first seen."""
+    def _spans(self, born: list[int], n: int, most: int) -> Iterator[tuple[int, int, int]]:
+        """Start, stop and number of features of each block: a new one begins where a level is first seen.
+
+        One with many levels is kept short, so that it takes no more memory than others.
+        """
         starts = sorted({0, *born})
-        total = len(self._names)
-        for start, stop in zip(starts, [*starts[1:], n], strict=True):
-            yield start, stop, total - sum(row > start for row in born)
+        features = len(self._names) - len(born) + np.searchsorted(born, starts, side="right")
+        for start, stop, width in zip(starts, [*starts[1:], n], features.tolist(), strict=True):
+            size = min(most, max(1, VALUES // max(1, width))) if self.recipe.categories else n
+            for begin in range(start, stop, size):
+                yield begin, min(stop, begin + size), width
+
+
+def level_name(column: str, level: str) -> str:
+    """What the feature is called that stands for a level."""
+    return f"{column}={level}"

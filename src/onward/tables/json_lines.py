@@ -5,16 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from onward.tables.errors import DataError
-from onward.tables.kinds import Content, guess, read_texts
+from onward.tables.kinds import Content, guess, read_texts, without
 from onward.tables.lines import Chunk, TextFile
 from onward.tables.readers import EXPECTED, Piece, check_columns
 from onward.tables.recipe import Kind
 from onward.tables.sources import File
 
 SAMPLE = 1 << 18  # bytes that are looked at to tell what the names stand for
+_NESTED = "a list or an object"
 
 
 class JsonLinesReader:
@@ -24,37 +26,38 @@ class JsonLinesReader:
         self.name = file.name
         self._text = text or TextFile(file)
         self._na = list(na)
-        if not self._text.head().strip():
-            raise DataError(f"{self.name}: the file is empty, expected a JSON object on each line")
+        self._way = 0  # how chunks are read, going by those before: see `_parsed`
+
+    @cached_property
+    def _sample(self) -> list[dict[str, Any]]:
+        data = self._text.head(_whole, SAMPLE)
+        sample = data[: _whole(data[:SAMPLE]) or _whole(data) or len(data)]
+        return [record for _, record in self._records(Chunk(sample, 0, 0))]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names in the first rows."""
+        return list(dict.fromkeys(name for record in self._sample for name in record))
 
     @cached_property
     def contents(self) -> Mapping[str, Content]:
-        """What each name stands for, going by the first rows."""
-        data = self._text.head()
-        while not _whole(data):
-            longer = self._text.more_head()
-            if len(longer) == len(data):
-                break
-            data = longer
-        sample = data[: _whole(data[:SAMPLE]) or _whole(data) or len(data)]
-        records = list(self._records(Chunk(sample, 0, 0)))
-        names = list(dict.fromkeys(name for _, record in records for name in record))
-        return {name: self._content([record.get(name) for _, record in records]) for name in names}
+        """What each name stands for, going by the first rows; nothing if there are none."""
+        return {name: self._content([record.get(name) for record in self._sample]) for name in self.columns}
 
     def _content(self, values: list[Any]) -> Content:
         given = [value for value in values if value is not None]
         if all(isinstance(value, bool) for value in given) and given:
             return "boolean"
         if any(isinstance(value, list | dict) for value in given):
-            return "a list or an object"
+            return _NESTED
         column = pl.Series("", [_text(value) for value in values], dtype=pl.String)
         # Numbers in quotes are numbers, too: many programs write them so.
         return guess(column, self._na)
 
     def pieces(self, wanted: Mapping[str, Kind], start: int = 0) -> Iterator[Piece]:
         """As in `Reader`; `start` counts bytes."""
-        if start == 0:
-            check_columns(self.name, list(self.contents), wanted)
+        if start == 0 and self._sample and not self._text.arrives:  # else too few rows may be known to tell
+            check_columns(self.name, self.columns, wanted)
         for chunk in self._text.chunks(start, _whole):
             frame = self._parsed(chunk, wanted)
             if len(frame):
@@ -69,26 +72,48 @@ class JsonLinesReader:
         """Let go of the file."""
         self._text.close()
 
+    # A chunk of lines
+
     def _parsed(self, chunk: Chunk, wanted: Mapping[str, Kind]) -> pl.DataFrame:
-        if all(kind == "number" for kind in wanted.values()):
+        """The chunk as what it should hold; then by way of texts; then line by line."""
+        for way in range(self._way, 2):
             try:
-                types = dict.fromkeys(wanted, pl.Float64)
-                frame = pl.read_ndjson(chunk.data, schema=types)
-                if frame.schema == types:
-                    return frame
+                frame = self._quickly(chunk.data, wanted, way)
             except pl.exceptions.PolarsError:
-                pass
+                continue
+            self._way = way
+            return frame
         return self._patiently(chunk, wanted)
+
+    def _quickly(self, data: bytes, wanted: Mapping[str, Kind], way: int) -> pl.DataFrame:
+        """The chunk as polars reads it; an error of polars if that cannot be."""
+        kinds = {"number": pl.Float64, "boolean": pl.Boolean} if way == 0 else {}
+        frame = pl.read_ndjson(data, schema={name: kinds.get(kind, pl.String) for name, kind in wanted.items()})
+        return pl.DataFrame([self._converted(frame[name], kind) for name, kind in wanted.items()])
+
+    def _converted(self, column: pl.Series, kind: Kind) -> pl.Series:
+        if column.dtype != pl.String:
+            return without(column.cast(pl.Float64), self._na if kind == "number" else ())
+        values, wrong = read_texts(column, kind, self._na)
+        # Polars takes a list or an object for its text.
+        if wrong is not None or (kind == "category" and column.str.contains(r"^\s*[\[{]").any()):
+            raise pl.exceptions.ComputeError(f"wrong in {column.name!r}")
+        return values
 
     def _patiently(self, chunk: Chunk, wanted: Mapping[str, Kind]) -> pl.DataFrame:
         records = [record for _, record in self._records(chunk)]
         done = {}
         for name, kind in wanted.items():
-            texts = pl.Series(name, [_text(record.get(name)) for record in records], dtype=pl.String)
+            column = [record.get(name) for record in records]
+            texts = pl.Series(name, map(_text, column), dtype=pl.String)
             done[name], wrong = read_texts(texts, kind, self._na)
+            nested = (row for row, value in enumerate(column) if isinstance(value, list | dict))
+            if kind == "category":
+                wrong = next(nested, None)
             if wrong is not None:
+                got = repr(column[wrong])
                 raise DataError(
-                    f"{self._where(chunk, wrong)}, column {name!r}: got {records[wrong][name]!r}, "
+                    f"{self._where(chunk, wrong)}, column {name!r}: got {got[:60] + '…' * (len(got) > 60)}, "
                     f"expected {EXPECTED[kind]}"
                 )
         return pl.DataFrame(done)
@@ -96,13 +121,16 @@ class JsonLinesReader:
     def _records(self, chunk: Chunk) -> Iterator[tuple[int, dict[str, Any]]]:
         """Each object with its line within the chunk."""
         for number, line in enumerate(chunk.data.split(b"\n"), start=1):
+            if chunk.start == 0 and number == 1:
+                line = line.removeprefix(b"\xef\xbb\xbf")
             if not line.strip():
                 continue
             try:
-                record = json.loads(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+                record = json.loads(line.decode("utf-8"), object_pairs_hook=_first_of_each)
             except UnicodeDecodeError as error:
-                raise DataError(f"{self._line(chunk, number)}: not UTF-8 text ({error.reason})") from error
-            except ValueError as error:
+                place = self._line(chunk, number)
+                raise DataError(f"{place}: not UTF-8 text ({error.reason}: byte 0x{line[error.start]:02x})") from error
+            except (ValueError, RecursionError) as error:
                 raise DataError(f"{self._line(chunk, number)}: not a JSON object ({error})") from error
             if not isinstance(record, dict):
                 raise DataError(f"{self._line(chunk, number)}: expected a JSON object, got {str(record)[:40]}")
@@ -117,10 +145,18 @@ class JsonLinesReader:
 
 
 def _text(value: Any) -> str | None:
-    """A JSON value as the text that a CSV file would have for it."""
+    """A JSON value as a text, as polars would write it."""
     if value is None or isinstance(value, str):
         return value
-    return json.dumps(value)  # numbers, true, false; NaN and Infinity as Python's json reads them
+    if isinstance(value, float) and np.isfinite(value):
+        return np.format_float_positional(value, trim="-")
+    return json.dumps(value)  # whole numbers, true, false; NaN and Infinity as Python's json reads them
+
+
+def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; of values with one name, the first counts, as for polars."""
+    record = dict(pairs)
+    return record if len(record) == len(pairs) else dict(pairs[::-1])
 
 
 def _whole(data: bytes) -> int:

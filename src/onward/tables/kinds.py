@@ -21,30 +21,14 @@ _TIMES = (
     "%Y-%m-%d",
     "%Y-%m-%d %H:%M:%S%.f",
     "%Y-%m-%dT%H:%M:%S%.f",
-    "%Y-%m-%dT%H:%M:%S%.fZ",
-    "%Y-%m-%d %H:%M:%S%.f%:z",
-    "%Y-%m-%dT%H:%M:%S%.f%:z",
+    "%Y-%m-%dT%H:%M:%S%.f%#z",
+    "%Y-%m-%d %H:%M:%S%.f%#z",
     "%Y-%m-%d %H:%M",
     "%Y-%m-%dT%H:%M",
     "%Y/%m/%d",
     "%Y/%m/%d %H:%M:%S%.f",
 )
-_TRUTHS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "t": 1.0, "f": 0.0}
-
-
-def content_of(dtype: pl.DataType) -> Content:
-    """What a typed column holds."""
-    if dtype.is_numeric() or dtype == pl.Null:
-        return "number"
-    if dtype == pl.Boolean:
-        return "boolean"
-    if dtype in (pl.Date, pl.Datetime):
-        return "time"
-    if dtype in (pl.Duration, pl.Time):
-        return "duration"
-    if dtype in (pl.String, pl.Categorical, pl.Enum):
-        return "text"
-    return str(dtype)
+_TRUTHS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "t": 1.0, "f": 0.0, "1": 1.0, "0": 0.0}
 
 
 def as_numbers(column: pl.Series) -> pl.Series:
@@ -57,6 +41,14 @@ def as_numbers(column: pl.Series) -> pl.Series:
     if column.dtype == pl.Time:
         return column.to_physical().cast(pl.Float64) / (1000 * _DAY)
     return column.cast(pl.Float64)
+
+
+def without(column: pl.Series, na: Sequence[str]) -> pl.Series:
+    """Numbers without those that stand for missing values."""
+    if not na:
+        return column
+    sentinels = pl.Series(list(na), dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
+    return column.set(column.is_in(sentinels), None)
 
 
 def read_texts(column: pl.Series, kind: Kind, na: Sequence[str] = ()) -> tuple[pl.Series, int | None]:

@@ -14,7 +14,11 @@ from onward.tables.errors import DataError
 from onward.tables.sources import File
 
 CHUNK = 1 << 22  # bytes: long enough to forget the overhead of a chunk, short enough for a small memory
-LONGEST = 1 << 27  # bytes of one record: more than any real one, so a quote must be open
+LONGEST = 1 << 25  # bytes of one record: more than any real one, so a quote must be open
+PAUSE = 0.25  # seconds without news after which rows that arrive are taken for all that there are to look at
+
+Cut = Callable[[bytes], int]
+"""How many bytes from the start of some text are whole records; 0 if none is complete."""
 
 
 @dataclass(frozen=True)
@@ -37,31 +41,32 @@ class Bytes(Protocol):
 
 
 class _Arriving:
-    """Standard input: whatever has arrived, so that a row is not kept waiting for the next ones."""
+    """Standard input or a pipe: whatever has arrived, so that a row is not kept waiting for the next ones."""
 
-    def __init__(self) -> None:
-        # A test, or a caller in Python, may have put something else in the place of standard input.
-        stream = getattr(sys.stdin, "buffer", None)
-        if stream is None:
-            raise DataError("standard input: cannot be read as bytes")
-        self._stream = stream
+    def __init__(self, stream: io.BufferedIOBase, *, ours: bool) -> None:
+        self._stream, self._ours = stream, ours
         try:
             self._descriptor: int | None = stream.fileno()
-        except (AttributeError, OSError, io.UnsupportedOperation):
+        except (AttributeError, OSError):  # a test, or a caller in Python, may have put something else in its place
             self._descriptor = None
 
     def read(self, size: int) -> bytes:
-        if self._descriptor is None:
-            return bytes(self._stream.read(size))
-        parts = [os.read(self._descriptor, size)]
+        parts = [self._stream.read1(size)]
         total = len(parts[0])
-        while parts[-1] and total < size and _is_ready(self._descriptor):
-            parts.append(os.read(self._descriptor, size - total))
+        while parts[-1] and total < size and self._descriptor is not None and self.has_more_within(0.0):
+            parts.append(self._stream.read1(size - total))
             total += len(parts[-1])
         return b"".join(parts)
 
+    def has_more_within(self, seconds: float) -> bool:
+        """Whether something comes, or all is said, within that time."""
+        if self._descriptor is None:
+            return True
+        return os.name == "posix" and bool(select.select([self._descriptor], [], [], seconds)[0])
+
     def close(self) -> None:
-        pass
+        if self._ours:
+            self._stream.close()
 
 
 class _Compressed:
@@ -75,7 +80,7 @@ class _Compressed:
     @property
     def done(self) -> int:
         """Bytes of the compressed file that were read."""
-        return int(self._raw.tell())
+        return 0 if self._raw.closed else int(self._raw.tell())
 
     def close(self) -> None:
         self._stream.close()
@@ -85,22 +90,31 @@ class _Compressed:
 class TextFile:
     """A text file that is read once, from the start or from a line's first byte.
 
-    `seeks` says whether it can be read from the middle. The first chunk can be looked at before reading.
+    `seeks` says whether it can be read from the middle, `arrives` whether it comes through a pipe. Its first bytes can
+    be looked at before reading.
     """
 
     def __init__(self, file: File) -> None:
         self.file = file
-        self.seeks = file.path is not None and file.compression is None
+        plain = file.path is not None and file.path.is_file()
+        self.seeks = plain and file.compression is None
+        self.arrives = not plain and file.compression is None
         self._source = self._open()
         self._done = 0
-        self._first: bytes | None = None
+        self._first = b""
+        self._ended = False
 
     def _open(self) -> Bytes:
         file = self.file
         if file.path is None:
-            return _Arriving()
+            stream = getattr(sys.stdin, "buffer", None)
+            if stream is None:
+                raise DataError("standard input: cannot be read as bytes")
+            return _Arriving(stream, ours=False)
         try:
-            return open(file.path, "rb", buffering=0) if file.compression is None else _Compressed(file)
+            if file.compression is not None:
+                return _Compressed(file)
+            return _Arriving(open(file.path, "rb"), ours=True) if self.arrives else open(file.path, "rb", buffering=0)
         except OSError as error:
             raise DataError(f"{file.name}: cannot be opened ({_reason(error)})") from error
 
@@ -109,20 +123,27 @@ class TextFile:
         """Bytes on disk that were read so far; of standard input, bytes that came."""
         return self._source.done if isinstance(self._source, _Compressed) else self._done
 
-    def head(self) -> bytes:
-        """The first bytes, as many as one reading gives, without the mark that some programs put before UTF-8."""
-        if self._first is None:
-            self._first = self._read()
-            if self._first.startswith((b"\xff\xfe", b"\xfe\xff")):
-                raise DataError(f"{self.file.name}: the text is UTF-16, expected UTF-8")
-            if self._first.startswith(b"PAR1") or b"\x00" in self._first[:4096]:
-                raise DataError(f"{self.file.name}: expected text, got a binary file")
+    def head(self, cut: Cut, size: int) -> bytes:
+        """The file's first bytes: a whole record at least, and `size` bytes if they are there.
+
+        What arrives slowly is waited for as long as it does not pause. Without a whole record, this is all there is.
+        """
+        while not self._ended and not (len(self._first) >= size and cut(self._first)):
+            if cut(self._first) and isinstance(self._source, _Arriving) and not self._source.has_more_within(PAUSE):
+                break
+            if len(self._first) > LONGEST:
+                raise self._too_long()
+            data = self._read()
+            self._first += data
+            self._ended = not data
+            self._check_text()
         return self._first
 
-    def more_head(self) -> bytes:
-        """`head`, with one more reading if there is any."""
-        self._first = self.head() + self._read()
-        return self._first
+    def _check_text(self) -> None:
+        if self._first.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise DataError(f"{self.file.name}: the text is UTF-16, expected UTF-8")
+        if self._first.startswith(b"PAR1") or b"\x00" in self._first[:4096]:
+            raise DataError(f"{self.file.name}: expected text, got a binary file")
 
     def _read(self) -> bytes:
         try:
@@ -132,47 +153,68 @@ class TextFile:
         self._done += len(data)
         return data
 
-    def chunks(self, start: int, cut: Callable[[bytes], int]) -> Iterator[Chunk]:
-        """The file from byte `start` on, where a line begins.
-
-        `cut(data)` says how many bytes from the start of `data` are whole records; 0 if none is complete.
-        """
+    def chunks(self, start: int, cut: Cut) -> Iterator[Chunk]:
+        """The file from byte `start` on, where a line begins; nothing that was looked at before is lost."""
         rest, line = b"", 0
-        if self.seeks:
-            self._seek(start)
-            data = self._read()
+        if isinstance(self._source, io.RawIOBase):
+            data = self._sought(self._source, start)
         else:
-            data, skip = self.head(), start
-            while len(data) <= skip:
+            data, self._first, skip = self._first or self._read(), b"", start
+            while skip and len(data) <= skip:
                 skip -= len(data)
                 line += data.count(b"\n")
                 data = self._read()
-                if not data:
-                    return
+                if skip and not data:
+                    raise self._too_short(start)
             line += data.count(b"\n", 0, skip)
             data = data[skip:]
         while data:
             whole = rest + data if rest else data
             length = cut(whole)
             if length:
-                yield Chunk(whole[:length], start, line)
+                chunk = Chunk(whole[:length], start, line)
+                self._check_nulls(chunk)
+                yield chunk
                 start += length
                 if not self.seeks:
                     line += whole.count(b"\n", 0, length)
             elif len(whole) > LONGEST:
-                raise DataError(
-                    f"{self.file.name}: a record is longer than {LONGEST >> 20} MB; is a quote left open, or is this "
-                    "not a text file with a record on each line?"
-                )
+                raise self._too_long()
             rest = whole[length:]
             data = self._read()
-        if rest.strip():
-            yield Chunk(rest, start, line)
+        if rest.strip(b" \r\n"):
+            chunk = Chunk(rest, start, line)
+            self._check_nulls(chunk)
+            yield chunk
 
-    def _seek(self, start: int) -> None:
-        if isinstance(self._source, io.RawIOBase):
-            self._source.seek(start)
-            self._done = start
+    def _sought(self, source: io.RawIOBase, start: int) -> bytes:
+        """The bytes from `start` on, which must be there, after a line's end."""
+        try:
+            size = source.seek(0, io.SEEK_END)
+            if start > size:
+                raise self._too_short(start)
+            source.seek(max(0, start - 1))
+            if start and source.read(1) != b"\n" and start < size:
+                raise DataError(f"{self.file.name}: no line begins at byte {start:,}; has the file changed?")
+        except OSError as error:
+            raise DataError(f"{self.file.name}: cannot be read ({_reason(error)})") from error
+        self._done = start
+        return self._read()
+
+    def _check_nulls(self, chunk: Chunk) -> None:
+        place = chunk.data.find(b"\x00")
+        if place >= 0:
+            line = self.lines_before(chunk) + chunk.data.count(b"\n", 0, place) + 1
+            raise DataError(f"{self.file.name}, line {line}: got a NUL byte, expected text")
+
+    def _too_long(self) -> DataError:
+        return DataError(
+            f"{self.file.name}: a record is longer than {LONGEST >> 20} MB; is a quote left open, or is this not a "
+            "text file with a record on each line?"
+        )
+
+    def _too_short(self, start: int) -> DataError:
+        return DataError(f"{self.file.name}: expected at least {start:,} bytes to go on; has the file changed?")
 
     def lines_before(self, chunk: Chunk) -> int:
         """How many lines stand before a chunk. Counted when it is asked for: only an error needs it."""
@@ -180,7 +222,7 @@ class TextFile:
             return chunk.line
         lines, left = 0, chunk.start
         with open(self.file.path, "rb") as file:
-            while left > 0 and (data := file.read(min(CHUNK, left))):
+            while left > 0 and (data := file.read(min(1 << 22, left))):
                 lines += data.count(b"\n")
                 left -= len(data)
         return lines
@@ -190,10 +232,5 @@ class TextFile:
         self._source.close()
 
 
-def _is_ready(descriptor: int) -> bool:
-    """Whether there is more to read without waiting."""
-    return os.name == "posix" and bool(select.select([descriptor], [], [], 0)[0])
-
-
 def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
+    return error.strerror or (str(error).splitlines() or [type(error).__name__])[0]

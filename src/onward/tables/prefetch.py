@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -19,10 +19,11 @@ class _Ended:
     error: BaseException | None
 
 
-def prefetched(items: Iterator[T], ahead: int = 1) -> Iterator[T]:
+def prefetched(items: Generator[T, None, None], ahead: int = 1) -> Generator[T, None, None]:
     """The same items in the same order, made up to `ahead` + 1 at a time before they are asked for.
 
-    What the iterator raises is raised here, in its place. Once this is closed, nothing more is asked of the iterator.
+    What the generator raises is raised here, in its place. Once this is closed, nothing more is asked of the generator:
+    its thread closes it, as soon as it is done with the item at hand.
     """
     made: queue.Queue[_Made[T] | _Ended] = queue.Queue(maxsize=ahead)
     closed = threading.Event()
@@ -43,6 +44,8 @@ def prefetched(items: Iterator[T], ahead: int = 1) -> Iterator[T]:
             put(_Ended(None))
         except BaseException as error:
             put(_Ended(error))
+        finally:
+            items.close()
 
     # A daemon: it may be waiting for standard input, and must not keep the program from ending.
     threading.Thread(target=work, name="onward-reader", daemon=True).start()
@@ -57,3 +60,5 @@ def prefetched(items: Iterator[T], ahead: int = 1) -> Iterator[T]:
                 raise item.error
     finally:
         closed.set()
+        while not made.empty():  # what waits to be put need wait no longer
+            made.get()

@@ -31,8 +31,12 @@ class Reader(Protocol):
     name: str
 
     @property
+    def columns(self) -> Sequence[str]:
+        """Their names, in order."""
+
+    @property
     def contents(self) -> Mapping[str, Content]:
-        """What each of its columns holds, in order, as far as can be told before reading."""
+        """What each of its columns holds, as far as can be told before reading; nothing if there are no rows."""
 
     def pieces(self, wanted: Mapping[str, Kind], start: int = 0) -> Iterator[Piece]:
         """The wanted columns from `start` on; DataError if the file cannot be read so."""

@@ -51,11 +51,13 @@ class Recipe:
         plain = {column.name for column in self.plain}
         found = []
         for name in map(str, names):
+            if name in plain:
+                continue
             owners = [column for column in self.categories if name.startswith(f"{column}=")]
             if owners:
                 owner = max(owners, key=len)
                 found.append((owner, name[len(owner) + 1 :]))
-            elif name not in plain:
+            else:
                 raise ValueError(
                     f"the feature {name!r} comes from none of the columns {[c.name for c in self.columns]}"
                 )

@@ -46,8 +46,13 @@ class File:
 
     @property
     def size(self) -> int | None:
-        """Bytes on disk; None for standard input."""
-        return None if self.path is None else self.path.stat().st_size
+        """Bytes on disk; None for standard input, 0 for a file that is gone."""
+        if self.path is None:
+            return None
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
 
 
 def files_of(source: Source | Sequence[Source], format: Format | None = None) -> list[File]:
@@ -84,6 +89,8 @@ def _expanded(source: str, format: Format | None) -> list[File]:
         return [_file(path, format)]
     if glob.has_magic(source):
         found = [each for each in map(Path, glob.glob(source, recursive=True)) if each.is_file()]
+        if not path.name.startswith("_"):
+            found = [each for each in found if not _hidden(Path(each.name))]
         if not found:
             raise DataError(f"{source}: no file fits this pattern")
         return [_file(each, format) for each in sorted(found, key=_as_counted)]

@@ -1,6 +1,7 @@
 """A stream of rows from files, folders or standard input: in order, once, in a memory that does not grow."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
@@ -14,7 +15,7 @@ from onward.tables.json_lines import JsonLinesReader
 from onward.tables.kinds import Content
 from onward.tables.lines import TextFile
 from onward.tables.prefetch import prefetched
-from onward.tables.readers import Piece, Reader, check_columns, shown
+from onward.tables.readers import Piece, Reader, shown
 from onward.tables.recipe import KINDS, RULES, Column, Kind, Missing, Recipe
 from onward.tables.sources import File, Format, Source, files_of
 
@@ -74,6 +75,9 @@ def stream(
         known: the names of the features that a model has, so that levels keep their places.
         start: where to go on, as `Stream.position` said.
 
+    Files without rows are fine as long as one has some. What columns hold is told by the first rows (256 KB); what came
+    so far, for standard input.
+
     Raises:
         DataError: if the data cannot be read so, in one line that says where and what was expected.
     """
@@ -95,7 +99,7 @@ def stream(
 
 
 class Stream:
-    """See `stream`. Iterating gives the blocks, once.
+    """See `stream`. Iterating gives the blocks, once; `close`, or leaving a `with`, lets go of the file before that.
 
     Attributes:
         recipe: how columns become features.
@@ -121,40 +125,58 @@ class Stream:
     ) -> None:
         if missing not in RULES:
             raise ValueError(f"missing must be one of {', '.join(RULES)}, got {missing!r}")
+        if separator is not None and (len(separator.encode()) != 1 or separator in '"\r\n'):
+            raise ValueError(f"separator must be one plain character, got {separator!r}")
+        if target is None and recipe is None:
+            raise ValueError("expected a target or a recipe, got neither")
+        if recipe is not None and target not in (None, recipe.target):
+            raise ValueError(f"target must be {recipe.target!r} as in the recipe, got {target!r}")
         self.files = files
         self._separator = separator
         self._na = list(na if recipe is None else recipe.na)
+        self._with_target = target is not None
         self._begin = start or Position()
+        self._begun = False
         self._finished = 0.0  # bytes of the files before the one that is being read
         if self._begin.file >= len(files):
-            raise DataError(f"expected at least {self._begin.file + 1} files to go on, got {len(files)}")
+            raise DataError(
+                f"{files[-1].name}: expected {self._begin.file + 1} files or more to go on, got {len(files)}"
+            )
         self._reader = self._open(files[self._begin.file])
-        if recipe is None:
-            if target is None:
-                raise ValueError("expected a target or a recipe, got neither")
-            recipe = chosen(
-                self._reader.name, self._reader.contents, target, features, exclude, categorical, weight, missing, na
-            )
-        self.recipe = recipe
-        self._with_target = target is not None
+        try:
+            contents = self._first_contents() if target is not None else {}
+            if recipe is None:
+                name = self.files[0].name
+                if not contents:
+                    raise DataError(f"{name}: there are no rows" + f", nor in {len(files) - 1} more" * (len(files) > 1))
+                recipe = chosen(name, contents, str(target), features, exclude, categorical, weight, missing, na)
+            self.recipe = recipe
+            self._wanted: dict[str, Kind] = {column.name: column.kind for column in recipe.columns}
+            if self._with_target:
+                self._wanted[recipe.target] = "boolean" if contents.get(recipe.target) == "boolean" else "number"
+                if recipe.weight is not None:
+                    self._wanted[recipe.weight] = "number"
+            levels = recipe.levels(known)
+        except BaseException:
+            self.close()
+            raise
         self._encoder = Encoder(
-            recipe,
-            recipe.levels(known),
-            with_target=self._with_target,
-            max_levels=max_levels,
-            read=self._begin.read,
+            recipe, levels, with_target=self._with_target, max_levels=max_levels, read=self._begin.read
         )
-        self._wanted: dict[str, Kind] = {column.name: column.kind for column in recipe.columns}
-        if self._with_target:
-            self._wanted[recipe.target] = (
-                "boolean" if self._reader.contents.get(recipe.target) == "boolean" else "number"
-            )
-            if recipe.weight is not None:
-                self._wanted[recipe.weight] = "number"
-        if self._begin == Position():
-            check_columns(self._reader.name, list(self._reader.contents), self._wanted)
         self.skipped, self.filled = self._encoder.skipped, self._encoder.filled
-        self._pieces: list[tuple[int, int, int, int]] = []  # first row, rows, file and start of the pieces handed out
+        self._piece = (self._begin.read - self._begin.skip, self._begin.skip, self._begin.file, self._begin.start)
+
+    def _first_contents(self) -> Mapping[str, Content]:
+        """What the columns hold, by the first file that has rows: so it is the same wherever a stream goes on."""
+        for number, file in enumerate(self.files):
+            reader = self._reader if number == self._begin.file else self._open(file)
+            try:
+                if contents := reader.contents:
+                    return contents
+            finally:
+                if reader is not self._reader:
+                    reader.close()
+        return {}
 
     @property
     def names(self) -> list[str]:
@@ -178,50 +200,73 @@ class Stream:
         return self._finished + self._reader.done
 
     def position(self, row: int) -> Position:
-        """The place before a row of the stream that was handed out in the latest piece, or just after it."""
-        for first, rows, file, start in reversed(self._pieces):
-            if first <= row <= first + rows:
-                return Position(file, start, row - first, row)
-        return self._begin
+        """The place before a row of the stream that was handed out in the latest piece, or just after it.
+
+        A piece is what one block, or several in a row, were made of: the rows of the latest block are always in it.
+        """
+        first, rows, file, start = self._piece
+        if not first <= row <= first + rows:
+            raise ValueError(f"expected a row from {first} to {first + rows}, which were read last, got {row}")
+        return Position(file, start, row - first, row)
 
     def __iter__(self) -> Iterator[Block]:
-        skip = self._begin.skip
-        for file, piece in prefetched(self._all_pieces()):
-            frame = piece.frame
-            self._pieces = [(self._encoder.read - skip, len(frame), file, piece.start)]
-            if skip:
-                passed = min(skip, len(frame))
-                skip -= passed
-                piece = Piece(frame[passed:], piece.start, partial(_shifted, piece, passed))
-                if not len(piece.frame):
-                    continue
-            yield from self._encoder.blocks(piece)
+        if self._begun:
+            raise ValueError("expected a stream to be read once; open it again")
+        self._begun = True
+        return self._blocks()
 
-    def _all_pieces(self) -> Iterator[tuple[int, Piece]]:
-        for number in range(self._begin.file, len(self.files)):
-            first = number == self._begin.file
-            if not first:
-                self._finished += self.files[number - 1].size or 0
-                self._reader = self._open(self.files[number])
-                check_columns(self._reader.name, list(self._reader.contents), self._wanted)
-            try:
+    def _blocks(self) -> Iterator[Block]:
+        skip = self._begin.skip
+        with closing(prefetched(self._all_pieces())) as pieces:
+            for file, piece in pieces:
+                frame = piece.frame
+                self._piece = (self._encoder.read - skip, len(frame), file, piece.start)
+                if skip:
+                    passed = min(skip, len(frame))
+                    skip -= passed
+                    piece = Piece(frame[passed:], piece.start, partial(_shifted, piece, passed))
+                    if not len(piece.frame):
+                        continue
+                yield from self._encoder.blocks(piece)
+        if self._with_target and not self.read:
+            raise DataError(f"{self.files[0].name}: there are no rows")
+
+    def _all_pieces(self) -> Generator[tuple[int, Piece], None, None]:
+        try:
+            for number in range(self._begin.file, len(self.files)):
+                first = number == self._begin.file
+                if not first:
+                    self._reader.close()
+                    self._finished += self.files[number - 1].size or 0
+                    self._reader = self._open(self.files[number])
                 for piece in self._reader.pieces(self._wanted, self._begin.start if first else 0):
                     yield number, piece
-            finally:
-                self._reader.close()
+        finally:
+            self._reader.close()
+
+    def close(self) -> None:
+        """Let go of the file; for a stream that is not read to its end."""
+        self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        if not self._begun:
+            self.close()
 
     def _open(self, file: File) -> Reader:
         match file.format:
             case "parquet":
-                return ParquetReader(file)
+                return ParquetReader(file, self._na)
             case "ipc":
-                return IpcReader(file)
+                return IpcReader(file, self._na)
             case "jsonl":
                 return JsonLinesReader(file, self._na)
             case "csv" | "tsv":
                 return DelimitedReader(file, self._separator, self._na)
         text = TextFile(file)  # standard input, of which nothing is known: an object begins with a brace
-        if text.head().removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+        if text.head(_after_space, 1).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
             return JsonLinesReader(file, self._na, text)
         return DelimitedReader(file, self._separator, self._na, text)
 
@@ -239,6 +284,8 @@ def chosen(
 ) -> Recipe:
     """The recipe for the columns that were chosen among those of a file; DataError if that cannot be."""
     columns = list(contents)
+    if weight == target:
+        raise DataError(f"{name}: column {target!r} cannot be both the target and the weight")
     for column in (target, *([] if weight is None else [weight])):
         if column not in contents:
             raise DataError(f"{name}: there is no column {column!r}, expected it among {shown(columns)}")
@@ -251,12 +298,14 @@ def chosen(
     taken = columns if features is None else [each for pattern in features for each in _fitting(pattern, columns)]
     categories = {each for pattern in categorical for each in _fitting(pattern, columns)}
     left_out = {each for pattern in exclude for each in _fitting(pattern, columns)}
-    wrong = [each for each in (*categories, *(features or ())) if each in special]
+    wrong = [each for each in (*categorical, *(features or ())) if each in special]
     if wrong:
         raise DataError(f"{name}: column {wrong[0]!r} is the target or the weight, so it cannot be a feature")
     if features is not None:  # a column that is named as a category is meant to be used
         taken = [*taken, *(each for each in columns if each in categories)]
     used = [each for each in dict.fromkeys(taken) if each not in special | left_out]
+    if "" in used and features is None:
+        raise DataError(f"{name}: column {columns.index('') + 1} has no name; exclude '', or give it a name")
     texts = [each for each in used if contents[each] == "text" and each not in categories]
     if texts:
         raise DataError(
@@ -268,6 +317,10 @@ def chosen(
         raise DataError(f"{name}: column {odd[0]!r} holds {contents[odd[0]]}, expected numbers; exclude it")
     if not used:
         raise DataError(f"{name}: no column is left to be a feature beside {target!r}")
+    for one in categories & set(used):
+        for other in used:
+            if other.startswith(f"{one}="):
+                raise DataError(f"{name}: a level of {one!r} and column {other!r} may get one name; rename a column")
     kinds = {each: "category" if each in categories else contents[each] for each in used}
     return Recipe(
         target,
@@ -280,6 +333,11 @@ def chosen(
 
 def _shifted(piece: Piece, passed: int, row: int) -> str:
     return piece.where(row + passed)
+
+
+def _after_space(data: bytes) -> int:
+    """Not 0 as soon as it can be told what a text begins with."""
+    return len(data.removeprefix(b"\xef\xbb\xbf").lstrip()) if len(data) > 3 else 0
 
 
 def _columns(kinds: Mapping[str, str]) -> tuple[Column, ...]:
