@@ -211,7 +211,9 @@ def _pieces(
         if first + batch.num_rows > start:
             skip = max(0, start - first)
             rest, here = batch.slice(skip), first + skip
-            columns = [_converted(name, column, rest.column(column), kind, na) for column, kind in wanted.items()]
+            columns = {
+                column: _converted(name, column, rest.column(column), kind, na) for column, kind in wanted.items()
+            }
             yield Piece(pl.DataFrame(columns), here, partial(_where, name, here))
         first += batch.num_rows
 
@@ -222,7 +224,7 @@ def _where(name: str, first: int, row: int) -> str:
 
 def _converted(name: str, column: str, array: pa.Array, kind: Kind, na: Sequence[str]) -> pl.Series:
     try:
-        if isinstance(array, pa.DictionaryArray):
+        if isinstance(array, pa.DictionaryArray) and content_of(array.type) != "text":
             array = array.dictionary_decode()
         if isinstance(array.type, pa.TimestampType) and array.type.tz is not None:
             array = array.cast(pa.timestamp(array.type.unit))  # the moment in UTC; polars does not know every zone

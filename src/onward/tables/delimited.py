@@ -112,7 +112,8 @@ class DelimitedReader:
 
         A file that needs one of these ways will need it again.
         """
-        if is_tidy(chunk.data, self.separator.encode()):
+        data = chunk.data
+        if is_tidy(data, self.separator.encode()) and data.count(b"\r") == data.count(b"\r\n"):
             for way in range(self._way, 3):
                 try:
                     frame = self._quickly(chunk.data, wanted, way)
@@ -133,11 +134,13 @@ class DelimitedReader:
             null_values=[*MISSING, *self._na] if way == 1 else None,
             raise_if_empty=False,
         )
-        # Polars fills short and blank lines up.
-        if frame[self.columns[-1]].null_count() and (
-            outside(data, self.separator.encode()) != len(frame) * (len(types) - 1)
-            or (len(types) == 1 and _BLANK.search(data))
-        ):
+        # Polars fills short lines up, and blank ones: so the last column would be missing there.
+        if len(types) == 1:
+            filled = _BLANK.search(data) is not None
+        else:
+            expected = len(frame) * (len(types) - 1)
+            filled = frame[self.columns[-1]].null_count() > 0 and outside(data, self.separator.encode()) != expected
+        if filled:
             raise pl.exceptions.ComputeError("a line may be blank or too short")
         return self._converted(frame.select(list(wanted)), wanted, None)
 
@@ -162,7 +165,7 @@ class DelimitedReader:
         records = [record for _, record in self._records(chunk)]
         columns = zip(*records, strict=True) if records else [[] for _ in self.columns]
         return pl.DataFrame(
-            [pl.Series(name, values, dtype=pl.String) for name, values in zip(self.columns, columns, strict=True)]
+            {name: pl.Series(values, dtype=pl.String) for name, values in zip(self.columns, columns, strict=True)}
         )
 
     def _records(self, chunk: Chunk) -> list[tuple[int, list[str]]]:
@@ -172,7 +175,9 @@ class DelimitedReader:
             text = chunk.data.decode("utf-8")
         except UnicodeDecodeError as error:
             place = self._line(chunk, chunk.data.count(b"\n", 0, error.start) + 1)
-            raise DataError(f"{place}: not UTF-8 text ({error.reason}: byte 0x{chunk.data[error.start]:02x})") from error
+            raise DataError(
+                f"{place}: not UTF-8 text ({error.reason}: byte 0x{chunk.data[error.start]:02x})"
+            ) from error
         reader = csv.reader(io.StringIO(text, newline="\n"), delimiter=self.separator, strict=True)
         found, line = [], 1
         with _LIMIT:  # of the csv module, for all who use it: so it is put back

@@ -84,6 +84,7 @@ class Encoder:
         self.skipped: Counter[str] = Counter()
         self.filled: Counter[str] = Counter()
         self.read = read
+        self._handed = read  # rows that stand in a block, or before one
         self._with_target = with_target
         self._max_levels = max_levels
         self._plain = [column.name for column in recipe.plain]
@@ -99,7 +100,8 @@ class Encoder:
         """The piece's rows as blocks: one, or more where levels are first seen, each of which begins a block.
 
         So a feature is always born at the row in which it first appears, whatever the pieces are. Without a target
-        nothing is learned: levels that are not known are named in the block that has them, and forgotten.
+        nothing is learned: levels that are not known are named in the block that has them, and forgotten. Skipped rows
+        belong to the block that follows them; no block is without rows.
         """
         n = len(piece.frame)
         kept = np.ones(n, dtype=np.bool_)
@@ -124,6 +126,8 @@ class Encoder:
         places = [self._places(piece.frame[column]) for column in self.recipe.categories]
         for start, stop, width in self._spans(born, n, UNKNOWN if unknown else sys.maxsize):
             inside = np.flatnonzero(kept[start:stop]) + start
+            if not len(inside):
+                continue
             rows = slice(start, stop) if len(inside) == stop - start else inside
             names, X = self._names[:width], plain[rows]
             if places:
@@ -135,13 +139,14 @@ class Encoder:
                 for place in here:
                     known = np.flatnonzero(place >= 0)
                     X[known, len(self._plain) + place[known]] = 1.0
+            begin, self._handed = self._handed, first + stop
             yield Block(
                 np.require(X, requirements=["C", "W"]),
                 names,
                 None if y is None else np.require(y[rows], requirements=["C", "W"]),
                 np.require(weight[rows], requirements=["C", "W"]),
                 first + inside,
-                first + start,
+                begin,
                 first + stop,
             )
 

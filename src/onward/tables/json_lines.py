@@ -89,7 +89,7 @@ class JsonLinesReader:
         """The chunk as polars reads it; an error of polars if that cannot be."""
         kinds = {"number": pl.Float64, "boolean": pl.Boolean} if way == 0 else {}
         frame = pl.read_ndjson(data, schema={name: kinds.get(kind, pl.String) for name, kind in wanted.items()})
-        return pl.DataFrame([self._converted(frame[name], kind) for name, kind in wanted.items()])
+        return pl.DataFrame({name: self._converted(frame[name], kind) for name, kind in wanted.items()})
 
     def _converted(self, column: pl.Series, kind: Kind) -> pl.Series:
         if column.dtype != pl.String:

@@ -48,7 +48,7 @@ def without(column: pl.Series, na: Sequence[str]) -> pl.Series:
     if not na:
         return column
     sentinels = pl.Series(list(na), dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
-    return column.set(column.is_in(sentinels), None)
+    return column.set(column.is_in(sentinels.to_list()), None) if len(sentinels) else column
 
 
 def read_texts(column: pl.Series, kind: Kind, na: Sequence[str] = ()) -> tuple[pl.Series, int | None]:

@@ -164,7 +164,8 @@ class Stream:
             recipe, levels, with_target=self._with_target, max_levels=max_levels, read=self._begin.read
         )
         self.skipped, self.filled = self._encoder.skipped, self._encoder.filled
-        self._piece = (self._begin.read - self._begin.skip, self._begin.skip, self._begin.file, self._begin.start)
+        # First row, rows, file and start of the pieces that the latest block, and skipped rows before it, come from.
+        self._pieces = [(self._begin.read - self._begin.skip, self._begin.skip, self._begin.file, self._begin.start)]
 
     def _first_contents(self) -> Mapping[str, Content]:
         """What the columns hold, by the first file that has rows: so it is the same wherever a stream goes on."""
@@ -200,14 +201,12 @@ class Stream:
         return self._finished + self._reader.done
 
     def position(self, row: int) -> Position:
-        """The place before a row of the stream that was handed out in the latest piece, or just after it.
-
-        A piece is what one block, or several in a row, were made of: the rows of the latest block are always in it.
-        """
-        first, rows, file, start = self._piece
-        if not first <= row <= first + rows:
-            raise ValueError(f"expected a row from {first} to {first + rows}, which were read last, got {row}")
-        return Position(file, start, row - first, row)
+        """The place before a row of the latest block, or just after it."""
+        for first, rows, file, start in self._pieces:
+            if first <= row <= first + rows:
+                return Position(file, start, row - first, row)
+        last = first + rows
+        raise ValueError(f"expected a row from {self._pieces[0][0]} to {last}, which were read last, got {row}")
 
     def __iter__(self) -> Iterator[Block]:
         if self._begun:
@@ -216,18 +215,23 @@ class Stream:
         return self._blocks()
 
     def _blocks(self) -> Iterator[Block]:
-        skip = self._begin.skip
+        skip, fresh = self._begin.skip, True
         with closing(prefetched(self._all_pieces())) as pieces:
             for file, piece in pieces:
                 frame = piece.frame
-                self._piece = (self._encoder.read - skip, len(frame), file, piece.start)
+                if fresh:
+                    self._pieces = []
+                self._pieces.append((self._encoder.read - skip, len(frame), file, piece.start))
+                fresh = False
                 if skip:
                     passed = min(skip, len(frame))
                     skip -= passed
                     piece = Piece(frame[passed:], piece.start, partial(_shifted, piece, passed))
                     if not len(piece.frame):
                         continue
-                yield from self._encoder.blocks(piece)
+                for block in self._encoder.blocks(piece):
+                    fresh = True
+                    yield block
         if self._with_target and not self.read:
             raise DataError(f"{self.files[0].name}: there are no rows")
 

@@ -1,0 +1,83 @@
+"""Which files are meant, and in which order."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from onward.tables import DataError
+from onward.tables.sources import files_of
+from tests.tables.files import text_of
+
+
+def names(files: object) -> list[str]:
+    assert isinstance(files, list)
+    return [file.path.name for file in files]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "_temporary").mkdir()
+    for name in (
+        "part-10.csv",
+        "part-2.csv",
+        "part-1.csv.gz",
+        "part-02.csv",
+        "_SUCCESS",
+        ".hidden.csv",
+        "_x.csv",
+        "notes.txt",
+        "sub/part-3.parquet",
+        "_temporary/part-9.csv",
+    ):
+        text_of(tmp_path, "x,y\n", name)
+    return tmp_path
+
+
+def test_a_folder_and_a_pattern(folder: Path) -> None:
+    ordered = ["part-1.csv.gz", "part-02.csv", "part-2.csv", "part-10.csv"]
+    assert names(files_of(folder)) == [*ordered, "part-3.parquet"]
+    assert names(files_of(f"{folder}/part-*")) == ordered
+    assert names(files_of(f"{folder}/*.csv")) == ordered[1:]
+    assert names(files_of(f"{folder}/_*.csv")) == ["_x.csv"]
+    assert names(files_of(f"{folder}/**/*.parquet")) == ["part-3.parquet"]
+    assert names(files_of([folder / "part-10.csv", folder / "part-2.csv"])) == ["part-10.csv", "part-2.csv"]
+
+
+def test_formats(folder: Path) -> None:
+    files = files_of([folder / "part-1.csv.gz", folder / "sub", folder / "part-2.csv"])
+    assert [(file.format, file.compression) for file in files] == [("csv", "gzip"), ("parquet", None), ("csv", None)]
+    (file,) = files_of(folder / "notes.txt", "jsonl")
+    assert (file.format, file.size) == ("jsonl", 4)
+    (given,) = files_of("-")
+    assert (given.path, given.format, given.name, given.size) == (None, None, "standard input", None)
+
+
+def test_what_cannot_be_meant(folder: Path) -> None:
+    (folder / "empty").mkdir()
+    text_of(folder, "", "t.parquet.gz")
+    wrong: dict[str, str | list[str]] = {
+        "no: there is no such file or folder": "no",
+        "q*.csv: no file fits this pattern": "q*.csv",
+        "empty: the folder holds no file that ends in .csv, .tsv": "empty",
+        "notes.txt: cannot tell its format from its name; expected it to end in .csv": "notes.txt",
+        "t.parquet.gz: parquet is compressed inside; expected a file without .gz": "t.parquet.gz",
+        "part-2.csv: given more than once; its rows would be learned twice": ["part-2.csv", "part-*.csv"],
+    }
+    for message, source in wrong.items():
+        sources = source if isinstance(source, list) else [source]
+        with pytest.raises(DataError) as error:
+            files_of([os.path.join(folder, each) for each in sources])
+        assert str(error.value).startswith(f"{folder}/{message}")
+    for problem, given in {"at least one": [], "cannot be read together": ["-", "x"]}.items():
+        with pytest.raises(ValueError, match=problem):
+            files_of(given)
+    with pytest.raises(ValueError, match="not as parquet"):
+        files_of("-", "parquet")
+
+
+def test_a_name_with_the_signs_of_a_pattern(tmp_path: Path) -> None:
+    text_of(tmp_path, "", "a[1].csv")
+    text_of(tmp_path, "", "a1.csv")
+    assert names(files_of(tmp_path / "a[1].csv")) == ["a[1].csv"]
