@@ -1,4 +1,4 @@
-"""fit, compare, predict, show and merge, as one types them: results, exit codes, one-line errors, nothing half-written."""
+"""fit, compare, predict, show and merge, as one types them: results, exit codes, errors, nothing half-written."""
 
 import json
 import os
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.progressive.made_up import table, written
 
 from onward import ForwardRegressor, load
+from tests.progressive.made_up import table, written
 
 ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "COLUMNS": "100"}
 Run = Callable[..., tuple[int, str, str]]

@@ -7,12 +7,12 @@ from typing import Literal
 import numpy as np
 import polars as pl
 import pytest
-from tests.progressive.made_up import small_pieces, table, written
 
 from onward.progressive import Comparison, Scores, compare, fit
 from onward.progressive.conclusion import conclude
 from onward.progressive.records import of_comparison
 from onward.tables import DataError
+from tests.progressive.made_up import small_pieces, table, written
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -231,17 +231,18 @@ class QuadraticSet:
         return _ellipse(self.center[[first, second]], self.radius**2 * covariance, points)
 
     def _ends(self, rows: Matrix) -> Matrix:
+        # Not by BLAS: an interval must not depend, in its last bits, on the rows that it is asked for together with.
         stiff = self.stiffness > 0
-        along = rows @ (self.axes[:, stiff] / np.sqrt(self.stiffness[stiff]))
+        along = _product(rows, self.axes[:, stiff] / np.sqrt(self.stiffness[stiff]))
         reach = self.radius * np.sqrt(np.einsum("ij,ij->i", along, along))
         if not stiff.all():
             size = np.sqrt(np.einsum("ij,ij->i", rows, rows))
             if (self.stiffness < 0).any():
                 reach[size > 0] = np.inf
             else:
-                open_along = np.abs(rows @ self.axes[:, ~stiff]).max(axis=1)
+                open_along = np.abs(_product(rows, self.axes[:, ~stiff])).max(axis=1)
                 reach[open_along > 1e-12 * size] = np.inf
-        return _around(rows @ self.center, reach)
+        return _around(_product(rows, self.center[:, None])[:, 0], reach)
 
 
 def _full_rows(state: Information, X: ArrayLike) -> tuple[Matrix, bool]:
@@ -277,6 +278,10 @@ def _leverages(state: Information, rows: Matrix, intercept: bool) -> Vector:
     p, q = np.empty((len(rows), state.n_targets)), np.empty(len(rows))
     kernel.read(rows, intercept, state.U, state.D, state.c, p, q)
     return q
+
+
+def _product(rows: Matrix, columns: Matrix) -> Matrix:
+    return kernel.multiply(np.ascontiguousarray(rows), False, np.ascontiguousarray(columns))
 
 
 def _around(middle: Vector, reach: Vector) -> Matrix:

@@ -570,15 +570,16 @@ def absorb_factor(X: Matrix, E: Matrix, Y: Matrix, w: Vector, U: Matrix, D: Vect
 
 @compiled
 def multiply(X: Matrix, intercept: bool, theta: Matrix) -> Matrix:
-    """xᵀθ for each row of X and each column of θ."""
+    """xᵀθ for each row of X and each column of θ: the same bits for a row, whatever rows stand beside it."""
     out = np.empty((X.shape[0], theta.shape[1]))
     lead = 1 if intercept else 0
     for i in range(X.shape[0]):
         for h in range(theta.shape[1]):
-            total = theta[0, h] if intercept else 0.0
-            for j in range(X.shape[1]):
-                total = fma(X[i, j], theta[j + lead, h], total)
-            out[i, h] = total
+            out[i, h] = theta[0, h] if intercept else 0.0
+        for j in range(X.shape[1]):
+            x = X[i, j]
+            for h in range(theta.shape[1]):
+                out[i, h] = fma(x, theta[j + lead, h], out[i, h])
     return out
 
 

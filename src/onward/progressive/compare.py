@@ -47,7 +47,7 @@ def compare(
     """
     begun = time.perf_counter()
     grid = checked_lams(lams)
-    rows = stream(
+    opened = stream(
         source,
         target,
         features=features,
@@ -64,7 +64,7 @@ def compare(
     marks: list[int] = []
     curves: dict[str, list[Vector]] = {learner: [] for learner in LEARNERS}
     learned, due = 0, 1
-    with ThreadPoolExecutor(threads(jobs, len(grid)), thread_name_prefix="onward-compare") as pool:
+    with opened as rows, ThreadPoolExecutor(threads(jobs, len(grid)), thread_name_prefix="onward-compare") as pool:
         for block in rows:
             start, n = 0, block.shape[0]
             while start < n:

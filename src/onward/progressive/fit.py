@@ -107,18 +107,15 @@ def fit(
     place = None if save is None else checkpoints.beside(Path(save))
     earlier = checkpoints.read(place) if resume and place is not None and place.exists() else None
 
-    model: OnlineRegressor
-    if start is not None:
-        model = start
-    else:
-        model = (ForwardRegressor if learner == "forward" else RidgeRegressor)(lam, fit_intercept=fit_intercept)
-        model._check_settings()
+    model = new_model(learner, lam, fit_intercept) if start is None else start
+    if model.recipe_ is not None and model.recipe_.target != target:
+        raise DataError(f"the model was made to predict {model.recipe_.target!r}, not {target!r}")
     recipe, known, position = model.recipe_, names_of(model), None
     if earlier is not None:
         model = earlier.models["model"]
         recipe, known = model.recipe_, names_of(model)
         position = Position.from_record(earlier.settings["position"])
-    rows = stream(
+    opened = stream(
         source,
         target,
         features=features,
@@ -134,23 +131,21 @@ def fit(
         known=known,
         start=position,
     )
-    if rows.recipe.target != target:
-        raise DataError(f"the model was made to predict {rows.recipe.target!r}, not {target!r}")
-    model.recipe_ = rows.recipe
-    about = {
-        "settings": {
-            "learner": type(model).__name__,
-            "parameters": {name: repr(value) for name, value in model.get_params(deep=False).items()},
-            "recipe": rows.recipe.to_record(),
-            "delta": delta,
-            "sigma": sigma,
-            "theta_bound": theta_bound,
-            "predictions": None if predictions is None else str(predictions),
-            "history": history,
-        },
-        "files": checkpoints.described(rows.files),
-    }
-    with ExitStack() as stack:
+    with opened as rows, ExitStack() as stack:
+        model.recipe_ = rows.recipe
+        about = {
+            "settings": {
+                "learner": type(model).__name__,
+                "parameters": {name: repr(value) for name, value in model.get_params(deep=False).items()},
+                "recipe": rows.recipe.to_record(),
+                "delta": delta,
+                "sigma": sigma,
+                "theta_bound": theta_bound,
+                "predictions": None if predictions is None else str(predictions),
+                "history": history,
+            },
+            "files": checkpoints.described(rows.files),
+        }
         work = Pass(model, rows, delta, noise, predictions is not None, history)
         keep = 0
         if earlier is not None and place is not None:
@@ -182,6 +177,13 @@ def fit(
         if work.spool is not None:  # last of all: as long as there is a checkpoint, it may be needed
             work.spool.discard()
     return result
+
+
+def new_model(learner: Literal["forward", "ridge"], lam: float, fit_intercept: bool) -> OnlineRegressor:
+    """A model that has learned nothing; ValueError if there can be none such."""
+    model = (ForwardRegressor if learner == "forward" else RidgeRegressor)(lam, fit_intercept=fit_intercept)
+    model._check_settings()
+    return model
 
 
 class Pass:

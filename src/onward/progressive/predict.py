@@ -40,14 +40,13 @@ def predict(
     if missing is not None:
         recipe = replace(recipe, missing=missing)
     names = [str(name) for name in model.feature_names_in_]
-    rows = stream(source, None, format=format, separator=separator, recipe=recipe, known=names)
     intervals = Intervals([delta], Noise(sigma, theta_bound), of)
     intervals.refresh(model)
     written = 0
-    for block in rows:
-        # Rows that were skipped at the end of a piece belong to its last block.
-        write(_frame(model, block, intervals, written))
-        written = block.stop
+    with stream(source, None, format=format, separator=separator, recipe=recipe, known=names) as rows:
+        for block in rows:
+            write(_frame(model, block, intervals, written))
+            written = block.stop
     if not written:
         raise DataError(f"{rows.files[0].name}: there are no rows")
     return dict(rows.skipped)

@@ -382,6 +382,10 @@ class OnlineRegressor(Guarantees, MultiOutputMixin, RegressorMixin, BaseEstimato
             knowledge = self._knowledge.copy()
         return self._merge(knowledge, added)
 
+    def restate_online_loss(self, loss: float) -> None:
+        """Say what the predictions cost, where parts were merged and their rows predicted by others."""
+        self._fitted().online_loss[:] = loss
+
     def _merge(self, knowledge: Knowledge, added: Knowledge) -> Self:
         if (knowledge.flat, knowledge.state.n_targets) != (added.flat, added.state.n_targets):
             raise ValueError(

@@ -15,6 +15,7 @@ class Chunk:
 
     file: File
     groups: range | None = None
+    size: int = 0  # bytes, about: its share of the work
 
     @property
     def name(self) -> str:
@@ -34,20 +35,21 @@ def chunks_of(files: Sequence[File], rows: int = ROWS) -> list[Chunk]:
 
 def _of_file(file: File, rows: int) -> Iterator[Chunk]:
     if file.format != "parquet":
-        yield Chunk(file)
+        yield Chunk(file, size=file.size or 1)
         return
     reader = ParquetReader(file)
     try:
         sizes = reader.row_groups
     finally:
         reader.close()
+    share = (file.size or 1) / max(1, sum(sizes))  # bytes a row
     if sum(sizes) <= rows:
-        yield Chunk(file)
+        yield Chunk(file, size=file.size or 1)
         return
     first, total = 0, 0
     for group, size in enumerate(sizes):
         if total and total + size > rows:
-            yield Chunk(file, range(first, group))
+            yield Chunk(file, range(first, group), round(total * share))
             first, total = group, 0
         total += size
-    yield Chunk(file, range(first, len(sizes)))
+    yield Chunk(file, range(first, len(sizes)), round(total * share))

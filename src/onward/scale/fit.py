@@ -97,6 +97,8 @@ def fit(
     for path in (save, predictions):
         target_folder(path)
     model = start if start is not None else new_model(learner, lam, fit_intercept)
+    if model.recipe_ is not None and model.recipe_.target != target:
+        raise DataError(f"the model was made to predict {model.recipe_.target!r}, not {target!r}")
     files = files_of(source, format)
     if any(file.path is None for file in files):
         raise ValueError("standard input comes in one order and once: expected files for several workers")
@@ -116,8 +118,6 @@ def fit(
         known=names_of(model),
     ) as rows:
         recipe = rows.recipe
-    if recipe.target != target:
-        raise DataError(f"the model was made to predict {recipe.target!r}, not {target!r}")
     model.recipe_ = recipe
     reading = Reading(recipe, separator, max_levels, bool(model.fit_intercept))
     chunks = chunks_of(files, chunk_rows)
@@ -179,7 +179,9 @@ class _Job:
 
     def learned(self, model: OnlineRegressor) -> Predicted:
         """The model alone: every chunk reduced, and the states merged as a tree."""
-        parts = self._run("reduced", dict(enumerate(Reduce(chunk, self._reading) for chunk in self._chunks)), "learning")
+        parts = self._run(
+            "reduced", dict(enumerate(Reduce(chunk, self._reading) for chunk in self._chunks)), "learning"
+        )
         summaries = [_summary(parts[place]) for place in range(len(self._chunks))]
         total = tree(summaries, Summary.merge)
         seen = 0
@@ -187,7 +189,7 @@ class _Job:
             seen = total.model.n_seen_
             model.merge_part(total.model)
         totals = new_totals()
-        totals[0], totals[1:SQUARED + 4] = seen, np.nan
+        totals[0], totals[1 : SQUARED + 4] = seen, np.nan
         return Predicted(totals, total.read, total.skipped, total.filled, model, total.means)
 
     def predicted(self, model: OnlineRegressor, predicting: Predicting) -> Predicted:
@@ -207,9 +209,7 @@ class _Job:
         later: dict[int, Reduce | Predict] = {}
         read, means = lead.read, lead.means
         for place, summary, before in zip(range(front, len(self._chunks)), rest, models, strict=False):
-            later[place] = Predict(
-                (self._chunks[place],), place, self._reading, predicting, before, means, read
-            )
+            later[place] = Predict((self._chunks[place],), place, self._reading, predicting, before, means, read)
             read, means = read + summary.read, means + summary.means
         seconds = self._run("second", later, "predicting")
         done = lead
@@ -264,7 +264,9 @@ def _beside(save: str | os.PathLike[str] | None) -> Path | None:
 
 def _parts(predictions: Path, kept: Kept) -> Path:
     """Where workers put the predictions of chunks: with what is kept, or beside the file that they will make."""
-    folder = predictions.resolve().with_name(f".{predictions.name}.parts") if kept.folder is None else kept.folder.resolve()
+    folder = (
+        predictions.resolve().with_name(f".{predictions.name}.parts") if kept.folder is None else kept.folder.resolve()
+    )
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -318,5 +320,3 @@ def _nothing(chunks: Sequence[Chunk], done: Predicted) -> str:
         return f"{chunks[0].file.name}: there are no rows"
     reasons = ", ".join(f"{count:,} where {reason}" for reason, count in done.skipped.items())
     return f"{chunks[0].file.name}: none of the {done.read:,} rows could be learned: {reasons}"
-
-

@@ -1,4 +1,4 @@
-"""Merging what chunks came to: in order, so that each chunk gets its exact prefix; or as a tree, for the whole alone."""
+"""Merging what chunks came to: in order, so that each chunk has its exact prefix; or as a tree, for the whole."""
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy

@@ -41,7 +41,7 @@ class Reading:
             max_levels=self.max_levels,
             known=known,
             groups=chunk.groups,
-            ahead=0,
+            apart=True,
         )
 
 

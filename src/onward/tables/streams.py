@@ -111,18 +111,23 @@ class Stream:
         files: list[File],
         target: str | None,
         *,
-        features: Sequence[str] | None,
-        exclude: Sequence[str],
-        categorical: Sequence[str],
-        weight: str | None,
-        missing: Missing,
-        na: Sequence[str],
-        separator: str | None,
-        max_levels: int,
-        recipe: Recipe | None,
-        known: Sequence[object],
-        start: Position | None,
+        features: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
+        categorical: Sequence[str] = (),
+        weight: str | None = None,
+        missing: Missing = "error",
+        na: Sequence[str] = (),
+        separator: str | None = None,
+        max_levels: int = 1000,
+        recipe: Recipe | None = None,
+        known: Sequence[object] = (),
+        start: Position | None = None,
+        groups: range | None = None,
+        apart: bool = False,
     ) -> None:
+        """Beside what `stream` takes: the row groups to read, of one Parquet file; and whether this is one of several
+        parts that are read apart: it may then be empty, and leaves other processors to the others.
+        """
         if missing not in RULES:
             raise ValueError(f"missing must be one of {', '.join(RULES)}, got {missing!r}")
         if separator is not None and (len(separator.encode()) != 1 or separator in '"\r\n'):
@@ -132,6 +137,7 @@ class Stream:
         if recipe is not None and target not in (None, recipe.target):
             raise ValueError(f"target must be {recipe.target!r} as in the recipe, got {target!r}")
         self.files = files
+        self._groups, self._apart = groups, apart
         self._separator = separator
         self._na = list(na if recipe is None else recipe.na)
         self._with_target = target is not None
@@ -216,7 +222,7 @@ class Stream:
 
     def _blocks(self) -> Iterator[Block]:
         skip, fresh = self._begin.skip, True
-        with closing(prefetched(self._all_pieces())) as pieces:
+        with closing(self._all_pieces() if self._apart else prefetched(self._all_pieces())) as pieces:
             for file, piece in pieces:
                 frame = piece.frame
                 if fresh:
@@ -232,7 +238,7 @@ class Stream:
                 for block in self._encoder.blocks(piece):
                     fresh = True
                     yield block
-        if self._with_target and not self.read:
+        if self._with_target and not self.read and not self._apart:
             raise DataError(f"{self.files[0].name}: there are no rows")
 
     def _all_pieces(self) -> Generator[tuple[int, Piece], None, None]:
@@ -262,7 +268,7 @@ class Stream:
     def _open(self, file: File) -> Reader:
         match file.format:
             case "parquet":
-                return ParquetReader(file, self._na)
+                return ParquetReader(file, self._na, self._groups)
             case "ipc":
                 return IpcReader(file, self._na)
             case "jsonl":
