@@ -17,12 +17,13 @@ import pytest
 
 from onward.experiments import FIGURES, base, figure4a, runner
 from onward.experiments.base import Piece
+from onward.scale import Engine
 
 TINY = figure4a.Config(repeats=23, horizon=120, kept=6)
 
 
 def whole(folder: Path, jobs: int = 1, config: Any = TINY) -> pl.DataFrame:
-    return runner.run({"figure4a": figure4a}, {"figure4a": config}, folder, jobs)["figure4a"].frame
+    return runner.run({"figure4a": figure4a}, {"figure4a": config}, folder, Engine(jobs))["figure4a"].frame
 
 
 def test_jobs_and_order_make_no_difference(tmp_path: Path) -> None:
@@ -66,7 +67,8 @@ import sys
 from pathlib import Path
 from tests.experiments.test_runner import slow
 from onward.experiments import runner
-runner.run({"slow": slow}, {"slow": slow.Config()}, Path(sys.argv[1]), jobs=2)
+from onward.scale import Engine
+runner.run({"slow": slow}, {"slow": slow.Config()}, Path(sys.argv[1]), Engine(2))
 print("done")
 """
 
@@ -127,7 +129,7 @@ def test_another_cut_into_pieces_is_other_work(tmp_path: Path) -> None:
         return SimpleNamespace(pieces=pieces, compute=compute)
 
     for size in (5, 10, 5):
-        outcome = runner.run({"slow": cut(size)}, {"slow": SlowConfig(pieces=20)}, tmp_path, jobs=1)["slow"]
+        outcome = runner.run({"slow": cut(size)}, {"slow": SlowConfig(pieces=20)}, tmp_path, Engine(1))["slow"]
         assert outcome.frame["number"].to_list() == list(range(20))
 
 
@@ -151,7 +153,7 @@ def test_a_piece_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
 
     failing: Any = SimpleNamespace(pieces=slow_pieces, compute=broken)
     with pytest.raises(ValueError, match="no luck"):
-        runner.run({"slow": failing}, {"slow": SlowConfig(pieces=4)}, tmp_path, jobs=1)
+        runner.run({"slow": failing}, {"slow": SlowConfig(pieces=4)}, tmp_path, Engine(1))
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["000.parquet", "001.parquet"]
 
 

@@ -3,7 +3,7 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +11,6 @@ from onward.cli import options as o
 
 if TYPE_CHECKING:
     from onward.progressive import Comparison
-    from onward.tables.sources import Format
 
 EXAMPLES = """Examples:
 
@@ -40,8 +39,23 @@ def command(
     separator: o.Separator = None,
     no_intercept: o.NoIntercept = False,
     jobs: Annotated[
-        int, typer.Option("--jobs", help="Threads; -1 for as many as there are processors.", rich_help_panel="Model")
+        int,
+        typer.Option(
+            "--jobs",
+            help="Threads that share one read, or workers of a --backend that each read; -1 for all processors.",
+            rich_help_panel="Workers",
+        ),
     ] = -1,
+    backend: Annotated[
+        o.Backend | None,
+        typer.Option(
+            "--backend",
+            help="Share the λ out over processes (loky) or a cluster (dask, ray). Without it: threads.",
+            rich_help_panel="Workers",
+            show_default=False,
+        ),
+    ] = None,
+    address: o.Address = None,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -62,24 +76,30 @@ def command(
         raise typer.BadParameter(f"expected -1 or at least 1, got {jobs}", param_hint="--jobs")
     for path in (plot, report):
         target_folder(path)
-    with watching(quiet or json, "best rmse") as watch:
-        result = compare(
-            data,
-            target,
-            lams=grid,
-            fit_intercept=not no_intercept,
-            features=o.listed(features) or None,
-            exclude=o.listed(exclude),
-            categorical=o.listed(categorical),
-            weight=weight,
-            missing=missing.value,
-            na=o.listed(na),
-            format=cast("Format | None", o.chosen(format)),
-            separator=separator,
-            max_levels=max_levels,
-            jobs=jobs,
-            watch=watch,
-        )
+    options: dict[str, Any] = {
+        "fit_intercept": not no_intercept,
+        "features": o.listed(features) or None,
+        "exclude": o.listed(exclude),
+        "categorical": o.listed(categorical),
+        "weight": weight,
+        "missing": missing.value,
+        "na": o.listed(na),
+        "format": o.chosen(format),
+        "separator": separator,
+        "max_levels": max_levels,
+    }
+    if backend is None:
+        if address is not None:
+            raise typer.BadParameter("expected --backend dask or ray beside --address")
+        with watching(quiet or json, "best rmse") as watch:
+            result = compare(data, target, lams=grid, jobs=jobs, watch=watch, **options)
+    else:
+        from onward import scale
+        from onward.cli.display import chunks_done
+
+        with chunks_done(quiet or json) as advance:
+            engine = o.engine(jobs, backend, address)
+            result = scale.compare(data, target, engine=engine, lams=grid, advance=advance, **options)
     from onward.progressive.conclusion import conclude
 
     if report is not None:

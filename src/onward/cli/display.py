@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from onward.progressive import Progress, Scores
     from onward.progressive.fit import Watch
+    from onward.scale.fit import Advance
 
 FEW = 20  # coefficients that a summary shows
 
@@ -169,3 +170,53 @@ def left_out(skipped: Mapping[str, int], filled: Mapping[str, int]) -> Iterator[
     if any(filled.values()):
         columns = ", ".join(f"{count:,} in {column}" for column, count in filled.items() if count)
         yield f"Counted {sum(filled.values()):,} missing values as zero: {columns}."
+
+
+@contextmanager
+def chunks_done(quiet: bool, what: str = "chunks") -> "Iterator[Advance]":
+    """A bar with the time left for each part of the work; plain lines where this is no terminal."""
+    if quiet:
+        yield lambda name, done, total: None
+        return
+    if not sys.stderr.isatty():
+        yield _counted(what)
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns: list[Any] = [
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    ]
+    tasks: dict[str, Any] = {}
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+
+        def advance(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name, total=total)
+            bar.update(tasks[name], completed=done)
+
+        yield advance
+
+
+def _counted(what: str) -> "Advance":
+    said: dict[str, int] = {}
+
+    def advance(name: str, done: int, total: int) -> None:
+        tenth = 10 * done // max(1, total)
+        if said.get(name) != tenth:
+            said[name] = tenth
+            typer.echo(f"{name}: {done} of {total} {what}", err=True)
+
+    return advance

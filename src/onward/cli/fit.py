@@ -3,7 +3,7 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +12,6 @@ from onward.cli import options as o
 if TYPE_CHECKING:
     from onward.progressive import Fit
     from onward.regression import OnlineRegressor
-    from onward.tables.sources import Format
 
 EXAMPLES = """Examples:
 
@@ -81,6 +80,26 @@ def command(
         ),
     ] = None,
     report: o.Report = None,
+    no_scores: Annotated[
+        bool,
+        typer.Option(
+            "--no-scores",
+            help="Learn only: no online scores. Many workers then read the data once instead of twice.",
+            rich_help_panel=o.OUTPUT,
+        ),
+    ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            help="Workers that share the work, with the same result; -1 for as many as there are processors. "
+            "Without it: one pass in this process.",
+            rich_help_panel="Workers",
+            show_default=False,
+        ),
+    ] = None,
+    backend: o.BackendOf = None,
+    address: o.Address = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -100,33 +119,58 @@ def command(
     target_folder(report)
     if save is not None and not resume and beside(save).exists() and not quiet:
         typer.echo(f"onward: starting anew; {beside(save)} is from a run that --resume would go on with", err=True)
-    with watching(quiet or json) as watch:
-        result = fit(
-            data,
-            target,
-            learner=learner.value,
-            lam=lam,
-            fit_intercept=not no_intercept,
-            start=model,
-            features=o.listed(features) or None,
-            exclude=o.listed(exclude),
-            categorical=o.listed(categorical),
-            weight=weight,
-            missing=missing.value,
-            na=o.listed(na),
-            format=cast("Format | None", o.chosen(format)),
-            separator=separator,
-            max_levels=max_levels,
-            delta=delta,
-            sigma=sigma,
-            theta_bound=theta_bound,
-            save=save,
-            checkpoint_every=checkpoint_every,
-            resume=resume,
-            predictions=predictions,
-            history=report is not None,
-            watch=watch,
-        )
+    options: dict[str, Any] = {
+        "learner": learner.value,
+        "lam": lam,
+        "fit_intercept": not no_intercept,
+        "start": model,
+        "features": o.listed(features) or None,
+        "exclude": o.listed(exclude),
+        "categorical": o.listed(categorical),
+        "weight": weight,
+        "missing": missing.value,
+        "na": o.listed(na),
+        "format": o.chosen(format),
+        "separator": separator,
+        "max_levels": max_levels,
+        "delta": delta,
+        "sigma": sigma,
+        "theta_bound": theta_bound,
+        "save": save,
+        "predictions": predictions,
+    }
+    if jobs is None and backend is None and not no_scores:
+        with watching(quiet or json) as watch:
+            result = fit(
+                data,
+                target,
+                checkpoint_every=checkpoint_every,
+                resume=resume,
+                history=report is not None,
+                watch=watch,
+                **options,
+            )
+    else:
+        if report is not None:
+            raise typer.BadParameter("a report is made along one pass: expected no --jobs, --backend or --no-scores")
+        if no_scores and predictions is not None:
+            raise typer.BadParameter("predictions are scored as they are made: expected no --no-scores")
+        if o.chosen(format) is None and "-" in data:
+            raise typer.BadParameter("standard input comes in one order and once: expected files for workers")
+        from onward import scale
+        from onward.cli.display import chunks_done
+
+        engine = o.engine(1 if jobs is None and backend is None else jobs or -1, backend, address)
+        with chunks_done(quiet or json) as advance:
+            result = scale.fit(
+                data,
+                target,
+                engine=engine,
+                with_scores=not no_scores,
+                resume=resume if resume or checkpoint_every is not None else None,
+                advance=advance,
+                **options,
+            )
     if report is not None:
         from onward.progressive.report import write_fit_report
 
@@ -165,5 +209,6 @@ def show(result: "Fit") -> None:
     )
     for line in display.left_out(result.skipped, result.filled):
         out.print(line, markup=False, highlight=False)
-    out.print(display.scores(result.scores))
+    if result.scores.rmse == result.scores.rmse:
+        out.print(display.scores(result.scores))
     out.print(display.coefficients(result.coefficients(), result.delta))

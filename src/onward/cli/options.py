@@ -2,9 +2,12 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from onward.scale import Engine
 
 
 class Learner(StrEnum):
@@ -32,6 +35,14 @@ class Format(StrEnum):
     ipc = "ipc"
 
 
+class Backend(StrEnum):
+    """Which engine does the work."""
+
+    loky = "loky"
+    dask = "dask"
+    ray = "ray"
+
+
 class Of(StrEnum):
     """What an interval is for."""
 
@@ -41,6 +52,7 @@ class Of(StrEnum):
 
 _DATA, _MODEL, _NOISE = "Data", "Model", "Intervals"
 OUTPUT = "Output"
+_WORKERS = "Workers"
 
 Data = Annotated[
     list[str],
@@ -146,6 +158,24 @@ ThetaBound = Annotated[
         show_default=False,
     ),
 ]
+BackendOf = Annotated[
+    Backend | None,
+    typer.Option(
+        "--backend",
+        help="loky: processes of this machine; dask, ray: a cluster, or one that is started here.",
+        rich_help_panel=_WORKERS,
+        show_default="loky",
+    ),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        help="Of a running cluster, such as tcp://host:8786 (Dask) or ray://host:10001.",
+        rich_help_panel=_WORKERS,
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.", rich_help_panel=OUTPUT)]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no summary; errors only.", rich_help_panel=OUTPUT)
@@ -169,3 +199,13 @@ def listed(values: list[str] | None) -> list[str]:
 def chosen(value: StrEnum | None) -> str | None:
     """The text of a choice."""
     return None if value is None else str(value.value)
+
+
+def engine(jobs: int, backend: Backend | None, address: str | None) -> "Engine":
+    """The engine that was asked for; a usage error if there can be none such."""
+    from onward.scale import Engine
+
+    try:
+        return Engine(jobs, "loky" if backend is None else backend.value, address)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error

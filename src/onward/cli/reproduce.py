@@ -2,16 +2,15 @@
 
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from onward.cli import options as o
+
 if TYPE_CHECKING:
     from onward.experiments.report import Section
-    from onward.experiments.runner import Advance
 
 EXAMPLES = (
     "Examples:  onward reproduce  ·  onward reproduce figure4a figure4b --repeats 20 --out changing  ·  "
@@ -31,12 +30,15 @@ def command(
         list[str] | None,
         typer.Option("--set", metavar="FIGURE.SETTING=VALUE", help="Change a setting; may be given several times."),
     ] = None,
+    backend: o.BackendOf = None,
+    address: o.Address = None,
     quick: Annotated[bool, typer.Option("--quick", help="A reduced run in a minute; every page says so.")] = False,
 ) -> None:
     """Run the paper's experiments, test its claims on them, and write a report.
 
     Stopped at any moment and started again with the same settings, it goes on where it was and gives the same result.
     """
+    from onward.cli.display import chunks_done
     from onward.experiments.reproduce import configure, reproduce
 
     given = dict(_split(text) for text in changes or [])
@@ -46,8 +48,9 @@ def command(
         configs = configure(figures or [], repeats, seed, quick, given)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    with progress() as advance:
-        sections = reproduce(configs, out, jobs, quick, shlex.join(["onward", *sys.argv[1:]]), advance)
+    engine = o.engine(jobs, backend, address)
+    with chunks_done(False, "pieces") as advance:
+        sections = reproduce(configs, out, engine, quick, shlex.join(["onward", *sys.argv[1:]]), advance)
     show(sections, out, quick)
 
 
@@ -56,53 +59,6 @@ def _split(text: str) -> tuple[str, str]:
     if not equals:
         raise typer.BadParameter(f"expected FIGURE.SETTING=VALUE, got {text!r}", param_hint="--set")
     return key.strip(), value.strip()
-
-
-@contextmanager
-def progress() -> "Iterator[Advance]":
-    """A bar with the time left for each figure; plain lines where this is no terminal."""
-    if not sys.stderr.isatty():
-        yield _lines()
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns: list[Any] = [
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    ]
-    tasks: dict[str, Any] = {}
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-
-        def advance(name: str, done: int, total: int) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(name, total=total)
-            bar.update(tasks[name], completed=done)
-
-        yield advance
-
-
-def _lines() -> "Advance":
-    said: dict[str, int] = {}
-
-    def advance(name: str, done: int, total: int) -> None:
-        tenth = 10 * done // max(1, total)
-        if said.get(name) != tenth:
-            said[name] = tenth
-            typer.echo(f"{name}: {done} of {total} pieces", err=True)
-
-    return advance
 
 
 def show(sections: "list[Section]", out: Path, quick: bool) -> None:

@@ -10,6 +10,7 @@ from onward.experiments import FIGURES, runner
 from onward.experiments.base import Experiment, settings_of, with_settings
 from onward.experiments.report import Section, save_drawings, write_claims, write_report
 from onward.pages.versions import versions
+from onward.scale import Engine
 
 QUICK: dict[str, dict[str, Any]] = {
     "figure1": {"repeats": 10},
@@ -57,7 +58,7 @@ def configure(
 def reproduce(
     configs: Mapping[str, Any],
     out: Path,
-    jobs: int = -1,
+    engine: Engine | None = None,
     quick: bool = False,
     command: str = "onward reproduce",
     advance: runner.Advance = lambda name, done, total: None,
@@ -70,7 +71,7 @@ def reproduce(
     began = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)
     experiments: dict[str, Experiment] = {name: FIGURES[name] for name in configs}
-    outcomes = runner.run(experiments, configs, out / "pieces", jobs, advance)
+    outcomes = runner.run(experiments, configs, out / "pieces", engine, advance)
     for folder in ("results", "figures"):
         (out / folder).mkdir(exist_ok=True)
     for name in FIGURES:  # what an earlier run left of other figures is not part of this one

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from joblib import Parallel, delayed
 
 import onward
 from onward.experiments.base import Experiment, Piece, settings_of
+from onward.scale import Engine
+from onward.scale.engine import Workers
 
 _REGRESSION, _BANDITS = ("regression_data", "tidy"), ("bandit_games",)
 COMPUTING = {
@@ -45,28 +46,33 @@ def run(
     experiments: Mapping[str, Experiment],
     configs: Mapping[str, Any],
     folder: Path,
-    jobs: int = -1,
+    engine: Engine | None = None,
     advance: Advance = lambda name, done, total: None,
 ) -> dict[str, Outcome]:
     """Run what is missing and return everything.
 
     Pieces are kept in the folder under a digest of the settings, each written whole or not at all. So a run that was
-    stopped goes on where it was, and a finished one is only read. The result does not depend on the number of jobs.
+    stopped goes on where it was, and a finished one is only read. The result does not depend on the engine, nor on the
+    number of its workers; they must see the folder under the same path.
     """
     outcomes = {}
-    for name, experiment in experiments.items():
-        outcomes[name] = _run_one(name, experiment, configs[name], folder, jobs, advance)
+    with (engine or Engine()).started() as workers:
+        for name, experiment in experiments.items():
+            outcomes[name] = _run_one(name, experiment, configs[name], folder.resolve(), workers, advance)
     return outcomes
 
 
-def _run_one(name: str, experiment: Experiment, config: Any, folder: Path, jobs: int, advance: Advance) -> Outcome:
+def _run_one(
+    name: str, experiment: Experiment, config: Any, folder: Path, workers: Workers, advance: Advance
+) -> Outcome:
     pieces = experiment.pieces(config)
     kept = folder / f"{name}-{digest(name, config, pieces)}"
     kept.mkdir(parents=True, exist_ok=True)
     missing = [piece for piece in pieces if not _is_whole(_path(kept, piece))]
     done = len(pieces) - len(missing)
     advance(name, done, len(pieces))
-    for _ in _computed(experiment, config, missing, kept, jobs):
+    tasks = [_Task(experiment.compute, config, piece, _path(kept, piece)) for piece in missing]
+    for _ in workers.run(_do, tasks):
         done += 1
         advance(name, done, len(pieces))
     frames, seconds = [], 0.0
@@ -77,19 +83,19 @@ def _run_one(name: str, experiment: Experiment, config: Any, folder: Path, jobs:
     return Outcome(name, config, pl.concat(frames), seconds)
 
 
-def _computed(experiment: Experiment, config: Any, missing: Sequence[Piece], kept: Path, jobs: int) -> Any:
-    if jobs == 1 or len(missing) <= 1:
-        return (_compute(experiment.compute, config, piece, _path(kept, piece)) for piece in missing)
-    task = delayed(_compute)
-    calls = (task(experiment.compute, config, piece, _path(kept, piece)) for piece in missing)
-    return Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1)(calls)
+@dataclass(frozen=True)
+class _Task:
+    compute: Callable[[Any, Piece], pl.DataFrame]
+    config: Any
+    piece: Piece
+    path: Path
 
 
-def _compute(compute: Callable[[Any, Piece], pl.DataFrame], config: Any, piece: Piece, path: Path) -> str:
+def _do(task: _Task) -> str:
     began = time.perf_counter()
-    frame = compute(config, piece)
-    _write(path, frame, time.perf_counter() - began)
-    return piece.name
+    frame = task.compute(task.config, task.piece)
+    _write(task.path, frame, time.perf_counter() - began)
+    return task.piece.name
 
 
 def digest(name: str, config: Any, pieces: Sequence[Piece]) -> str:

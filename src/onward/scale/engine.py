@@ -22,7 +22,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-class EngineError(RuntimeError):
+class EngineError(OSError):
     """The engine is missing, cannot be reached, or is gone; the message says what to do."""
 
 

@@ -1,0 +1,69 @@
+"""Ridge and forward over a grid of λ, the grid shared out over an engine's workers. Each reads the data for itself."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from onward.progressive import Comparison
+from onward.progressive import compare as compare_here
+from onward.progressive.compare import LAMS, checked_lams
+from onward.scale.engine import Engine
+from onward.scale.fit import Advance
+from onward.tables.sources import Source, files_of
+
+
+@dataclass(frozen=True)
+class _Share:
+    """Some λ of the grid, and what to compare them on."""
+
+    source: Any
+    target: str
+    lams: list[float]
+    options: dict[str, Any]
+
+    def __call__(self) -> Comparison:
+        return compare_here(self.source, self.target, lams=self.lams, jobs=1, **self.options)
+
+
+def _do(share: Callable[[], Comparison]) -> Comparison:
+    return share()
+
+
+def compare(
+    source: Source | Sequence[Source],
+    target: str,
+    *,
+    engine: Engine | None = None,
+    lams: Sequence[float] = LAMS,
+    advance: Advance = lambda what, done, total: None,
+    **options: Any,
+) -> Comparison:
+    """`onward.progressive.compare`, with the same result to the last bit; `options` are those that it takes."""
+    begun = time.perf_counter()
+    grid = checked_lams(lams)
+    if any(file.path is None for file in files_of(source, options.get("format"))):
+        raise ValueError("standard input comes once: expected files for several workers")
+    with (engine or Engine()).started() as workers:
+        count = min(workers.count, len(grid))
+        shares = [_Share(source, target, grid[place::count], options) for place in range(count)]
+        parts: dict[int, Comparison] = {}
+        advance("comparing", 0, count)
+        for place, part in workers.run(_do, shares):
+            parts[place] = part
+            advance("comparing", len(parts), count)
+    first = parts[0]
+    where = [(lam_place % count, lam_place // count) for lam_place in range(len(grid))]
+    return replace(
+        first,
+        lams=grid,
+        scores={name: [parts[part].scores[name][place] for part, place in where] for name in first.scores},
+        curves={
+            name: np.column_stack([parts[part].curves[name][:, place] for part, place in where])
+            for name in first.curves
+        },
+        notes=[note for place in range(count) for note in parts[place].notes],
+        seconds=time.perf_counter() - begun,
+    )

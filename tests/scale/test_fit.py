@@ -1,0 +1,220 @@
+"""A pass shared out over workers: the result of one pass in order, whatever the chunks and whoever does the work."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.progressive.made_up import table, written
+
+from onward import load, progressive, scale
+from onward.progressive import Fit
+from onward.scale import Engine, EngineError, chunks_of
+from onward.tables import DataError
+from onward.tables.sources import files_of
+
+OPTIONS: dict[str, Any] = {"categorical": ["city"], "weight": "w", "missing": "skip", "lam": 0.3}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Files of 130, 0, 1 and 269 rows, in row groups of 90."""
+    frame = table(400)
+    (tmp_path / "data").mkdir()
+    for place, (start, stop) in enumerate([(0, 130), (130, 130), (130, 131), (131, 400)]):
+        written(tmp_path / "data", frame[start:stop], f"part-{place}.parquet")
+    return tmp_path / "data"
+
+
+def same(got: Fit, expected: Fit) -> None:
+    assert list(got.model.feature_names_in_) == list(expected.model.feature_names_in_)
+    np.testing.assert_allclose(got.model.coef_, expected.model.coef_, rtol=1e-9)
+    assert got.model.information_gain_ == pytest.approx(expected.model.information_gain_, rel=1e-11)
+    assert got.model.regularized_loss_ == pytest.approx(expected.model.regularized_loss_, rel=1e-10)
+    assert (got.read, got.skipped, got.filled) == (expected.read, expected.skipped, expected.filled)
+    assert got.scores.rows == expected.scores.rows
+
+
+def scored_alike(got: Fit, expected: Fit) -> None:
+    for name in ("weight", "squared", "absolute", "mean_squared", "mean_absolute"):
+        assert getattr(got.scores, name) == pytest.approx(getattr(expected.scores, name), rel=1e-10)
+    assert got.model.online_loss_ == pytest.approx(expected.model.online_loss_, rel=1e-10)
+
+
+class Together:
+    """An engine that pretends to have many workers, and does the work here, the last task first."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.backend = "loky"
+
+    def started(self) -> Any:
+        import contextlib
+
+        @contextlib.contextmanager
+        def workers() -> Iterator[Any]:
+            yield self
+
+        return workers()
+
+    def run(self, function: Any, tasks: Any) -> Iterator[Any]:
+        import pickle
+
+        for place in reversed(range(len(tasks))):  # through pickle, as to another process
+            yield place, pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(tasks[place])))))
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 50])
+@pytest.mark.parametrize("rows", [1, 100, 10**6])
+@pytest.mark.parametrize("learner", ["forward", "ridge"])
+def test_any_workers_and_chunks_give_one_pass(
+    tmp_path: Path, folder: Path, workers: int, rows: int, learner: Any
+) -> None:
+    options = OPTIONS | {"learner": learner}
+    expected = progressive.fit(folder, "y", predictions=tmp_path / "one.parquet", **options)
+    engine: Any = Together(workers)
+    got = scale.fit(folder, "y", engine=engine, chunk_rows=rows, predictions=tmp_path / "many.parquet", **options)
+    same(got, expected)
+    scored_alike(got, expected)
+    one, many = pl.read_parquet(tmp_path / "one.parquet"), pl.read_parquet(tmp_path / "many.parquet")
+    assert one["row"].to_list() == many["row"].to_list()
+    for column in ("target", "prediction", "leverage"):
+        assert one[column].is_null().to_list() == many[column].is_null().to_list()
+        np.testing.assert_allclose(many[column].drop_nulls(), one[column].drop_nulls(), rtol=1e-8, atol=1e-10)
+    learned = scale.fit(folder, "y", engine=engine, chunk_rows=rows, with_scores=False, **options)
+    same(learned, expected)
+    assert np.isnan(learned.scores.rmse)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "many.parquet", "one.parquet"]
+
+
+def test_chunks_are_files_and_row_groups(folder: Path) -> None:
+    names = [chunk.name.rpartition("/")[2] for chunk in chunks_of(files_of(folder), 150)]
+    assert names == [
+        "part-0.parquet",
+        "part-1.parquet",
+        "part-2.parquet",
+        "part-3.parquet, row group 1",
+        "part-3.parquet, row group 2",
+        "part-3.parquet, row group 3",
+    ]
+    assert chunks_of(files_of(folder), 200)[-2].name.endswith("row groups 1 to 2")
+
+
+def test_text_files_are_chunks_too(tmp_path: Path) -> None:
+    frame = table(300)
+    files = [written(tmp_path, frame[:100], "a.csv"), written(tmp_path, frame[100:], "b.csv")]
+    same(scale.fit(files, "y", engine=Engine(1), **OPTIONS), progressive.fit(files, "y", **OPTIONS))
+
+
+def test_going_on_with_a_model(tmp_path: Path, folder: Path) -> None:
+    first = written(tmp_path, table(200, seed=5), "first.csv")
+    progressive.fit(first, "y", save=tmp_path / "m", **OPTIONS)
+    engine: Any = Together(3)
+    got = scale.fit(folder, "y", engine=engine, chunk_rows=100, start=load(tmp_path / "m"))
+    expected = progressive.fit(folder, "y", start=load(tmp_path / "m"))
+    same(got, expected)
+    scored_alike(got, expected)
+
+
+def test_what_was_done_is_not_done_again(tmp_path: Path, folder: Path) -> None:
+    done: list[int] = []
+
+    class Failing(Together):
+        def __init__(self, after: int) -> None:
+            super().__init__(3)
+            self.after = after
+
+        def run(self, function: Any, tasks: Any) -> Iterator[Any]:
+            for place, result in super().run(function, tasks):
+                if self.after == 0:
+                    raise EngineError("gone")
+                self.after -= 1
+                done.append(place)
+                yield place, result
+
+    options: dict[str, Any] = OPTIONS | {
+        "chunk_rows": 100,
+        "save": tmp_path / "m",
+        "predictions": tmp_path / "p.parquet",
+    }
+    for after in (2, 3, 1):
+        engine: Any = Failing(after)
+        with pytest.raises(EngineError, match="gone"):
+            scale.fit(folder, "y", engine=engine, resume=True, **options)
+        assert not (tmp_path / "m").exists()
+        assert not (tmp_path / "p.parquet").exists()
+    engine = Failing(10**6)
+    got = scale.fit(folder, "y", engine=engine, resume=True, **options)
+    once = len(done)
+    plain: Any = Together(3)
+    expected = scale.fit(folder, "y", engine=plain, **(options | {"save": tmp_path / "again", "predictions": None}))
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
+    assert got.scores == expected.scores
+    assert not list(tmp_path.glob("*.chunks"))
+    done.clear()
+    scale.fit(folder, "y", engine=Failing(10**6), resume=False, **options)  # type: ignore[arg-type]
+    assert len(done) == once  # every task was done once in all, however often it was stopped
+
+
+def test_a_chunk_that_cannot_be_read_is_named(tmp_path: Path, folder: Path) -> None:
+    bad = folder / "part-3.parquet"
+    contents = bytearray(bad.read_bytes())
+    contents[200:3000] = bytes(2800)
+    bad.write_bytes(contents)
+    with pytest.raises(DataError, match="part-3.parquet"):
+        scale.fit(folder, "y", engine=Engine(1), save=tmp_path / "m", predictions=tmp_path / "p.parquet", **OPTIONS)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
+
+
+def test_levels_are_limited_over_all_chunks(folder: Path) -> None:
+    engine: Any = Together(2)
+    with pytest.raises(DataError, match="'city': 4 levels, expected at most 3"):
+        scale.fit(folder, "y", engine=engine, max_levels=3, chunk_rows=1, with_scores=False, **OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": Engine(1), "resume": True}, "expected save"),
+        ({"engine": Engine(1), "with_scores": False, "predictions": "p.parquet"}, "expected with_scores=True"),
+        ({"engine": Engine(1), "delta": 2.0}, "delta must be"),
+    ],
+)
+def test_wrong_settings_are_refused(folder: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        scale.fit(folder, "y", **options)
+
+
+def test_engines_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="backend must be one of loky, dask, ray, got 'spark'"):
+        Engine(1, "spark")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="jobs must be -1 or at least 1, got 0"):
+        Engine(0)
+    with pytest.raises(ValueError, match="expected no address"):
+        Engine(1, "loky", "tcp://somewhere:1")
+    import importlib.util
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(EngineError, match=r"dask is not installed; install it with: pip install 'onward\[dask\]'"):
+        Engine(1, "dask")
+
+
+def test_processes_of_this_machine(folder: Path) -> None:
+    expected = progressive.fit(folder, "y", **OPTIONS)
+    got = scale.fit(folder, "y", engine=Engine(2), chunk_rows=100, **OPTIONS)
+    same(got, expected)
+    scored_alike(got, expected)
+    lams = [0.1, 1.0, 10.0]
+    options = {name: value for name, value in OPTIONS.items() if name != "lam"}
+    one = progressive.compare(folder, "y", lams=lams, **options)
+    many = scale.compare(folder, "y", engine=Engine(2), lams=lams, **options)
+    assert (many.scores, many.lams) == (one.scores, one.lams)
+    for name in one.curves:
+        np.testing.assert_array_equal(many.curves[name], one.curves[name])
