@@ -112,8 +112,7 @@ class DelimitedReader:
 
         A file that needs one of these ways will need it again.
         """
-        data = chunk.data
-        if is_tidy(data, self.separator.encode()) and data.count(b"\r") == data.count(b"\r\n"):
+        if is_tidy(chunk.data, self.separator.encode()) and not _has_lone_return(chunk.data):
             for way in range(self._way, 3):
                 try:
                     frame = self._quickly(chunk.data, wanted, way)
@@ -214,6 +213,11 @@ def _likely_separator(header: str) -> str:
 def _end_of_blanks(data: bytes) -> int:
     found = _BLANKS.match(data)
     return found.end() if found else 0
+
+
+def _has_lone_return(data: bytes) -> bool:
+    """Whether a return is no part of a line's end: a letter to polars, an error elsewhere, or quoted."""
+    return b"\r" in data and data.count(b"\r") != data.count(b"\r\n")
 
 
 def _short(value: str) -> str:
