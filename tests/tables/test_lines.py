@@ -101,6 +101,11 @@ def test_a_named_pipe(tmp_path: Path) -> None:
     writer.start()
     assert read(path).rows == list(range(2000))
     writer.join(10)
+    writer = threading.Thread(target=path.write_bytes, args=(TEXT.encode() + b"a,1\n",))
+    writer.start()
+    with pytest.raises(DataError, match=r"pipe\.csv, line 2002, column 'x': got 'a', expected a number"):
+        read(path)
+    writer.join(10)
 
 
 def test_no_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
