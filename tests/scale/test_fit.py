@@ -1,10 +1,5 @@
 """A pass shared out over workers: the result of one pass in order, whatever the chunks and whoever does the work."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,13 +7,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.progressive.made_up import table, written
 
 from onward import load, progressive, scale
 from onward.progressive import Fit
 from onward.scale import Engine, EngineError, chunks_of
 from onward.tables import DataError
 from onward.tables.sources import files_of
+from tests.progressive.made_up import table, written
 
 OPTIONS: dict[str, Any] = {"categorical": ["city"], "weight": "w", "missing": "skip", "lam": 0.3}
 
@@ -159,7 +154,8 @@ def test_what_was_done_is_not_done_again(tmp_path: Path, folder: Path) -> None:
     assert got.scores == expected.scores
     assert not list(tmp_path.glob("*.chunks"))
     done.clear()
-    scale.fit(folder, "y", engine=Failing(10**6), resume=False, **options)  # type: ignore[arg-type]
+    fresh: Any = Failing(10**6)
+    scale.fit(folder, "y", engine=fresh, resume=False, **options)
     assert len(done) == once  # every task was done once in all, however often it was stopped
 
 
@@ -193,8 +189,9 @@ def test_wrong_settings_are_refused(folder: Path, options: dict[str, Any], messa
 
 
 def test_engines_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    spark: Any = "spark"
     with pytest.raises(ValueError, match="backend must be one of loky, dask, ray, got 'spark'"):
-        Engine(1, "spark")  # type: ignore[arg-type]
+        Engine(1, spark)
     with pytest.raises(ValueError, match="jobs must be -1 or at least 1, got 0"):
         Engine(0)
     with pytest.raises(ValueError, match="expected no address"):

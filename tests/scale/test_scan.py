@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.reference.streams import STREAMS, stream
 
 from onward import ForwardRegressor, RidgeRegressor
 from onward.core import Information
@@ -14,6 +13,7 @@ from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 from onward.scale import Summary, prefixes, tree
 from onward.tables import Block
+from tests.reference.streams import STREAMS, stream
 
 LEARNERS = {"forward": ForwardRegressor, "ridge": RidgeRegressor}
 

@@ -15,6 +15,8 @@ from onward.tables import Block, Column, DataError, Recipe, stream
 from onward.tables.recipe import Missing
 from onward.tables.sources import Format, Source
 
+COLUMNS = ("prediction", "lower", "upper", "leverage")
+
 
 def predict(
     model: OnlineRegressor,
@@ -45,10 +47,12 @@ def predict(
     written = 0
     with stream(source, None, format=format, separator=separator, recipe=recipe, known=names) as rows:
         for block in rows:
-            write(_frame(model, block, intervals, written))
+            write(_frame(model, block, intervals))
             written = block.stop
-    if not written:
-        raise DataError(f"{rows.files[0].name}: there are no rows")
+        if rows.read > written:  # skipped rows belong to the block after them, and there is none
+            write(_numbered(written, rows.read))
+        if not rows.read:
+            raise DataError(f"{rows.files[0].name}: there are no rows")
     return dict(rows.skipped)
 
 
@@ -64,17 +68,16 @@ def recipe_of(model: OnlineRegressor) -> Recipe:
     return Recipe("", tuple(Column(str(name), "number") for name in model.feature_names_in_))
 
 
-def _frame(model: OnlineRegressor, block: Block, intervals: Intervals, first: int) -> pl.DataFrame:
-    n = block.stop - first
-    columns = np.full((n, 4), np.nan)
-    given = np.zeros(n, dtype=np.bool_)
-    if block.shape[0]:
-        predictions, leverage = model.predict_many(block, return_leverage=True)
-        places = block.rows - first
-        columns[places] = np.column_stack([predictions, intervals.ends(block.X, block.weight)[0], leverage])
-        given[places] = True
-    frame = pl.DataFrame({"row": np.arange(first + 1, block.stop + 1)})
-    for j, name in enumerate(("prediction", "lower", "upper", "leverage")):
-        values = pl.Series(name, columns[:, j])
-        frame = frame.with_columns(values if given.all() else values.set(pl.Series(~given), None))
-    return frame
+def _frame(model: OnlineRegressor, block: Block, intervals: Intervals) -> pl.DataFrame:
+    predictions, leverage = model.predict_many(block, return_leverage=True)
+    columns = np.column_stack([predictions, intervals.ends(block.X, block.weight)[0], leverage])
+    made = pl.DataFrame({"row": block.rows + 1} | {name: columns[:, j] for j, name in enumerate(COLUMNS)})
+    if len(made) == block.stop - block.first:
+        return made
+    return _numbered(block.first, block.stop).select("row").join(made, on="row", how="left", maintain_order="left")
+
+
+def _numbered(first: int, stop: int) -> pl.DataFrame:
+    """Rows of nothing but their numbers."""
+    frame = pl.DataFrame({"row": np.arange(first + 1, stop + 1)})
+    return frame.with_columns(pl.lit(None, dtype=pl.Float64).alias(name) for name in COLUMNS)
