@@ -55,9 +55,14 @@ def test_intervals_for_means_are_within_those_for_targets(tmp_path: Path) -> Non
 def test_a_file_takes_its_name_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     path.write_text("earlier", encoding="utf-8")
-    with pytest.raises(RuntimeError, match="stop"), sink(path, None) as write:
-        write(pl.DataFrame({"a": [1.0]}))
-        raise RuntimeError("stop")
+
+    def stop_half_way() -> None:
+        with sink(path, None) as write:
+            write(pl.DataFrame({"a": [1.0]}))
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        stop_half_way()
     assert [file.name for file in tmp_path.iterdir()] == ["p.parquet"]
     assert path.read_text(encoding="utf-8") == "earlier"
     with sink(path, None) as write:

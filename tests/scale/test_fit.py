@@ -108,6 +108,13 @@ def test_text_files_are_chunks_too(tmp_path: Path) -> None:
     same(scale.fit(files, "y", engine=Engine(1), **OPTIONS), progressive.fit(files, "y", **OPTIONS))
 
 
+def test_data_frames_are_chunks_too() -> None:
+    frame = table(300)
+    engine: Any = Together(2)
+    got = scale.fit([frame[:90], frame[90:90], frame[90:]], "y", engine=engine, **OPTIONS)
+    same(got, progressive.fit(frame, "y", **OPTIONS))
+
+
 def test_going_on_with_a_model(tmp_path: Path, folder: Path) -> None:
     first = written(tmp_path, table(200, seed=5), "first.csv")
     progressive.fit(first, "y", save=tmp_path / "m", **OPTIONS)
@@ -164,7 +171,7 @@ def test_a_chunk_that_cannot_be_read_is_named(tmp_path: Path, folder: Path) -> N
     contents = bytearray(bad.read_bytes())
     contents[200:3000] = bytes(2800)
     bad.write_bytes(contents)
-    with pytest.raises(DataError, match="part-3.parquet"):
+    with pytest.raises(DataError, match=r"part-3\.parquet"):
         scale.fit(folder, "y", engine=Engine(1), save=tmp_path / "m", predictions=tmp_path / "p.parquet", **OPTIONS)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
 

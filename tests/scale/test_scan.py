@@ -1,6 +1,7 @@
 """States of chunks, merged in order or as a tree, are the state of all rows; each chunk's prefix is exact."""
 
 from copy import deepcopy
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -26,9 +27,7 @@ def block(X: Matrix, y: Vector, w: Vector, names: list[str]) -> Block:
 def summaries(X: Matrix, y: Vector, w: Vector, cuts: list[int], intercept: bool) -> list[Summary]:
     names = [f"x{j}" for j in range(X.shape[1])]
     bounds = [0, *sorted(cuts), len(y)]
-    return [
-        Summary.of([block(X[a:b], y[a:b], w[a:b], names)], intercept) for a, b in zip(bounds, bounds[1:], strict=False)
-    ]
+    return [Summary.of([block(X[a:b], y[a:b], w[a:b], names)], intercept) for a, b in pairwise(bounds)]
 
 
 @given(
@@ -96,7 +95,7 @@ def test_torture_streams_agree_with_one_pass_to_ten_digits(name: str) -> None:
         rng = np.random.default_rng(seed)
         bounds = [0, *sorted(rng.integers(0, len(y) + 1, 4).tolist()), len(y)]
         prefix = Information(X.shape[1], 1, lam)
-        for a, b in zip(bounds, bounds[1:], strict=False):
+        for a, b in pairwise(bounds):
             if a == b:
                 continue
             rows = (X[a:b].copy(), y[a:b].reshape(-1, 1).copy(), np.ones(b - a))

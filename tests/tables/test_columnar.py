@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.ipc as ipc
@@ -200,3 +201,22 @@ def test_two_columns_of_one_name(tmp_path: Path) -> None:
     table = pa.table([pa.array([1]), pa.array([2]), pa.array([3])], names=["x", "x", "y"])
     with pytest.raises(DataError, match=r"t\.ipc: two columns are called 'x'"):
         read(saved(tmp_path, table, "ipc"))
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas", "pyarrow"])
+def test_data_frames_are_read_like_files(tmp_path: Path, library: str) -> None:
+    frame = pl.DataFrame({"a": [1, 2, None, 4], "c": ["u", "v", "u", "w"], "y": [0.5, 1.5, 2.5, 3.5]})
+    frame.write_parquet(tmp_path / "d.parquet")
+    every: dict[str, Any] = {"polars": frame, "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow()}
+    native = every[library]
+    options: dict[str, Any] = {"categorical": ["c"], "missing": "skip"}
+    expected = list(stream(tmp_path / "d.parquet", "y", **options))
+    for source in (native, [native[:1], native[1:3], native[3:]]):
+        got = list(stream(source, "y", **options))
+        np.testing.assert_array_equal(np.concatenate([b.rows for b in got]), np.concatenate([b.rows for b in expected]))
+        assert got[-1].names == expected[-1].names
+        np.testing.assert_array_equal(got[-1].X[-1], expected[-1].X[-1])
+    with pytest.raises(DataError, match="data frame 1: there is no column 'z'"):
+        stream(native, "z")
+    with pytest.raises(ValueError, match="cannot be read together with files"):
+        stream([native, tmp_path / "d.parquet"], "y")

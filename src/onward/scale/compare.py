@@ -44,7 +44,7 @@ def compare(
     """`onward.progressive.compare`, with the same result to the last bit; `options` are those that it takes."""
     begun = time.perf_counter()
     grid = checked_lams(lams)
-    if any(file.path is None for file in files_of(source, options.get("format"))):
+    if any(file.comes_once for file in files_of(source, options.get("format"))):
         raise ValueError("standard input comes once: expected files for several workers")
     with (engine or Engine()).started() as workers:
         count = min(workers.count, len(grid))

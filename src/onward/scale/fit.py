@@ -73,7 +73,8 @@ def fit(
 
     Model, predictions, scores and information gain are those of the pass in order, up to rounding. Intervals are taken
     anew where a chunk begins, so that they may differ a little. Chunks are files, and row groups of Parquet files:
-    workers must be able to read them, and to write beside `predictions`, under the same paths.
+    workers must be able to read them, and to write beside `predictions`, under the same paths. Data frames are chunks,
+    too; they travel to the workers.
 
     Args:
         engine: where the work is done; None for the processes of this machine, as many as it has processors.
@@ -100,7 +101,7 @@ def fit(
     if model.recipe_ is not None and model.recipe_.target != target:
         raise DataError(f"the model was made to predict {model.recipe_.target!r}, not {target!r}")
     files = files_of(source, format)
-    if any(file.path is None for file in files):
+    if any(file.comes_once for file in files):
         raise ValueError("standard input comes in one order and once: expected files for several workers")
     with stream(
         source,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
+import narwhals.stable.v2 as nw
 import polars as pl
 import pyarrow as pa
 import pyarrow.ipc as ipc
@@ -13,7 +14,7 @@ from onward.tables.errors import DataError
 from onward.tables.kinds import Content, as_numbers, without
 from onward.tables.readers import EXPECTED, Piece, check_columns, check_names
 from onward.tables.recipe import KINDS, Kind
-from onward.tables.sources import File
+from onward.tables.sources import File, Frame
 
 VALUES = 1 << 19  # in a piece: 4 MB of numbers
 
@@ -157,6 +158,44 @@ class IpcReader:
     def close(self) -> None:
         """Let go of the file."""
         self._source.close()
+
+
+class FrameReader:
+    """A data frame in memory; `start` counts rows."""
+
+    def __init__(self, file: Frame, na: Sequence[str] = ()) -> None:
+        self.name = file.name
+        self._na, self._size = na, file.size
+        self._read = 0
+        try:
+            self._table = nw.from_native(file.frame, eager_only=True).to_arrow()
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise DataError(f"{self.name}: cannot be read as a table ({_first_line(error)})") from error
+        self.columns = list(self._table.column_names)
+        check_names(self.name, self.columns)
+
+    @cached_property
+    def contents(self) -> Mapping[str, Content]:
+        """What each column holds; nothing if there are no rows."""
+        return _contents(self._table.schema) if self._table.num_rows else {}
+
+    def pieces(self, wanted: Mapping[str, Kind], start: int = 0) -> Iterator[Piece]:
+        """As in `Reader`; `start` counts rows."""
+        check_columns(self.name, self.columns, wanted)
+        _check_kinds(self.name, self._table.schema, wanted)
+        size = max(1, VALUES // max(1, len(wanted)))
+        batches = self._table.select(list(wanted)).to_batches(max_chunksize=size)
+        for piece in _pieces(self.name, iter(batches), wanted, 0, start, self._na):
+            self._read = piece.start + len(piece.frame)
+            yield piece
+
+    @property
+    def done(self) -> float:
+        """Bytes read so far, going by the rows."""
+        return self._size * self._read / max(1, int(self._table.num_rows))
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
 
 
 # Types

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from onward.tables.errors import DataError
 
@@ -28,7 +28,8 @@ _SUFFIXES: dict[str, Format] = {
 }
 _COMPRESSED: dict[str, Literal["gzip", "zstd"]] = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 
-Source = str | os.PathLike[str]
+Source = str | os.PathLike[str] | Any
+"""A path, a pattern, a folder, "-" for standard input; or a data frame of any library that narwhals knows."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,11 @@ class File:
         return "standard input" if self.path is None else str(self.path)
 
     @property
+    def comes_once(self) -> bool:
+        """Whether it cannot be read again: standard input."""
+        return self.path is None and not isinstance(self, Frame)
+
+    @property
     def size(self) -> int | None:
         """Bytes on disk; None for standard input, 0 for a file that is gone."""
         if self.path is None:
@@ -55,15 +61,38 @@ class File:
             return 0
 
 
+@dataclass(frozen=True, eq=False)
+class Frame(File):
+    """A data frame in memory, in the place of a file; `number` counts those that are read together."""
+
+    frame: Any = None
+    number: int = 1
+
+    @property
+    def name(self) -> str:
+        """As a person would call it."""
+        return f"data frame {self.number}"
+
+    @property
+    def size(self) -> int:
+        """Bytes of its numbers, about."""
+        rows, columns = self.frame.shape
+        return 8 * int(rows) * int(columns)
+
+
 def files_of(source: Source | Sequence[Source], format: Format | None = None) -> list[File]:
     """The files that are meant, in order: as given, and by name within a pattern or a folder.
 
     Names are ordered as people count: part-2 comes before part-10. Hidden files, and those whose names begin with an
     underscore, are left out of patterns and folders; so are files of a folder whose endings say nothing to us.
     """
-    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
+    sources: list[Any] = [source] if isinstance(source, str | os.PathLike) or _is_frame(source) else list(source)
     if not sources:
         raise ValueError("expected at least one file, got none")
+    if any(_is_frame(each) for each in sources):
+        if not all(_is_frame(each) for each in sources):
+            raise ValueError("data frames cannot be read together with files")
+        return [Frame(None, None, frame=frame, number=place) for place, frame in enumerate(sources, start=1)]
     if STANDARD_INPUT in map(str, sources):
         if len(sources) > 1:
             raise ValueError("standard input (-) cannot be read together with files")
@@ -75,6 +104,10 @@ def files_of(source: Source | Sequence[Source], format: Format | None = None) ->
         twice = next(file for file in files if files.count(file) > 1)
         raise DataError(f"{twice.name}: given more than once; its rows would be learned twice")
     return files
+
+
+def _is_frame(source: object) -> bool:
+    return hasattr(source, "shape") and (hasattr(source, "columns") or hasattr(source, "column_names"))
 
 
 def _expanded(source: str, format: Format | None) -> list[File]:

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Self
 
-from onward.tables.columnar import IpcReader, ParquetReader
+from onward.tables.columnar import FrameReader, IpcReader, ParquetReader
 from onward.tables.delimited import DelimitedReader
 from onward.tables.encode import Block, Encoder
 from onward.tables.errors import DataError
@@ -17,7 +17,7 @@ from onward.tables.lines import TextFile
 from onward.tables.prefetch import prefetched
 from onward.tables.readers import Piece, Reader, shown
 from onward.tables.recipe import KINDS, RULES, Column, Kind, Missing, Recipe
-from onward.tables.sources import File, Format, Source, files_of
+from onward.tables.sources import File, Format, Frame, Source, files_of
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ def stream(
 
     Args:
         source: a path, a pattern, a folder, several of these, or "-" for standard input (csv, tsv or JSON lines). CSV,
-            TSV and JSON lines may be compressed (.gz, .zst); Parquet and Arrow IPC files are read as they are.
+            TSV and JSON lines may be compressed (.gz, .zst); Parquet and Arrow IPC files are read as they are. Or a
+            data frame, or several.
         target: the column to predict. May be left out if a recipe is given: then the stream has features only.
         features: the columns to use, patterns such as "x*" among them; None for all others.
         exclude: columns, or patterns, not to use.
@@ -266,6 +267,8 @@ class Stream:
             self.close()
 
     def _open(self, file: File) -> Reader:
+        if isinstance(file, Frame):
+            return FrameReader(file, self._na)
         match file.format:
             case "parquet":
                 return ParquetReader(file, self._na, self._groups)
