@@ -64,14 +64,14 @@ def stream(chunks: int, early: int, chunk_rows: int, d: int) -> dict[str, Any]:
         X = rng.standard_normal((chunk_rows, d))
         model.partial_fit(X, X @ theta + rng.standard_normal(chunk_rows))
         if chunk + 1 == early:
-            early_peak = _peak()
+            early_peak = peak_memory()
     return {
         "d": d,
         "chunk_rows": chunk_rows,
         "early_rows": early * chunk_rows,
         "early_peak_mb": early_peak,
         "rows": model.n_seen_,
-        "peak_mb": _peak(),
+        "peak_mb": peak_memory(),
         "seconds": perf_counter() - start,
     }
 
@@ -101,7 +101,7 @@ def first_calls() -> dict[str, float]:
     return {"import": imported - start, "batch": before_row - before_batch, "row": end - before_row}
 
 
-def _peak() -> float | None:
+def peak_memory() -> float | None:
     """Peak resident memory of this process in MB; None where the system does not say.
 
     Not `ru_maxrss` where it can be helped: Linux hands that down from the parent at a fork.

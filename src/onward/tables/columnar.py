@@ -16,7 +16,7 @@ from onward.tables.readers import EXPECTED, Piece, check_columns, check_names
 from onward.tables.recipe import KINDS, Kind
 from onward.tables.sources import File, Frame
 
-VALUES = 1 << 19  # in a piece: 4 MB of numbers
+VALUES = 1 << 18  # in a piece: 2 MB of numbers
 
 
 class ParquetReader:

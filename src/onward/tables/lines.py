@@ -13,7 +13,7 @@ import pyarrow as pa
 from onward.tables.errors import DataError
 from onward.tables.sources import File
 
-CHUNK = 1 << 22  # bytes: long enough to forget the overhead of a chunk, short enough for a small memory
+CHUNK = 1 << 21  # bytes: long enough to forget the overhead of a chunk, short enough for a small memory
 LONGEST = 1 << 25  # bytes of one record: more than any real one, so a quote must be open
 PAUSE = 0.25  # seconds without news after which rows that arrive are taken for all that there are to look at
 

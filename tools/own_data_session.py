@@ -1,0 +1,93 @@
+"""The session of docs/own_data.md: commands, run one after the other in one folder, and what they print."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.own_data_sets import SETS
+from tools.run_onward import onward
+
+FIRST = 352  # of the 442 patients
+TRIPS = """when,city,rush,km,fare
+2026-01-05 08:10:00,Rome,true,3.1,9.80
+2026-01-05 09:30:00,Rome,true,5.0,13.10
+2026-01-05 11:00:00,Oslo,false,2.2,12.40
+2026-01-05 13:45:00,Oslo,false,NA,25.00
+2026-01-06 08:20:00,Rome,true,4.0,11.70
+2026-01-06 10:05:00,Oslo,false,6.3,21.90
+2026-01-06 12:00:00,Oslo,false,1.1,9.60
+2026-01-06 17:40:00,Rome,true,7.4,18.20
+"""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command as one types it: `stdin` names a file whose first `lines` lines are piped into it."""
+
+    command: str
+    code: int = 0
+    stdin: str | None = None
+    lines: int = 0
+    most: int | None = None  # lines of the output that are shown
+
+
+SESSIONS: dict[str, Sequence[Step]] = {
+    "fit": [Step("fit first.csv --target target --save first.onward")],
+    "show": [Step("show first.onward")],
+    "predict": [Step("predict first.onward second.csv", most=4)],
+    "compare": [Step("compare diabetes.csv --target target")],
+    "go on": [
+        Step("fit second.csv --target target --start first.onward --save both.onward --quiet"),
+        Step("fit second.csv --target target --save second.onward --quiet"),
+        Step("merge first.onward second.onward --save merged.onward"),
+    ],
+    "stdin": [Step("predict both.onward - --json", stdin="second.csv", lines=3)],
+    "kinds": [
+        Step("fit trips.csv --target fare", code=1),
+        Step("fit trips.csv --target fare --categorical city", code=1),
+        Step("fit trips.csv --target fare --categorical city --missing skip"),
+    ],
+    "errors": [
+        Step("fit trips.csv --target price", code=1),
+        Step("fit no-such-file.csv --target fare", code=1),
+        Step("predict both.onward trips.csv", code=1),
+        Step("merge first.onward both.csv --save all.onward", code=1),
+    ],
+}
+
+
+def prepare(folder: Path) -> None:
+    """Put the files of the session there."""
+    frame = next(data for data in SETS if data.name == "diabetes").frame()
+    frame.write_csv(folder / "diabetes.csv")
+    frame[:FIRST].write_csv(folder / "first.csv")
+    frame[FIRST:].write_csv(folder / "second.csv")
+    (folder / "trips.csv").write_text(TRIPS, encoding="utf-8")
+
+
+def sections(folder: Path, names: Sequence[str] = tuple(SESSIONS)) -> dict[str, str]:
+    """What each part looks like on a terminal, as fenced text; in order, for later parts need the files of earlier."""
+    prepare(folder)
+    return {
+        name: "```console\n" + "\n".join(_shown(step, folder) for step in SESSIONS[name]) + "\n```" for name in names
+    }
+
+
+def _shown(step: Step, folder: Path) -> str:
+    text, typed = "", f"onward {step.command}"
+    if step.stdin is not None:
+        lines = (folder / step.stdin).read_text(encoding="utf-8").splitlines(keepends=True)
+        text, typed = "".join(lines[: step.lines]), f"head -n {step.lines} {step.stdin} | {typed}"
+    said = onward(*shlex.split(step.command), stdin=text, folder=folder, expected=step.code)
+    output = steady(said.out if step.code == 0 else said.err).rstrip().splitlines()
+    if step.most is not None and len(output) > step.most:
+        output = [*output[: step.most], "…"]
+    return "\n".join([f"$ {typed}", *(line.rstrip() for line in output)])
+
+
+def steady(text: str) -> str:
+    """Without what differs from run to run: how long it took."""
+    text = re.sub(r"in \d+\.\d s \([\d,]+ rows/s\)", "in 0.0 s", text)
+    return re.sub(r"\d+\.\d s\.$", "0.0 s.", text, flags=re.MULTILINE)
