@@ -154,6 +154,12 @@ def contenders(files: Files, tiny: Files, settings: Settings) -> dict[str, Conte
     return found
 
 
+def wabbit_rmse(said: str) -> float:
+    """The online error in what it says at the end; NaN if it says none."""
+    average = re.search(r"^average loss = (\S+)", said, re.MULTILINE)
+    return math.sqrt(float(average[1])) if average else math.nan
+
+
 def errors(files: Files, settings: Settings) -> dict[str, float]:
     """The online RMSE of each: whether they learn at all, and how soon."""
     _, out, _ = command([*ONWARD, "fit", files.csv, "--target", TARGET, "--json"])
@@ -162,8 +168,7 @@ def errors(files: Files, settings: Settings) -> dict[str, float]:
     found[FIT_PARQUET] = float(json.loads(out)["scores"]["rmse"])
     if files.vw is not None:
         _, _, said = command(wabbit(files.vw))
-        average = re.search(r"^average loss = (\S+)", said, re.MULTILINE)
-        found[WABBIT] = math.sqrt(float(average[1])) if average else math.nan
+        found[WABBIT] = wabbit_rmse(said)
     if find_spec("river") is not None:
         found |= {
             title: float(child("river", files.csv, learner, settings.river_rows)["rmse"])
@@ -251,7 +256,11 @@ def ratio(times: dict[str, Spent], one: str, other: str) -> Spent | None:
     """How many times as long `one` takes as `other`; None where one of them was not measured."""
     if one not in times or other not in times:
         return None
-    return Spent(times[one].wall / times[other].wall, times[one].cpu / times[other].cpu)
+    return Spent(*(_over(getattr(times[one], of), getattr(times[other], of)) for of in ("wall", "cpu")))
+
+
+def _over(one: float, other: float) -> float:
+    return one / other if other > 0 else math.nan  # at a tiny size, start-up may be all there is
 
 
 def print_times(

@@ -13,7 +13,6 @@ is left out, and said to be. Each set is written as CSV twice, as it is and scal
 import argparse
 import json
 import math
-import re
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -161,10 +160,11 @@ def sections(names: Sequence[str], folder: Path) -> dict[str, str]:
 def replaced(page: str, made: dict[str, str]) -> str:
     """The page with new text between its marks, `<!-- made: NAME -->` and `<!-- end -->`."""
     for name, text in made.items():
-        pattern = re.compile(rf"(<!-- made: {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
-        if len(pattern.findall(page)) != 1:
-            raise ValueError(f"expected one place for {name!r} in the page, got {len(pattern.findall(page))}")
-        page = pattern.sub(lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page)
+        start, end = f"<!-- made: {name} -->\n", "<!-- end -->"
+        if page.count(start) != 1:
+            raise ValueError(f"expected one place for {name!r} in the page, got {page.count(start)}")
+        before, _, after = page.partition(start)
+        page = f"{before}{start}{text}\n{end}{after.partition(end)[2]}"
     return page
 
 
