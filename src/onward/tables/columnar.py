@@ -62,8 +62,12 @@ class ParquetReader:
             first += sizes[groups.pop(0)]
         self._read = first
         if groups:
+            # One thread: there is another that learns meanwhile, and each of more would keep memory of its own.
             batches = self._file.iter_batches(
-                batch_size=max(1, VALUES // max(1, len(wanted))), row_groups=groups, columns=list(wanted)
+                batch_size=max(1, VALUES // max(1, len(wanted))),
+                row_groups=groups,
+                columns=list(wanted),
+                use_threads=False,
             )
             yield from _pieces(self.name, self._batches(batches), wanted, first, start, self._na)
 
