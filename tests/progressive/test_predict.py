@@ -21,16 +21,17 @@ def test_there_is_a_row_for_each_row(tmp_path: Path, monkeypatch: pytest.MonkeyP
     holes = frame.with_columns(z=pl.when(pl.int_range(pl.len()) >= 380).then(None).otherwise(pl.col("z")))
     data = written(tmp_path, holes, "new.csv")
     whole: list[pl.DataFrame] = []
-    skipped = predict(model, data, whole.append)
+    notes = predict(model, data, whole.append)
+    assert notes.skipped == {"z is missing": holes["z"].null_count()}
     small_pieces(monkeypatch, size)
     parts: list[pl.DataFrame] = []
-    assert predict(model, data, parts.append) == skipped == {"z is missing": holes["z"].null_count()}
+    assert predict(model, data, parts.append) == notes
     got = pl.concat(parts)
     assert got.equals(pl.concat(whole))
     assert got["row"].to_list() == list(range(1, len(frame) + 1))
     assert (got["prediction"].is_null() == holes["z"].is_null()).all()
     filled: list[pl.DataFrame] = []
-    assert predict(model, data, filled.append, missing="zero") == {}
+    assert not predict(model, data, filled.append, missing="zero").skipped
     assert pl.concat(filled)["prediction"].null_count() == 0
     with pytest.raises(DataError, match="column 'z': the value is missing"):
         predict(model, data, filled.append, missing="error")

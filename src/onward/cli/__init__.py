@@ -47,13 +47,20 @@ def _options(
 INTERRUPTED = 130  # what shells say of a program that was stopped by Ctrl-C
 # typer has it from click, or from its own copy of click.
 _UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+# Read by libraries when they are loaded. The matrices are small: threads would wait for each other longer than they
+# work. Arrow's own allocator keeps some 25 MB more than the system's.
+_SETTINGS = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
 
 
 def main() -> None:
     """Run a command: 0 if it went well, 1 if it failed, 2 if it was called wrongly; errors are one line."""
-    for name in _THREADS:  # the matrices are small: threads would wait for each other longer than they work
-        os.environ.setdefault(name, "1")
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
     debug = "--debug" in sys.argv[1:]
     sys.argv[1:] = [each for each in sys.argv[1:] if each != "--debug"]
     try:

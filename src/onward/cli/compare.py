@@ -168,10 +168,10 @@ def show(result: "Comparison") -> None:
         out.print(note, markup=False, highlight=False)
     spreads = {
         f"{name}: worst λ over best": f"{display.number(each.spread)} times the error"
-        for name, each in said.learners.items()
+        for name, each in ((name, said.learners[name]) for name in rmse)
     }
     out.print(display.pairs(spreads | {"running mean": f"RMSE {display.number(said.mean_rmse)}"}))
-    out.print(said.text, markup=False, highlight=False)
+    out.print(said.text, markup=False, highlight=False, soft_wrap=False)
 
 
 def _bar(value: float, least: float, most: float) -> str:

@@ -3,7 +3,7 @@
 import math
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -41,8 +41,13 @@ def watching(quiet: bool, loss: str = "rmse") -> "Iterator[Watch | None]":
         yield _lines(loss)
 
 
+def counted(number: int, what: str) -> str:
+    """So many of something."""
+    return f"{number:,} {what}" + ("s" if number != 1 else "")
+
+
 def _lines(loss: str) -> "Watch":
-    begun = time.perf_counter()
+    rate_of = _rate()
     before: dict[str, Any] = {"scores": None}
 
     def watch(progress: "Progress") -> None:
@@ -56,7 +61,7 @@ def _lines(loss: str) -> "Watch":
             )
         scores, last = progress.scores, before["scores"]
         since = scores.rmse if last is None else _since(last, scores)
-        rate = scores.rows / max(1e-9, time.perf_counter() - begun)
+        rate = rate_of(scores.rows)
         typer.echo(
             f"{scores.rmse:>12.6g} {since:>12.6g} {scores.mean_rmse:>13.6g} {scores.rows:>12,} "
             f"{progress.target:>12.6g} {progress.prediction:>12.6g} {rate:>12,.0f}",
@@ -65,6 +70,19 @@ def _lines(loss: str) -> "Watch":
         before["scores"] = scores
 
     return watch
+
+
+def _rate() -> "Callable[[int], float]":
+    """Rows a second since the first call: starting up, and compiling for the first time, is not part of it."""
+    first: list[tuple[int, float]] = []
+
+    def rate(rows: int) -> float:
+        now = time.perf_counter()
+        if not first:
+            first.append((rows, now))
+        return (rows - first[0][0]) / max(1e-9, now - first[0][1])
+
+    return rate
 
 
 def _since(last: "Scores", now: "Scores") -> float:
@@ -87,12 +105,12 @@ def _bar(loss: str) -> "Iterator[Watch]":
         parts.TextColumn("left"),
         parts.TimeRemainingColumn(),
     ]
-    begun = time.perf_counter()
+    rate_of = _rate()
     with parts.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None, rows="0", rate="–", rmse="–")
 
         def watch(progress: "Progress") -> None:
-            rate = progress.scores.rows / max(1e-9, time.perf_counter() - begun)
+            rate = rate_of(progress.scores.rows)
             bar.update(
                 task,
                 total=progress.size,
@@ -130,12 +148,18 @@ def coefficients(columns: Mapping[str, Any], delta: float, most: int | None = FE
     from rich.table import Table
 
     total = len(columns["feature"])
-    shown = total if most is None else min(total, most)
+    shown = total if most is None or total <= most + 5 else most  # to leave out a handful would save nothing
+    notes = [f"and {total - shown:,} more"] if shown < total else []
+    if any(math.isinf(float(columns["upper"][row])) for row in range(shown)):
+        notes.append(
+            "∞: too little is known for an end. More rows help, or --sigma and --theta-bound if you know them; the levels "
+            "of a category beside the constant stay open without."
+        )
     table = Table(
         title=f"Coefficients, with intervals that hold for all of them at every row with probability {1 - delta:g}",
         title_justify="left",
         title_style="bold",
-        caption=f"and {total - shown:,} more" if shown < total else None,
+        caption="\n".join(notes) or None,
         caption_justify="left",
     )
     table.add_column("feature")
@@ -166,10 +190,10 @@ def left_out(skipped: Mapping[str, int], filled: Mapping[str, int]) -> Iterator[
     """What was skipped, or counted as zero, and why."""
     if any(skipped.values()):
         reasons = ", ".join(f"{count:,} where {reason}" for reason, count in skipped.items() if count)
-        yield f"Skipped {sum(skipped.values()):,} rows: {reasons}."
+        yield f"Skipped {counted(sum(skipped.values()), 'row')}: {reasons}."
     if any(filled.values()):
         columns = ", ".join(f"{count:,} in {column}" for column, count in filled.items() if count)
-        yield f"Counted {sum(filled.values()):,} missing values as zero: {columns}."
+        yield f"Counted {counted(sum(filled.values()), 'missing value')} as zero: {columns}."
 
 
 @contextmanager

@@ -65,7 +65,7 @@ def command(
     from onward.progressive.sinks import sink
 
     with sink(out, sys.stdout.buffer if out is None else None, json=json) as write:
-        skipped = predict(
+        notes = predict(
             load_learner(model),
             data,
             write,
@@ -77,7 +77,12 @@ def command(
             sigma=sigma,
             theta_bound=theta_bound,
         )
-    from onward.cli.display import left_out
+    from onward.cli.display import counted, left_out
 
-    for line in left_out(skipped, {}):
+    for line in left_out(notes.skipped, {}):
         typer.echo(f"onward: {line}", err=True)
+    if notes.unknown:
+        some = ", ".join(f"{level} ({count:,})" for level, count in notes.unknown.most_common(5))
+        more = f" and {len(notes.unknown) - 5:,} more" if len(notes.unknown) > 5 else ""
+        rows = counted(sum(notes.unknown.values()), "value")
+        typer.echo(f"onward: {rows} of categories that the model does not know: {some}{more}.", err=True)

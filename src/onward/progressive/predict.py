@@ -1,7 +1,8 @@
 """A model's predictions for the rows of files, with intervals; nothing is learned."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -18,6 +19,16 @@ from onward.tables.sources import Format, Source
 COLUMNS = ("prediction", "lower", "upper", "leverage")
 
 
+@dataclass
+class Notes:
+    """What a reader of the predictions should know: rows that were skipped, by reason, and rows with levels that the
+    model does not know, by level; of these it says little, and their intervals are open.
+    """
+
+    skipped: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+
+
 def predict(
     model: OnlineRegressor,
     source: Source | Sequence[Source],
@@ -30,10 +41,10 @@ def predict(
     delta: float = 0.05,
     sigma: float | None = None,
     theta_bound: float | None = None,
-) -> Mapping[str, int]:
+) -> Notes:
     """Hand frames of row, prediction, lower, upper and leverage to `write`, as rows are read.
 
-    A row that is skipped has nulls. Returns how many were, by reason. `missing` is the model's own rule unless given.
+    A row that is skipped has nulls. `missing` is the model's own rule unless given.
     """
     probability("delta", delta)
     if model.information_.n_targets > 1:
@@ -44,16 +55,19 @@ def predict(
     names = [str(name) for name in model.feature_names_in_]
     intervals = Intervals([delta], Noise(sigma, theta_bound), of)
     intervals.refresh(model)
-    written = 0
+    written, notes = 0, Notes()
     with stream(source, None, format=format, separator=separator, recipe=recipe, known=names) as rows:
         for block in rows:
             write(_frame(model, block, intervals))
+            for place in range(len(names), len(block.names)):
+                notes.unknown[str(block.names[place])] += int(np.count_nonzero(block.X[:, place]))
             written = block.stop
         if rows.read > written:  # skipped rows belong to the block after them, and there is none
             write(_numbered(written, rows.read))
         if not rows.read:
             raise DataError(f"{rows.files[0].name}: there are no rows")
-    return dict(rows.skipped)
+    notes.skipped.update(rows.skipped)
+    return notes
 
 
 def recipe_of(model: OnlineRegressor) -> Recipe:
