@@ -152,8 +152,8 @@ def coefficients(columns: Mapping[str, Any], delta: float, most: int | None = FE
     notes = [f"and {total - shown:,} more"] if shown < total else []
     if any(math.isinf(float(columns["upper"][row])) for row in range(shown)):
         notes.append(
-            "∞: too little is known for an end. More rows help, or --sigma and --theta-bound if you know them; the levels "
-            "of a category beside the constant stay open without."
+            "∞: too little is known for an end. More rows help, or --sigma and --theta-bound if you know them; the "
+            "levels of a category beside the constant stay open without."
         )
     table = Table(
         title=f"Coefficients, with intervals that hold for all of them at every row with probability {1 - delta:g}",
