@@ -40,6 +40,8 @@ def complaint(line: str) -> str | None:
     words = shlex.split(line, comments=True)
     while words and re.match(r"[A-Z_]+=", words[0]):
         words = words[1:]
+    if "|" in words:  # what is piped into a command of ours
+        words = words[words.index("|") + 1 :]
     match words:
         case ["make", *targets]:
             unknown = {word for word in targets if "=" not in word} - TARGETS

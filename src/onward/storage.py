@@ -142,9 +142,11 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
             os.fsync(file.fileno())
         os.chmod(temporary, _mode(target))
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.strerror:  # a full disk, say: of which file, the system does not tell
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
     _sync_folder(target.parent)
 

@@ -82,7 +82,8 @@ def test_json_is_one_strict_object_on_every_command(run: Run, data: Path, tmp_pa
     rows = [strict(line) for line in out.splitlines()]
     assert [row["row"] for row in rows] == list(range(1, 378))
     assert set(rows[0]) == {"row", "prediction", "lower", "upper", "leverage"}
-    code, out, err = run("merge", tmp_path / "m", tmp_path / "m", "-s", tmp_path / "both", "--json")
+    (tmp_path / "copy").write_bytes((tmp_path / "m").read_bytes())
+    code, out, err = run("merge", tmp_path / "m", tmp_path / "copy", "-s", tmp_path / "both", "--json")
     assert (code, err) == (0, "")
     assert strict(out)["rows"] == 754
 
@@ -174,7 +175,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "odd.xlsx": (b"PK", "cannot tell its format"),
     "torn.csv.gz": (b"\x1f\x8b\x08\x00", "cannot be read"),
     "half.jsonl": (b'{"x": 1, "z": 2, "y": 3}\n{"x": 1,\n', "line 2: not a JSON object"),
-    "text.csv": (b"x,city,y\n1,Rome,2\n", "'city' holds text; name such columns as categorical, or exclude them"),
+    "text.csv": (b"x,city,y\n1,Rome,2\n", "'city' holds text; name such columns as categorical (--categorical)"),
 }
 
 
@@ -196,18 +197,18 @@ def test_bad_files_are_told_in_one_line(run: Run, tmp_path: Path, name: str) -> 
 
 def test_other_failures_are_one_line_too(run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("fit", data, "-t", "y", "--categorical", "city", "-q", "-s", tmp_path / "m")
+    folder = tmp_path / "folder.csv"
+    folder.mkdir()
     (tmp_path / "damaged").write_bytes((tmp_path / "m").read_bytes()[:-3])
     pl.DataFrame({"x": [1.0]}).write_csv(tmp_path / "narrow.csv")
     for arguments, message in (
         (["fit", tmp_path / "none.csv", "-t", "y"], "none.csv: there is no such file"),
         (["fit", tmp_path / "*.none", "-t", "y"], "no file fits this pattern"),
         (["fit", data, "-t", "y", "--categorical", "town"], "there is no column 'town'"),
-        (["fit", data, "-t", "y", "--lam", "-1", "--categorical", "city"], "lam must be 0 or"),
-        (["fit", data, "-t", "y", "--delta", "2", "--categorical", "city"], "delta must be"),
         (["fit", data, "-t", "y", "-s", tmp_path / "no" / "m"], "does not exist"),
         (["fit", data, "-t", "y", "-s", tmp_path], "it is a folder"),
         (["predict", tmp_path / "m", tmp_path / "narrow.csv"], "there is no column 'z'"),
-        (["predict", tmp_path / "m", data, "-o", tmp_path / "p.txt"], "expected a name that ends in .csv"),
+        (["predict", tmp_path / "m", data, "-o", folder], "it is a folder"),
         (["predict", tmp_path / "damaged", data], "its checksum does not match"),
         (["predict", data, data], "not an Onward model file"),
         (["show", tmp_path / "none"], "there is no such file"),
@@ -229,9 +230,30 @@ def test_other_failures_are_one_line_too(run: Run, data: Path, tmp_path: Path, m
     assert not list(tmp_path.glob(".m*"))
 
 
-def test_wrong_calls_exit_with_2(run: Run, data: Path) -> None:
+def test_wrong_calls_exit_with_2(run: Run, data: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m"
+    run("fit", data, "-t", "y", "--categorical", "city", "-q", "-s", model)
+    (tmp_path / "data").mkdir()
+    written(tmp_path / "data", table(20).drop_nulls().drop("city"), "part.csv")
     for arguments, message in (
         (["fit", data], "--target"),
+        (["fit", data, "-t", "y", "--lam", "-1"], "lam must be 0 or"),
+        (["fit", data, "-t", "y", "--lam", "0", "--learner", "ridge"], "lam must be positive for ridge"),
+        (["fit", data, "-t", "y", "--delta", "2"], "delta must be"),
+        (["fit", data, "-t", "y", "--sigma", "-1"], "sigma must be"),
+        (["fit", data, "-t", "y", "--theta-bound", "1"], "expected --sigma"),
+        (["fit", data, "-t", "y", "--separator", "ab"], "separator must be one plain character"),
+        (["fit", "-", data, "-t", "y"], "cannot be read together with files"),
+        (["fit", data, "-t", "y", "--predictions", tmp_path / "p.csv"], "ends in .parquet or .pq"),
+        (["fit", data, "-t", "y", "--save", data], "which is read: expected another file"),
+        (["fit", data, "-t", "y", "--save", tmp_path / "a", "--report", tmp_path / "a"], "expected different files"),
+        (["fit", tmp_path / "data", "-t", "y", "--predictions", tmp_path / "data" / "p.parquet"], "take it for data"),
+        (["fit", data, "-t", "y", "--start", model, "--lam", "7"], "--lam is the model's own"),
+        (["fit", data, "-t", "y", "--start", model, "--features", "x"], "--features is the model's own"),
+        (["predict", model, data, "-o", tmp_path / "p.txt"], "expected a name that ends in .csv"),
+        (["predict", model, data, "-o", data], "which is read"),
+        (["show", model, "--delta", "5"], "delta must be"),
+        (["merge", model, model, "-s", tmp_path / "both"], "given more than once"),
         (["fit", data, "-t", "y", "--missing", "drop"], "drop"),
         (["fit", data, "-t", "y", "--resume"], "expected --save"),
         (["compare", data, "-t", "y", "--lams", "1,x"], "expected numbers"),
@@ -240,8 +262,9 @@ def test_wrong_calls_exit_with_2(run: Run, data: Path) -> None:
         (["nonsense"], "nonsense"),
     ):
         code, out, err = run(*arguments)
-        assert (code, out) == (2, "")
-        assert message in err
+        assert (code, out) == (2, ""), arguments
+        assert message in " ".join(err.replace("│", " ").split()), arguments
+    assert data.read_text(encoding="utf-8").startswith("x,")
 
 
 def test_debug_shows_where_an_error_came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,6 +320,59 @@ def test_an_interrupted_stream_is_saved(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert b"Learned 377 of 377 rows" in out
     assert load(tmp_path / "m").n_seen_ == 377
+
+
+def test_a_terminated_stream_is_saved(tmp_path: Path) -> None:
+    process = onward("fit", "-", "-t", "y", "--save", tmp_path / "m", stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stderr is not None
+    process.stdin.write(table().drop_nulls().drop("city", "w").write_csv().encode())
+    process.stdin.flush()
+    while b" 256 " not in process.stderr.readline():
+        pass
+    time.sleep(0.5)
+    process.terminate()
+    process.communicate(timeout=60)
+    assert (process.returncode, load(tmp_path / "m").n_seen_) == (0, 377)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are for POSIX")
+def test_no_row_of_a_named_pipe_is_lost(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"x": rng.normal(size=20_000), "y": rng.normal(size=20_000)})
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    source = written(tmp_path, frame)
+    copy = "import shutil, sys; shutil.copyfileobj(open(sys.argv[1], 'rb'), open(sys.argv[2], 'wb'))"
+    writer = subprocess.Popen([sys.executable, "-c", copy, str(source), str(pipe)])
+    code, out, _ = run("fit", pipe, "-t", "y", "--json")
+    assert writer.wait(timeout=60) == 0
+    assert (code, json.loads(out)["rows"]["learned"]) == (0, 20_000)
+
+
+def test_the_index_that_pandas_writes_can_be_left_out(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(",a,y\n0,1.5,2\n1,2.5,3\n2,0.5,1\n", encoding="utf-8")
+    code, _, err = run("fit", tmp_path / "d.csv", "-t", "y", "-q")
+    assert code == 1
+    assert "column 1 has no name; exclude ''" in one_line(err)
+    code, out, _ = run("fit", tmp_path / "d.csv", "-t", "y", "--exclude", "", "--json")
+    assert code == 0
+    assert [each["feature"] for each in json.loads(out)["model"]["coefficients"]] == ["(intercept)", "a"]
+    (tmp_path / "e.csv").write_text('"a,b",c,y\n1.5,1,2\n2.5,2,3\n', encoding="utf-8")
+    code, out, _ = run("fit", tmp_path / "e.csv", "-t", "y", "--features", '"a,b"', "--json")
+    assert [each["feature"] for each in json.loads(out)["model"]["coefficients"]] == ["(intercept)", "a,b"]
+
+
+def test_values_beyond_numbers_are_told(run: Run, tmp_path: Path) -> None:
+    pl.DataFrame({"x": [1e200, 1e-200, 1e180], "y": [1e200, 1.0, 1e190]}).write_csv(tmp_path / "d.csv")
+    pl.DataFrame({"x": [1.0, 2.0], "y": [1.0, 2.0], "w": [0.0, 0.0]}).write_csv(tmp_path / "w.csv")
+    for command in ("fit", "compare"):
+        code, _, err = run(command, tmp_path / "d.csv", "-t", "y", "-q")
+        assert code == 1
+        assert "rescale the columns" in one_line(err)
+        code, _, err = run(command, tmp_path / "w.csv", "-t", "y", "--weight", "w", "-q")
+        assert code == 1
+        assert "every row has weight 0" in one_line(err)
 
 
 def test_killed_it_goes_on_to_the_same_bits(run: Run, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -10,6 +10,7 @@ import pytest
 
 from onward.progressive import Comparison, Scores, compare, fit
 from onward.progressive.conclusion import conclude
+from onward.progressive.grid import Contender
 from onward.progressive.records import of_comparison
 from onward.tables import DataError
 from tests.progressive.made_up import small_pieces, table, written
@@ -43,11 +44,21 @@ def test_without_regularisation_ridge_is_not_defined(tmp_path: Path) -> None:
     assert alone.text.startswith("Ridge is not defined without regularisation")
 
 
-def test_what_grows_beyond_numbers_is_given_up_and_said(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"x": [1e160, 1.0, 1e-160, 3.0], "y": [1e150, 2.0, 1.0, 1e155]})
-    grid = compare(written(tmp_path, frame), "y", lams=[1e-300, 1.0])
-    assert len(grid.notes) >= 1
-    assert "was given up at row" in grid.notes[0]
+def test_what_grows_beyond_numbers_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pl.DataFrame({"x": [1e160, 1.0], "y": [1e200, 2.0]})
+    with pytest.raises(DataError, match=r"at every λ the numbers grew beyond double precision.*rescale"):
+        compare(written(tmp_path, frame), "y")
+    learn = Contender.learn
+
+    def fail_at_one(self: Contender, *rows: Any) -> None:
+        learn(self, *rows)
+        self.failed = 0 if self.lam == 1.0 else None
+
+    monkeypatch.setattr(Contender, "learn", fail_at_one)
+    grid = compare(written(tmp_path, table(50).drop_nulls().drop("city")), "y", lams=[0.1, 1.0])
+    assert [each is None for each in grid.scores["forward"]] == [False, True]
+    assert grid.notes == ["lam=1 was given up at row 1: its numbers grew beyond double precision"]
+    assert "forward" in conclude(grid).text
 
 
 @pytest.mark.parametrize(

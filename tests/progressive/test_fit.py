@@ -151,6 +151,10 @@ def test_a_checkpoint_of_other_settings_or_data_is_refused(tmp_path: Path, monke
         fit(data, "y", watch=crash, **options)
     for other, message in (
         ({"delta": 0.1}, "delta was 0.05, now it is 0.1"),
+        ({"lam": 7.0}, "lam was 1.0, now it is 7.0"),
+        ({"learner": "ridge"}, "learner was 'forward', now it is 'ridge'"),
+        ({"exclude": ["x"]}, "exclude was"),
+        ({"missing": "skip"}, "missing was 'error'"),
         ({"predictions": tmp_path / "p.parquet"}, "predictions was None"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -1,6 +1,9 @@
 """The command line. What a command needs is imported when it runs, so that help is quick."""
 
+import contextlib
+import io
 import os
+import signal
 import sys
 from typing import Annotated, cast
 
@@ -61,6 +64,11 @@ def main() -> None:
     """Run a command: 0 if it went well, 1 if it failed, 2 if it was called wrongly; errors are one line."""
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # λ, where the terminal knows no Greek
+    with contextlib.suppress(ValueError):  # in a thread, where signals cannot be seen to
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # services are stopped so: what Ctrl-C saves is saved
     debug = "--debug" in sys.argv[1:]
     sys.argv[1:] = [each for each in sys.argv[1:] if each != "--debug"]
     try:

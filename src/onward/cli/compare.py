@@ -69,13 +69,15 @@ def command(
     """Run ridge and forward with many λ in one read of the data, and say what a wrong λ would have cost with each."""
     from onward.cli.display import watching
     from onward.progressive import compare
-    from onward.progressive.fit import target_folder
+    from onward.progressive.outputs import check_outputs
+    from onward.tables.streams import check_separator
 
     grid = _numbers(lams)
     if jobs == 0 or jobs < -1:
         raise typer.BadParameter(f"expected -1 or at least 1, got {jobs}", param_hint="--jobs")
-    for path in (plot, report):
-        target_folder(path)
+    with o.usage():
+        check_separator(separator)
+        check_outputs(data, {"--plot": plot, "--report": report}, o.format_of(format))
     options: dict[str, Any] = {
         "fit_intercept": not no_intercept,
         "features": o.listed(features) or None,
@@ -84,7 +86,7 @@ def command(
         "weight": weight,
         "missing": missing.value,
         "na": o.listed(na),
-        "format": o.chosen(format),
+        "format": o.format_of(format),
         "separator": separator,
         "max_levels": max_levels,
     }

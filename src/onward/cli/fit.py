@@ -25,6 +25,7 @@ tail -n +1 -f live.csv | onward fit - -t y --save m.onward   (Ctrl-C ends it and
 
 
 def command(
+    context: typer.Context,
     data: o.Data,
     target: o.Target,
     features: o.Features = None,
@@ -111,12 +112,21 @@ def command(
     from onward.cli.display import watching
     from onward.progressive import fit
     from onward.progressive.checkpoints import beside
-    from onward.progressive.fit import target_folder
+    from onward.progressive.fit import new_model
+    from onward.progressive.outputs import check_outputs
+    from onward.progressive.predictions import check_name
+    from onward.tables.streams import check_separator
 
     if (checkpoint_every is not None or resume) and save is None:
         raise typer.BadParameter("checkpoints lie beside the saved model: expected --save, too")
-    model = None if start is None else _started(start)
-    target_folder(report)
+    o.check_noise(delta, sigma, theta_bound)
+    with o.usage():
+        new_model(learner.value, lam, not no_intercept)
+        check_separator(separator)
+        if predictions is not None:
+            check_name(predictions)
+        check_outputs(data, {"--save": save, "--predictions": predictions, "--report": report}, o.format_of(format))
+    model = None if start is None else _started(start, context, missing)
     if save is not None and not resume and beside(save).exists() and not quiet:
         typer.echo(f"onward: starting anew; {beside(save)} is from a run that --resume would go on with", err=True)
     options: dict[str, Any] = {
@@ -130,7 +140,7 @@ def command(
         "weight": weight,
         "missing": missing.value,
         "na": o.listed(na),
-        "format": o.chosen(format),
+        "format": o.format_of(format),
         "separator": separator,
         "max_levels": max_levels,
         "delta": delta,
@@ -155,7 +165,7 @@ def command(
             raise typer.BadParameter("a report is made along one pass: expected no --jobs, --backend or --no-scores")
         if no_scores and predictions is not None:
             raise typer.BadParameter("predictions are scored as they are made: expected no --no-scores")
-        if o.chosen(format) is None and "-" in data:
+        if o.format_of(format) is None and "-" in data:
             raise typer.BadParameter("standard input comes in one order and once: expected files for workers")
         from onward import scale
         from onward.cli.display import chunks_done
@@ -187,10 +197,29 @@ def command(
                 typer.echo(f"{what}: {path}")
 
 
-def _started(path: Path) -> "OnlineRegressor":
+def _started(path: Path, context: typer.Context, missing: o.Missing) -> "OnlineRegressor":
+    """The model to go on with; a usage error if settings are given that it has of its own."""
+    from dataclasses import replace
+
     from onward.cli.machines import load_learner
 
-    return load_learner(path)
+    given = [name for name in context.params if _was_given(context, name)]
+    for name in ("learner", "lam", "no_intercept", "features", "exclude", "categorical", "weight", "na"):
+        if name in given:
+            raise typer.BadParameter(f"--{name.replace('_', '-')} is the model's own: expected none beside --start")
+    model = load_learner(path)
+    if model.recipe_ is None:
+        raise ValueError(
+            f"{path}: does not know how its features are made from columns; expected a model of onward fit"
+        )
+    if "missing" in given:
+        model.recipe_ = replace(model.recipe_, missing=missing.value)
+    return model
+
+
+def _was_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def show(result: "Fit") -> None:

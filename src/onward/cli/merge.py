@@ -23,15 +23,18 @@ def command(
 ) -> None:
     """Add up models that learned from rows of their own: the same as one model that saw all the rows.
 
-    They must have the same learner, λ, target and columns; levels of categories may differ.
+    They must have the same learner, λ, target and columns; levels of categories may differ. The online loss is the sum
+    of theirs: each knew only its own rows when it predicted.
     """
     from onward.cli.machines import load_learner, show_json
-    from onward.progressive.fit import target_folder
+    from onward.progressive.outputs import check_target
     from onward.progressive.records import of_model
 
     if len(models) < 2:
         raise typer.BadParameter(f"expected at least two models, got {len(models)}")
-    target_folder(save)
+    if len({path.resolve() for path in models}) < len(models):
+        raise typer.BadParameter("a model is given more than once: its rows would count twice")
+    check_target(save)
     merged = load_learner(models[0])
     for path in models[1:]:
         try:

@@ -1,8 +1,11 @@
 """The options that several commands share, and how lists are written on a command line."""
 
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -192,13 +195,43 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", sh
 
 
 def listed(values: list[str] | None) -> list[str]:
-    """Names that may come one by one or with commas between them."""
-    return [each.strip() for value in values or [] for each in value.split(",") if each.strip()]
+    """Names that may come one by one or with commas between them; in double quotes where a comma is part of one."""
+    found = []
+    for value in values or []:
+        found += [each.strip() for each in next(csv.reader([value], skipinitialspace=True)) or [""]]
+    return found
 
 
-def chosen(value: StrEnum | None) -> str | None:
-    """The text of a choice."""
-    return None if value is None else str(value.value)
+@contextmanager
+def usage() -> Iterator[None]:
+    """What is wrong with the settings is a wrong call; what is wrong with the data is not."""
+    from onward.tables import DataError
+
+    try:
+        yield
+    except DataError:
+        raise
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def check_noise(delta: float, sigma: float | None, theta_bound: float | None) -> None:
+    """A usage error if there can be no intervals for these."""
+    from onward.core.checks import not_negative, positive, probability
+
+    with usage():
+        probability("delta", delta)
+        if sigma is not None:
+            positive("sigma", sigma)
+        if theta_bound is not None:
+            not_negative("theta_bound", theta_bound)
+            if sigma is None:
+                raise ValueError("--theta-bound says nothing while the noise is unknown: expected --sigma, too")
+
+
+def format_of(value: Format | None) -> Literal["csv", "tsv", "jsonl", "parquet", "ipc"] | None:
+    """The name of a format."""
+    return None if value is None else value.value
 
 
 def engine(jobs: int, backend: Backend | None, address: str | None) -> "Engine":

@@ -2,14 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated
 
 import typer
 
 from onward.cli import options as o
-
-if TYPE_CHECKING:
-    from onward.tables.sources import Format
 
 EXAMPLES = """Examples:
 
@@ -61,16 +58,24 @@ def command(
     empty fields, so that there is a line for each row.
     """
     from onward.cli.machines import load_learner
+    from onward.progressive.outputs import check_outputs
     from onward.progressive.predict import predict
-    from onward.progressive.sinks import sink
+    from onward.progressive.sinks import check_ending, sink
+    from onward.tables.streams import check_separator
 
+    o.check_noise(delta, sigma, theta_bound)
+    with o.usage():
+        check_separator(separator)
+        if out is not None:
+            check_ending(out)
+            check_outputs(data, {"--out": out, "the model": model}, o.format_of(format))
     with sink(out, sys.stdout.buffer if out is None else None, json=json) as write:
         notes = predict(
             load_learner(model),
             data,
             write,
-            missing=cast(Any, o.chosen(missing)),
-            format=cast("Format | None", o.chosen(format)),
+            missing=None if missing is None else missing.value,
+            format=o.format_of(format),
             separator=separator,
             of=of.value,
             delta=delta,

@@ -33,6 +33,7 @@ def command(
     from onward.progressive.records import of_model
     from onward.storage import read
 
+    o.check_noise(delta, sigma, theta_bound)
     if model.is_file():
         kind, settings, _ = read(model)
         if kind not in ("forward", "ridge"):
@@ -91,9 +92,9 @@ def _show_other(kind: str, settings: dict[str, object], json: bool) -> None:
     from onward.cli.machines import show_json
 
     plain = {name: value for name, value in settings.items() if isinstance(value, str | int | float | bool)}
-    if kind == "checkpoint":
-        position = settings.get("position")
-        plain["rows read"] = position["read"] if isinstance(position, dict) else 0
+    position, files = settings.get("position"), settings.get("files")
+    if kind == "checkpoint" and isinstance(position, dict) and isinstance(files, list):
+        plain = {"rows read": position["read"], "of": ", ".join(str(file["name"]) for file in files)}
     if json:
         return show_json({"kind": kind, **plain})
     display.console().print(display.pairs({"kind": kind} | {name: str(value) for name, value in plain.items()}))

@@ -69,7 +69,12 @@ def remove(path: Path) -> None:
 def described(files: list[File]) -> list[dict[str, Any]]:
     """The files as a checkpoint remembers them: names, sizes, and how they begin. Nothing can be said of a pipe."""
     return [
-        {"name": file.name, "size": file.size, "begins": None if file.path is None else _digest(file.path)}
+        {
+            "name": file.name,
+            "size": file.size,
+            # To look into a pipe would be to take from it.
+            "begins": None if file.path is None or file.comes_once else _digest(file.path),
+        }
         for file in files
     ]
 

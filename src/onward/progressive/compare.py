@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from onward.core.types import Vector
-from onward.progressive.fit import Progress, Watch, called, nothing_learned
+from onward.progressive.fit import Progress, Watch, called, check_weight, nothing_learned
 from onward.progressive.grid import Contender
-from onward.progressive.marks import next_reading
+from onward.progressive.marks import next_power, next_reading
 from onward.progressive.results import Comparison, Scores
 from onward.progressive.tally import scores
 from onward.tables import Block, DataError, stream
@@ -63,7 +63,7 @@ def compare(
     contenders = [Contender(lam, fit_intercept) for lam in grid]
     marks: list[int] = []
     curves: dict[str, list[Vector]] = {learner: [] for learner in LEARNERS}
-    learned, due = 0, 1
+    learned, due, told = 0, 1, 0
     with opened as rows, ThreadPoolExecutor(threads(jobs, len(grid)), thread_name_prefix="onward-compare") as pool:
         for block in rows:
             start, n = 0, block.shape[0]
@@ -80,9 +80,17 @@ def compare(
             if watch is not None and n and block.y is not None:
                 best = min((c.forward for c in contenders if c.failed is None), key=lambda t: t[2], default=None)
                 if best is not None:
-                    watch(Progress(scores(best), rows.read, rows.done, rows.size, False, float(block.y[-1]), math.nan))
+                    mark = learned >= told  # the first block that gets past a power of two
+                    told = next_power(learned) if mark else told
+                    watch(Progress(scores(best), rows.read, rows.done, rows.size, mark, float(block.y[-1]), math.nan))
     if not learned:
         raise DataError(nothing_learned(rows))
+    if all(each.failed is not None for each in contenders):
+        raise DataError(
+            f"{called(rows)}: at every λ the numbers grew beyond double precision, the last at row "
+            f"{max(each.failed or 0 for each in contenders) + 1:,}; rescale the columns"
+        )
+    check_weight(contenders[0].forward, rows)
     if marks[-1] < learned:
         marks.append(learned)
         _read_off(contenders, curves)

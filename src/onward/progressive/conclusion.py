@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onward.progressive.results import Comparison
+from onward.progressive.results import Comparison, Scores
 
+ENOUGH = 30  # rows from which it can be said that features do not help
 SAME = 0.005  # errors that differ by less than this share are called the same
 
 
@@ -19,11 +20,12 @@ class Spread:
     best: float  # RMSE
     worst_lam: float
     worst: float
-    typical: float  # the median over the grid of RMSE / best RMSE
 
     @property
     def spread(self) -> float:
         """Worst RMSE over best."""
+        if math.isnan(self.best):
+            return math.nan
         return self.worst / self.best if self.best > 0 else (1.0 if self.worst == 0 else math.inf)
 
 
@@ -41,35 +43,33 @@ def conclude(comparison: Comparison) -> Conclusion:
     """Read a comparison."""
     spreads = {name: _spread(comparison, name) for name in comparison.scores}
     scored = next(each for values in comparison.scores.values() for each in values if each is not None)
-    return Conclusion(spreads, scored.mean_rmse, scored.rows, _text(comparison, spreads, scored.mean_rmse))
+    return Conclusion(spreads, scored.mean_rmse, scored.rows, _text(comparison, spreads, scored))
 
 
 def _spread(comparison: Comparison, name: str) -> Spread:
     rmse = comparison.rmse(name)
     if np.isnan(rmse).all():
-        return Spread(math.nan, math.nan, math.nan, math.nan, math.nan)
+        return Spread(math.nan, math.nan, math.nan, math.nan)
     best, worst = int(np.nanargmin(rmse)), int(np.nanargmax(rmse))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        typical = float(np.nanmedian(rmse / rmse[best]))
-    return Spread(comparison.lams[best], float(rmse[best]), comparison.lams[worst], float(rmse[worst]), typical)
+    return Spread(comparison.lams[best], float(rmse[best]), comparison.lams[worst], float(rmse[worst]))
 
 
-def _text(comparison: Comparison, spreads: Mapping[str, Spread], mean: float) -> str:
+def _text(comparison: Comparison, spreads: Mapping[str, Spread], scored: Scores) -> str:
     ridge, forward = spreads["ridge"], spreads["forward"]
     if math.isnan(ridge.best):
         return f"Ridge is not defined without regularisation; forward has an RMSE of {forward.best:.4g}."
-    sentences = [_best(ridge, forward, mean)]
+    sentences = [_best(ridge, forward, scored)]
     if len(comparison.lams) > 1:
         sentences += [_cost(ridge, forward), _count(comparison), _advice(ridge, forward)]
     return " ".join(sentences)
 
 
-def _best(ridge: Spread, forward: Spread, mean: float) -> str:
+def _best(ridge: Spread, forward: Spread, scored: Scores) -> str:
     text = (
         f"At its best λ ({forward.best_lam:g}) forward has an online RMSE of {forward.best:.4g}, "
-        f"ridge at its best ({ridge.best_lam:g}) {ridge.best:.4g}; the running mean has {mean:.4g}."
+        f"ridge at its best ({ridge.best_lam:g}) {ridge.best:.4g}; the running mean has {scored.mean_rmse:.4g}."
     )
-    if min(ridge.best, forward.best) >= mean:
+    if scored.rows >= ENOUGH and min(ridge.best, forward.best) >= scored.mean_rmse > 0:
         text += " Neither beats the running mean: these features do not help a linear model here."
     return text
 

@@ -1,5 +1,6 @@
 """One pass over the data: predict each row, then learn it. With checkpoints, it can be stopped at any moment."""
 
+import hashlib
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -16,10 +17,11 @@ from onward.core.types import Vector
 from onward.progressive import checkpoints
 from onward.progressive.intervals import Intervals, Noise
 from onward.progressive.marks import next_power, next_reading
-from onward.progressive.predictions import Spool
+from onward.progressive.outputs import check_outputs
+from onward.progressive.predictions import Spool, check_name
 from onward.progressive.readings import Readings
 from onward.progressive.results import Fit, Scores
-from onward.progressive.tally import ROWS, count_all, new_totals, scores
+from onward.progressive.tally import ROWS, WEIGHT, count_all, new_totals, scores
 from onward.regression import ForwardRegressor, OnlineRegressor, RidgeRegressor
 from onward.tables import Block, DataError, Position, Stream, stream
 from onward.tables.recipe import Missing
@@ -102,7 +104,9 @@ def fit(
         whole("checkpoint_every", checkpoint_every)
     if (checkpoint_every is not None or resume) and save is None:
         raise ValueError("checkpoints lie beside the saved model: expected save, too")
-    target_folder(save)
+    check_outputs(source, {"save": save, "predictions": predictions}, format)
+    if predictions is not None:
+        check_name(predictions)
     noise = Noise(sigma, theta_bound)
     place = None if save is None else checkpoints.beside(Path(save))
     earlier = checkpoints.read(place) if resume and place is not None and place.exists() else None
@@ -110,6 +114,25 @@ def fit(
     model = new_model(learner, lam, fit_intercept) if start is None else start
     if model.recipe_ is not None and model.recipe_.target != target:
         raise DataError(f"the model was made to predict {model.recipe_.target!r}, not {target!r}")
+    asked = {
+        "learner": learner,
+        "lam": lam,
+        "fit_intercept": fit_intercept,
+        "target": target,
+        "features": None if features is None else list(features),
+        "exclude": list(exclude),
+        "categorical": list(categorical),
+        "weight": weight,
+        "missing": missing,
+        "na": list(na),
+        "separator": separator,
+        "delta": delta,
+        "sigma": sigma,
+        "theta_bound": theta_bound,
+        "predictions": None if predictions is None else str(predictions),
+        "history": history,
+    }
+    started = None if start is None else _digest_of(start)
     recipe, known, position = model.recipe_, names_of(model), None
     if earlier is not None:
         model = earlier.models["model"]
@@ -134,16 +157,7 @@ def fit(
     with opened as rows, ExitStack() as stack:
         model.recipe_ = rows.recipe
         about = {
-            "settings": {
-                "learner": type(model).__name__,
-                "parameters": {name: repr(value) for name, value in model.get_params(deep=False).items()},
-                "recipe": rows.recipe.to_record(),
-                "delta": delta,
-                "sigma": sigma,
-                "theta_bound": theta_bound,
-                "predictions": None if predictions is None else str(predictions),
-                "history": history,
-            },
+            "settings": asked | {"started from": started},
             "files": checkpoints.described(rows.files),
         }
         work = Pass(model, rows, delta, noise, predictions is not None, history)
@@ -167,6 +181,7 @@ def fit(
                 raise
         if work.learned == 0:
             raise DataError(nothing_learned(rows))
+        check_weight(work.totals, rows)
         result = work.result(time.perf_counter() - begun)
         if work.spool is not None:
             work.spool.finish(rows.read)
@@ -310,19 +325,6 @@ class Pass:
         return int(earlier.settings["spooled"])
 
 
-def target_folder(path: str | os.PathLike[str] | None) -> None:
-    """An error now, rather than after an hour, if a file cannot be written there."""
-    if path is None:
-        return
-    target = Path(path)
-    if not target.resolve().parent.is_dir():
-        raise FileNotFoundError(f"cannot save to {path}: the folder {target.resolve().parent} does not exist")
-    if target.is_dir():
-        raise IsADirectoryError(f"cannot save to {path}: it is a folder")
-    if not os.access(target.resolve().parent, os.W_OK):
-        raise PermissionError(f"cannot save to {path}: the folder {target.resolve().parent} cannot be written to")
-
-
 def _check_same(place: Path, before: Any, about: dict[str, Any], rows: Stream) -> None:
     for name, value in about["settings"].items():
         if before["settings"][name] != value:
@@ -344,6 +346,20 @@ def called(rows: Stream) -> str:
     """What is read, as a person would name it."""
     files = rows.files
     return files[0].name if len(files) == 1 else f"{files[0].name} … {files[-1].name} ({len(files)} files)"
+
+
+def _digest_of(model: OnlineRegressor) -> str:
+    """What a model knows, in a few letters."""
+    if not model.__sklearn_is_fitted__():
+        return "nothing"
+    _, arrays = model.to_record()
+    return hashlib.sha256(b"".join(arrays[name].tobytes() for name in sorted(arrays))).hexdigest()[:16]
+
+
+def check_weight(totals: Vector, rows: Stream) -> None:
+    """DataError if no row had a weight, so that there is nothing to score."""
+    if not totals[WEIGHT] > 0:
+        raise DataError(f"{called(rows)}: every row has weight 0, so nothing was learned")
 
 
 def nothing_learned(rows: Stream) -> str:

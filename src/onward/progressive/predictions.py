@@ -20,16 +20,21 @@ _RECORD = 8 * (1 + len(COLUMNS))  # the row's number, and the columns
 GROUP = 1 << 16  # rows in a row group
 
 
+def check_name(path: str | os.PathLike[str]) -> Path:
+    """ValueError if the name speaks of something else than Parquet."""
+    if Path(path).suffix.lower() not in (".parquet", ".pq"):
+        raise ValueError(
+            f"predictions are written as Parquet: expected a name that ends in .parquet or .pq, got {path}"
+        )
+    return Path(path)
+
+
 class Spool:
     """Rows of predictions on their way to a Parquet file."""
 
     def __init__(self, path: str | os.PathLike[str], keep: int = 0) -> None:
         """Go on after the first `keep` bytes of what an earlier run wrote aside; 0 to start anew."""
-        self.path = Path(path)
-        if not self.path.parent.is_dir():
-            raise FileNotFoundError(f"cannot write {path}: the folder {self.path.parent} does not exist")
-        if self.path.is_dir():
-            raise IsADirectoryError(f"cannot write {path}: it is a folder")
+        self.path = check_name(path)
         self._aside = self.path.with_name(f".{self.path.name}.rows")
         if keep and (not self._aside.exists() or self._aside.stat().st_size < keep):
             raise ValueError(f"cannot go on with {path}: {self._aside} is missing or too short; start without resuming")

@@ -12,8 +12,18 @@ from typing import IO
 import polars as pl
 import pyarrow.parquet as pq
 
+from onward.progressive.outputs import check_target
+
 Write = Callable[[pl.DataFrame], None]
 ENDINGS = (".csv", ".jsonl", ".ndjson", ".parquet", ".pq")
+
+
+def check_ending(path: str | os.PathLike[str]) -> str:
+    """The ending of a file's name; ValueError if it is none that we can write."""
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise ValueError(f"{path}: expected a name that ends in {', '.join(ENDINGS)}, got {ending or 'no ending'!r}")
+    return ending
 
 
 @contextmanager
@@ -27,12 +37,8 @@ def sink(path: str | os.PathLike[str] | None, stream: IO[bytes] | None, *, json:
         assert stream is not None
         yield _text_writer(stream, json)
         return
-    target = Path(path)
-    ending = target.suffix.lower()
-    if ending not in ENDINGS:
-        raise ValueError(f"{path}: expected a name that ends in {', '.join(ENDINGS)}, got {ending or 'no ending'!r}")
-    if not target.resolve().parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: the folder {target.resolve().parent} does not exist")
+    target, ending = Path(path), check_ending(path)
+    check_target(target)
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.resolve().parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -47,9 +53,11 @@ def sink(path: str | os.PathLike[str] | None, stream: IO[bytes] | None, *, json:
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.strerror:
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 

@@ -22,8 +22,10 @@ import pyarrow.parquet as pq
 
 from onward.core.checks import not_negative, positive, probability
 from onward.progressive.checkpoints import described
-from onward.progressive.fit import names_of, new_model, target_folder
+from onward.progressive.fit import names_of, new_model
 from onward.progressive.intervals import Noise
+from onward.progressive.outputs import check_outputs
+from onward.progressive.predictions import check_name
 from onward.progressive.results import Fit
 from onward.progressive.tally import SQUARED, new_totals, scores
 from onward.regression import OnlineRegressor
@@ -95,8 +97,9 @@ def fit(
         raise ValueError("checkpoints lie beside the saved model: expected save, too")
     if predictions is not None and not with_scores:
         raise ValueError("predictions are scored as they are made: expected with_scores=True")
-    for path in (save, predictions):
-        target_folder(path)
+    check_outputs(source, {"save": save, "predictions": predictions}, format)
+    if predictions is not None:
+        check_name(predictions)
     model = start if start is not None else new_model(learner, lam, fit_intercept)
     if model.recipe_ is not None and model.recipe_.target != target:
         raise DataError(f"the model was made to predict {model.recipe_.target!r}, not {target!r}")

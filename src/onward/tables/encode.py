@@ -182,7 +182,7 @@ class Encoder:
             row = int(np.flatnonzero(missing)[0])
             raise DataError(
                 f"{piece.where(row)}, column {column!r}: the value is missing, expected a number; choose what to do "
-                "with missing values: skip the row, or count them as zero"
+                "with missing values (--missing): skip the row, or count them as zero"
             )
         if fill:
             self.filled[column] += int(np.count_nonzero(missing))
@@ -203,7 +203,8 @@ class Encoder:
             if self.recipe.missing == "error":
                 raise DataError(
                     f"{piece.where(int(np.flatnonzero(missing)[0]))}, column {column!r}: the value is missing, "
-                    "expected a category; choose what to do with missing values: skip the row, or count them as zero"
+                    "expected a category; choose what to do with missing values (--missing): skip the row, or count "
+                    "them as zero"
                 )
             if self.recipe.missing == "skip":
                 self.skipped[f"{column} is missing"] += int(np.count_nonzero(missing))

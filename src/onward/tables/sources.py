@@ -47,13 +47,13 @@ class File:
 
     @property
     def comes_once(self) -> bool:
-        """Whether it cannot be read again: standard input."""
-        return self.path is None and not isinstance(self, Frame)
+        """Whether it cannot be read again: standard input, and pipes that have a name."""
+        return not isinstance(self, Frame) and (self.path is None or (self.path.exists() and not self.path.is_file()))
 
     @property
     def size(self) -> int | None:
-        """Bytes on disk; None for standard input, 0 for a file that is gone."""
-        if self.path is None:
+        """Bytes on disk; None for what comes once, 0 for a file that is gone."""
+        if self.path is None or self.comes_once:
             return None
         try:
             return self.path.stat().st_size
@@ -100,9 +100,12 @@ def files_of(source: Source | Sequence[Source], format: Format | None = None) ->
             raise ValueError(f"standard input is read as csv, tsv or jsonl, not as {format}")
         return [File(None, format)]
     files = [file for each in sources for file in _expanded(os.fspath(each), format)]
-    if len({file.path for file in files}) < len(files):
-        twice = next(file for file in files if files.count(file) > 1)
-        raise DataError(f"{twice.name}: given more than once; its rows would be learned twice")
+    seen: set[Path] = set()
+    for file in files:
+        place = file.path.resolve() if file.path is not None else Path()
+        if place in seen:
+            raise DataError(f"{file.name}: given more than once; its rows would be learned twice")
+        seen.add(place)
     return files
 
 
@@ -114,7 +117,7 @@ def _expanded(source: str, format: Format | None) -> list[File]:
     path = Path(source)
     if path.is_dir():
         found = [each for each in path.rglob("*") if each.is_file() and not _hidden(each.relative_to(path))]
-        known = [each for each in found if format or _described(each)]
+        known = [each for each in found if format or described_by_name(each)]
         if not known:
             raise DataError(f"{source}: the folder holds no file that ends in {_endings()}")
         return [_file(each, format) for each in sorted(known, key=_as_counted)]
@@ -132,7 +135,7 @@ def _expanded(source: str, format: Format | None) -> list[File]:
 
 def _file(path: Path, format: Format | None) -> File:
     compression = _COMPRESSED.get(path.suffix.lower())
-    described = format or _described(path)
+    described = format or described_by_name(path)
     if described is None:
         raise DataError(f"{path}: cannot tell its format from its name; expected it to end in {_endings()}")
     if compression and described in ("parquet", "ipc"):
@@ -140,7 +143,8 @@ def _file(path: Path, format: Format | None) -> File:
     return File(path, described, compression)
 
 
-def _described(path: Path) -> Format | None:
+def described_by_name(path: Path) -> Format | None:
+    """The format that a file's name speaks of, if any."""
     if path.suffix.lower() in _COMPRESSED:
         path = path.with_suffix("")
     return _SUFFIXES.get(path.suffix.lower())

@@ -99,6 +99,12 @@ def stream(
     )
 
 
+def check_separator(separator: str | None) -> None:
+    """ValueError if it cannot stand between fields."""
+    if separator is not None and (len(separator.encode()) != 1 or separator in '"\r\n'):
+        raise ValueError(f"separator must be one plain character, got {separator!r}")
+
+
 class Stream:
     """See `stream`. Iterating gives the blocks, once; `close`, or leaving a `with`, lets go of the file before that.
 
@@ -131,8 +137,7 @@ class Stream:
         """
         if missing not in RULES:
             raise ValueError(f"missing must be one of {', '.join(RULES)}, got {missing!r}")
-        if separator is not None and (len(separator.encode()) != 1 or separator in '"\r\n'):
-            raise ValueError(f"separator must be one plain character, got {separator!r}")
+        check_separator(separator)
         if target is None and recipe is None:
             raise ValueError("expected a target or a recipe, got neither")
         if recipe is not None and target not in (None, recipe.target):
@@ -323,7 +328,7 @@ def chosen(
     if texts:
         raise DataError(
             f"{name}: expected numbers, but {shown(texts)} {'holds' if len(texts) == 1 else 'hold'} text; "
-            "name such columns as categorical, or exclude them"
+            "name such columns as categorical (--categorical), or exclude them (--exclude)"
         )
     odd = [each for each in used if contents[each] not in (*KINDS, "text")]
     if odd:
