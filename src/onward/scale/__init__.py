@@ -8,7 +8,7 @@ from onward.scale.chunks import Chunk, chunks_of
 from onward.scale.compare import compare
 from onward.scale.engine import Engine, EngineError
 from onward.scale.fit import fit
-from onward.scale.scan import prefixes, tree
+from onward.scale.scan import Tree, prefixes, tree
 from onward.scale.summary import Summary
 
-__all__ = ["Chunk", "Engine", "EngineError", "Summary", "chunks_of", "compare", "fit", "prefixes", "tree"]
+__all__ = ["Chunk", "Engine", "EngineError", "Summary", "Tree", "chunks_of", "compare", "fit", "prefixes", "tree"]

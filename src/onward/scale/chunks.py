@@ -1,12 +1,13 @@
 """How data are cut into chunks that workers read for themselves: files, and row groups of Parquet files."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from onward.tables.columnar import ParquetReader
 from onward.tables.sources import File
 
-ROWS = 1 << 20  # about so many rows in a chunk of a Parquet file
+ROWS = 1 << 18  # about so many rows in a chunk of a Parquet file: few enough that workers end at about the same time
+MOST = 1 << 14  # chunks; where there would be more of them they are larger, as each costs the driver some time
 
 
 @dataclass(frozen=True)
@@ -28,20 +29,32 @@ class Chunk:
         )
 
 
-def chunks_of(files: Sequence[File], rows: int = ROWS) -> list[Chunk]:
-    """The files in order, Parquet files cut where row groups end so that a chunk has about `rows` rows."""
-    return [chunk for file in files for chunk in _of_file(file, rows)]
+def chunks_of(files: Sequence[File], rows: int | None = None) -> list[Chunk]:
+    """The files in order, Parquet files cut where row groups end so that a chunk has about `rows` rows.
+
+    Paths are made absolute: a worker may have been started in another folder.
+    """
+    there = [file if file.path is None else replace(file, path=file.path.absolute()) for file in files]
+    sizes = [_row_groups(file) if file.format == "parquet" else [] for file in there]
+    if rows is None:
+        rows = max(ROWS, sum(map(sum, sizes)) // MOST)
+    return [chunk for file, groups in zip(there, sizes, strict=True) for chunk in _of_file(file, groups, rows)]
 
 
-def _of_file(file: File, rows: int) -> Iterator[Chunk]:
-    if file.format != "parquet":
-        yield Chunk(file, size=file.size or 1)
-        return
+def called(files: Sequence[File]) -> str:
+    """Files as a person would name them."""
+    return files[0].name if len(files) == 1 else f"{files[0].name} … {files[-1].name} ({len(files)} files)"
+
+
+def _row_groups(file: File) -> list[int]:
     reader = ParquetReader(file)
     try:
-        sizes = reader.row_groups
+        return reader.row_groups
     finally:
         reader.close()
+
+
+def _of_file(file: File, sizes: list[int], rows: int) -> Iterator[Chunk]:
     share = (file.size or 1) / max(1, sum(sizes))  # bytes a row
     if sum(sizes) <= rows:
         yield Chunk(file, size=file.size or 1)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from onward.progressive import Comparison
 from onward.progressive import compare as compare_here
 from onward.progressive.compare import LAMS, checked_lams
+from onward.scale.chunks import called
 from onward.scale.engine import Engine
 from onward.scale.fit import Advance
 from onward.tables.sources import Source, files_of
@@ -19,7 +21,7 @@ from onward.tables.sources import Source, files_of
 class _Share:
     """Some λ of the grid, and what to compare them on."""
 
-    source: Any
+    source: list[Path]
     target: str
     lams: list[float]
     options: dict[str, Any]
@@ -44,11 +46,14 @@ def compare(
     """`onward.progressive.compare`, with the same result to the last bit; `options` are those that it takes."""
     begun = time.perf_counter()
     grid = checked_lams(lams)
-    if any(file.comes_once for file in files_of(source, options.get("format"))):
+    files = files_of(source, options.get("format"))
+    if any(file.comes_once for file in files):
         raise ValueError("standard input comes once: expected files for several workers")
+    # A worker may be in another folder; data frames travel as they are.
+    places = [file.path.absolute() for file in files if file.path is not None] or source
     with (engine or Engine()).started() as workers:
         count = min(workers.count, len(grid))
-        shares = [_Share(source, target, grid[place::count], options) for place in range(count)]
+        shares = [_Share(places, target, grid[place::count], options) for place in range(count)]
         parts: dict[int, Comparison] = {}
         advance("comparing", 0, count)
         for place, part in workers.run(_do, shares):
@@ -58,6 +63,7 @@ def compare(
     where = [(lam_place % count, lam_place // count) for lam_place in range(len(grid))]
     return replace(
         first,
+        source=called(files),
         lams=grid,
         scores={name: [parts[part].scores[name][place] for part, place in where] for name in first.scores},
         curves={

@@ -5,8 +5,10 @@ order, and what a dead worker left undone is done again.
 """
 
 import importlib.util
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from joblib import Parallel, delayed, parallel_config
 Backend = Literal["loky", "dask", "ray"]
 BACKENDS: tuple[str, ...] = get_args(Backend)
 ATTEMPTS = 3  # for work that died with its worker
+REACH = 10.0  # seconds to find a scheduler in
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -31,7 +34,8 @@ class Engine:
     """Which engine, how many workers, and where it is.
 
     Args:
-        jobs: tasks at a time; −1 for as many as there are processors, here or in the cluster.
+        jobs: workers to start, or tasks at a time in a cluster that is running; −1 for as many as there are processors,
+            here or in the cluster.
         backend: "loky", "dask" or "ray".
         address: of a running cluster: tcp://host:8786 for Dask, ray://host:10001 or "auto" for Ray. Without it, Dask
             and Ray start one on this machine.
@@ -90,14 +94,17 @@ class Workers:
                     del left[place]
                     yield place, result
                 return
-            except _deaths() as error:
+            except _deaths(self.engine.backend) as error:
                 if attempt + 1 == ATTEMPTS:
                     raise EngineError(
                         f"workers died {ATTEMPTS} times with {len(left)} of {len(tasks)} tasks left "
                         f"({_reason(error)}); was there enough memory?"
                     ) from error
-            except _losses() as error:
-                raise EngineError(f"the {self.engine.backend} cluster is gone ({_reason(error)})") from error
+            except _losses(self.engine.backend) as error:
+                raise EngineError(
+                    f"the {self.engine.backend} cluster{_at(self.engine)} is gone with {len(left)} of {len(tasks)} "
+                    f"tasks left ({_reason(error)})"
+                ) from error
 
     def _results(self, function: Callable[[Task], Result], tasks: dict[int, Task]) -> Iterator[tuple[int, Result]]:
         calls = [delayed(_numbered)(function, place, task) for place, task in tasks.items()]
@@ -105,7 +112,9 @@ class Workers:
             for first in range(0, len(calls), 4 * self.count):
                 yield from Parallel(n_jobs=self.count, batch_size=1)(calls[first : first + 4 * self.count])
             return
-        pool = Parallel(n_jobs=self.count, batch_size=1, pre_dispatch="2*n_jobs", return_as="generator_unordered")
+        # A cluster takes all that it is given at once. So no more than `jobs` is given to it, if that was asked for.
+        ahead = self.count if self.engine.address is not None and self.engine.jobs != -1 else 2 * self.count
+        pool = Parallel(n_jobs=self.count, batch_size=1, pre_dispatch=ahead, return_as="generator_unordered")
         yield from pool(calls)
 
 
@@ -118,21 +127,28 @@ def _dask(engine: Engine) -> Iterator[int]:
     from distributed import Client, LocalCluster
 
     with ExitStack() as stack:
+        stack.enter_context(_quiet("distributed"))
         if engine.address is None:
             count = os.cpu_count() or 1 if engine.jobs == -1 else engine.jobs
             cluster: Any = stack.enter_context(
-                LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None, processes=True)
+                LocalCluster(
+                    n_workers=count,
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    processes=True,
+                    silence_logs=_SILENT,
+                )
             )
             address: Any = cluster
         else:
             address = engine.address
         try:
-            client = stack.enter_context(Client(address, timeout=20, set_as_default=False))
+            client = stack.enter_context(Client(address, timeout=REACH, set_as_default=False))
         except (OSError, TimeoutError, ValueError) as error:
-            raise EngineError(f"cannot reach a Dask scheduler at {engine.address} ({_reason(error)})") from error
+            raise EngineError(f"cannot reach a Dask scheduler{_at(engine)} ({_reason(error)})") from error
         threads = sum(client.nthreads().values())
         if threads == 0:
-            raise EngineError(f"the Dask cluster at {engine.address} has no workers")
+            raise EngineError(f"the Dask cluster{_at(engine)} has no workers")
         stack.enter_context(parallel_config(backend="dask", client=client))
         yield threads if engine.jobs == -1 else engine.jobs
 
@@ -148,7 +164,7 @@ def _ray(engine: Engine) -> Iterator[int]:
             cpus = None if engine.jobs == -1 or engine.address is not None else engine.jobs
             ray.init(address=engine.address, num_cpus=cpus, include_dashboard=None, log_to_driver=False)
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-            raise EngineError(f"cannot reach Ray at {engine.address} ({_reason(error)})") from error
+            raise EngineError(f"cannot reach Ray{_at(engine)} ({_reason(error)})") from error
     try:
         register_ray()
         count = int(ray.cluster_resources().get("CPU", 1)) if engine.jobs == -1 else engine.jobs
@@ -159,31 +175,51 @@ def _ray(engine: Engine) -> Iterator[int]:
             ray.shutdown()
 
 
-def _deaths() -> tuple[type[BaseException], ...]:
+_SILENT = logging.CRITICAL + 1
+
+
+@contextmanager
+def _quiet(library: str) -> Iterator[None]:
+    """What a library logs is not shown: what matters of it comes as an exception."""
+    names = [name for name in logging.root.manager.loggerDict if f"{name}.".startswith(f"{library}.")]
+    before = {name: logging.getLogger(name).level for name in {library, *names}}
+    try:
+        for name in before:
+            logging.getLogger(name).setLevel(_SILENT)
+        yield
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
+
+
+def _deaths(backend: Backend) -> tuple[type[BaseException], ...]:
     """What is raised when a worker died with its task."""
-    found: list[type[BaseException]] = [BrokenProcessPool]
-    if importlib.util.find_spec("distributed") is not None:
+    if backend == "dask":
         from distributed.scheduler import KilledWorker
 
-        found.append(KilledWorker)
-    if importlib.util.find_spec("ray") is not None:
+        return (KilledWorker,)
+    if backend == "ray":
         from ray.exceptions import RayActorError, WorkerCrashedError
 
-        found += [RayActorError, WorkerCrashedError]
-    return tuple(found)
+        return (RayActorError, WorkerCrashedError)
+    return (BrokenProcessPool,)
 
 
-def _losses() -> tuple[type[BaseException], ...]:
+def _losses(backend: Backend) -> tuple[type[BaseException], ...]:
     """What is raised when the cluster itself is gone."""
-    if importlib.util.find_spec("distributed") is None:
-        return ()
-    from asyncio import CancelledError
+    if backend == "dask":
+        from distributed.comm import CommClosedError
 
-    from distributed.comm import CommClosedError
+        return (CommClosedError, CancelledError, TimeoutError)
+    return ()
 
-    return (CommClosedError, CancelledError, TimeoutError)
+
+def _at(engine: Engine) -> str:
+    return "" if engine.address is None else f" at {engine.address}"
 
 
 def _reason(error: BaseException) -> str:
+    if isinstance(error, CancelledError):
+        return "the connection to its scheduler was lost"
     text = str(error).strip()
     return text.splitlines()[0] if text else type(error).__name__

@@ -8,14 +8,14 @@ them: one worker predicts them straight away while the others reduce the rest. W
 (2W − 1)/W² of one pass, and exactly one pass for W = 1. Without scores it is 1/W: the states are merged as a tree.
 """
 
-import contextlib
 import os
+import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -27,17 +27,18 @@ from onward.progressive.intervals import Noise
 from onward.progressive.outputs import check_outputs
 from onward.progressive.predictions import check_name
 from onward.progressive.results import Fit
-from onward.progressive.tally import SQUARED, new_totals, scores
+from onward.progressive.tally import MEAN, ROWS, SQUARED, WEIGHT, new_totals, scores
 from onward.regression import OnlineRegressor
-from onward.scale.chunks import ROWS, Chunk, chunks_of
+from onward.scale.chunks import Chunk, called, chunks_of
 from onward.scale.engine import Engine, Workers
 from onward.scale.kept import Kept
-from onward.scale.scan import prefixes, tree
+from onward.scale.records import Predicted
+from onward.scale.scan import Tree, prefixes
 from onward.scale.summary import Summary
-from onward.scale.work import Predict, Predicted, Predicting, Reading, Reduce, do, part
+from onward.scale.work import Predict, Predicting, Reading, Reduce, do, part
 from onward.tables import DataError, stream
 from onward.tables.recipe import Missing
-from onward.tables.sources import Format, Source, files_of
+from onward.tables.sources import File, Format, Source, files_of
 
 Advance = Callable[[str, int, int], None]
 """Called with what is being done, how many chunks are done, and how many there are."""
@@ -68,7 +69,7 @@ def fit(
     save: str | os.PathLike[str] | None = None,
     resume: bool | None = None,
     predictions: str | os.PathLike[str] | None = None,
-    chunk_rows: int = ROWS,
+    chunk_rows: int | None = None,
     advance: Advance = lambda what, done, total: None,
 ) -> Fit:
     """`onward.progressive.fit`, with chunks of the data shared out over an engine's workers.
@@ -83,7 +84,8 @@ def fit(
         with_scores: False to learn only: one read instead of two, and no online scores.
         resume: True keeps what each chunk came to beside `save` and goes on from what is there; False keeps it and
             starts anew; None keeps nothing.
-        chunk_rows: about so many rows of a Parquet file in a chunk.
+        chunk_rows: about so many rows of a Parquet file in a chunk; None for 262,144, or more where there would be more
+            than 16,384 chunks.
         advance: called as chunks are done.
         The others are those of `onward.progressive.fit`.
     """
@@ -93,6 +95,8 @@ def fit(
         positive("sigma", sigma)
     if theta_bound is not None:
         not_negative("theta_bound", theta_bound)
+        if sigma is None:
+            raise ValueError(f"theta_bound says nothing while sigma is unknown: expected sigma too, got {theta_bound}")
     if resume is not None and save is None:
         raise ValueError("checkpoints lie beside the saved model: expected save, too")
     if predictions is not None and not with_scores:
@@ -101,6 +105,8 @@ def fit(
     if predictions is not None:
         check_name(predictions)
     model = start if start is not None else new_model(learner, lam, fit_intercept)
+    if model.prior_mean is not None or np.any(model.prior_intercept):
+        raise ValueError("parts that are learned apart know of no prior: expected a model without prior_mean")
     if model.recipe_ is not None and model.recipe_.target != target:
         raise DataError(f"the model was made to predict {model.recipe_.target!r}, not {target!r}")
     files = files_of(source, format)
@@ -138,28 +144,28 @@ def fit(
     }
     with ExitStack() as stack:
         workers = stack.enter_context((engine or Engine()).started())
-        # The cut into a front and the rest is part of what is kept, and it goes by the number of workers.
-        kept = Kept(_beside(save) if resume is not None else None, about | {"workers": workers.count}, bool(resume))
+        kept = Kept(_beside(save) if resume is not None else None, about, bool(resume))
         job = _Job(workers, kept, chunks, reading, advance)
         if with_scores:
             folder = None
             if predictions is not None:
                 folder = _parts(Path(predictions), kept)
-                stack.callback(_forget, folder, kept)
+                if kept.folder is None:
+                    stack.callback(shutil.rmtree, folder, ignore_errors=True)
             done = job.predicted(model, Predicting(delta, noise, folder))
-            if predictions is not None and folder is not None:
-                _joined(Path(predictions), [part(folder, place) for place in range(len(chunks))])
         else:
-            done = job.learned(model)
-    if not done.totals[0] and not _seen(done.model):
-        raise DataError(_nothing(chunks, done))
-    _check_levels(done.model, max_levels)
+            folder, done = None, job.learned(model)
+        if not done.totals[ROWS]:
+            raise DataError(_nothing(files, done))
+        _check_levels(done.model, max_levels)
+        if predictions is not None and folder is not None:
+            _joined(Path(predictions), [part(folder, place) for place in range(len(chunks))])
     if save is not None:
         done.model.save(save)
     kept.remove()
     return Fit(
         done.model,
-        files[0].name if len(files) == 1 else f"{files[0].name} … {files[-1].name} ({len(files)} files)",
+        called(files),
         target,
         delta,
         sigma,
@@ -183,29 +189,30 @@ class _Job:
 
     def learned(self, model: OnlineRegressor) -> Predicted:
         """The model alone: every chunk reduced, and the states merged as a tree."""
-        parts = self._run(
-            "reduced", dict(enumerate(Reduce(chunk, self._reading) for chunk in self._chunks)), "learning"
-        )
-        summaries = [_summary(parts[place]) for place in range(len(self._chunks))]
-        total = tree(summaries, Summary.merge)
+        merged = Tree(len(self._chunks), Summary.merge)
+        tasks = dict(enumerate(Reduce(chunk, self._reading) for chunk in self._chunks))
+        for place, result in self._run(tasks, "learning"):
+            assert isinstance(result, Summary)
+            merged.put(place, result)
+        total = merged.whole()
         seen = 0
         if total.model is not None:
             seen = total.model.n_seen_
             model.merge_part(total.model)
         totals = new_totals()
-        totals[0], totals[1 : SQUARED + 4] = seen, np.nan
-        return Predicted(totals, total.read, total.skipped, total.filled, model, total.means)
+        totals[ROWS], totals[WEIGHT:MEAN] = seen, np.nan
+        return Predicted(len(self._chunks), totals, total.read, total.skipped, total.filled, model, total.means)
 
     def predicted(self, model: OnlineRegressor, predicting: Predicting) -> Predicted:
         """Model and scores: the front predicted and the rest reduced at once, then the rest predicted."""
-        front = self._front()
+        front = self._kept.front(self._front())
         began = float(model.online_loss_) if _seen(model) else 0.0
         means = np.zeros(2)
         tasks: dict[int, Reduce | Predict] = {
-            0: Predict(tuple(self._chunks[:front]), 0, self._reading, predicting, model, means, 0)
+            0: Predict(tuple(self._chunks[:front]), 0, self._reading, predicting, model, means, 0, self._kept.lead)
         }
         tasks |= {place: Reduce(self._chunks[place], self._reading) for place in range(front, len(self._chunks))}
-        first = self._run("first", tasks, "reducing")
+        first = dict(self._run(tasks, "reducing"))
         lead = first[0]
         assert isinstance(lead, Predicted)
         rest = [_summary(first[place]) for place in range(front, len(self._chunks))]
@@ -215,13 +222,14 @@ class _Job:
         for place, summary, before in zip(range(front, len(self._chunks)), rest, models, strict=False):
             later[place] = Predict((self._chunks[place],), place, self._reading, predicting, before, means, read)
             read, means = read + summary.read, means + summary.means
-        seconds = self._run("second", later, "predicting")
+        seconds = dict(self._run(later, "predicting"))
         done = lead
         for place in range(front, len(self._chunks)):
             after = seconds[place]
             assert isinstance(after, Predicted)
             done = replace(
                 after,
+                chunks=done.chunks + after.chunks,
                 totals=done.totals + after.totals,
                 read=done.read + after.read,
                 skipped=done.skipped + after.skipped,
@@ -235,22 +243,26 @@ class _Job:
         sizes = np.cumsum([chunk.size for chunk in self._chunks])
         return max(1, int(np.searchsorted(sizes, sizes[-1] / self._workers.count * (1 + 1e-9), side="right")))
 
-    def _run(self, what: str, tasks: dict[int, Any], saying: str) -> dict[int, Summary | Predicted]:
-        """The tasks by place, those that were kept left out and those that come in kept."""
-        done: dict[int, Summary | Predicted] = {}
+    def _run(self, tasks: Mapping[int, Reduce | Predict], saying: str) -> Iterator[tuple[int, Summary | Predicted]]:
+        """What came of the tasks, by place: first those that were kept, then the others as they come in."""
+        left: dict[int, Reduce | Predict] = {}
+        done = 0
+        self._advance(saying, done, len(tasks))
         for place, task in tasks.items():
-            earlier = self._kept.get("predicted" if isinstance(task, Predict) else "reduced", place)
-            if earlier is not None:
-                done[place] = earlier
-        left = {place: task for place, task in tasks.items() if place not in done}
-        self._advance(saying, len(done), len(tasks))
+            earlier = self._kept.predicted(place) if isinstance(task, Predict) else self._kept.reduced(place)
+            if earlier is None:
+                left[place] = task
+                continue
+            yield place, earlier
+            done += 1
+        if done:
+            self._advance(saying, done, len(tasks))
         places = list(left)
         for number, result in self._workers.run(do, list(left.values())):
-            place = places[number]
-            done[place] = result
-            self._kept.put("predicted" if isinstance(result, Predicted) else "reduced", place, result)
-            self._advance(saying, len(done), len(tasks))
-        return done
+            self._kept.put(places[number], result)
+            yield places[number], result
+            done += 1
+            self._advance(saying, done, len(tasks))
 
 
 def _summary(result: Summary | Predicted) -> Summary:
@@ -268,20 +280,9 @@ def _beside(save: str | os.PathLike[str] | None) -> Path | None:
 
 def _parts(predictions: Path, kept: Kept) -> Path:
     """Where workers put the predictions of chunks: with what is kept, or beside the file that they will make."""
-    folder = (
-        predictions.resolve().with_name(f".{predictions.name}.parts") if kept.folder is None else kept.folder.resolve()
-    )
+    folder = predictions.resolve().with_name(f".{predictions.name}.parts") if kept.folder is None else kept.folder
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-def _forget(folder: Path, kept: Kept) -> None:
-    """Remove the parts, unless they are kept."""
-    if kept.folder is None:
-        for path in folder.iterdir():
-            path.unlink()
-        with contextlib.suppress(OSError):
-            folder.rmdir()
 
 
 def _joined(path: Path, parts: Sequence[Path]) -> None:
@@ -291,13 +292,12 @@ def _joined(path: Path, parts: Sequence[Path]) -> None:
         with ExitStack() as stack:
             writer: pq.ParquetWriter | None = None
             for each in parts:
-                file = pq.ParquetFile(each)
-                stack.callback(file.close)
-                for group in range(file.num_row_groups):
-                    table = file.read_row_group(group)
-                    if writer is None:
-                        writer = stack.enter_context(pq.ParquetWriter(temporary, table.schema, compression="zstd"))
-                    writer.write_table(table)
+                with pq.ParquetFile(each) as file:
+                    for group in range(file.num_row_groups):
+                        table = file.read_row_group(group)
+                        if writer is None:
+                            writer = stack.enter_context(pq.ParquetWriter(temporary, table.schema, compression="zstd"))
+                        writer.write_table(table)
         with open(temporary, "rb+") as written:
             os.fsync(written.fileno())
         os.replace(temporary, path)
@@ -319,8 +319,8 @@ def _check_levels(model: OnlineRegressor, most: int) -> None:
             )
 
 
-def _nothing(chunks: Sequence[Chunk], done: Predicted) -> str:
+def _nothing(files: Sequence[File], done: Predicted) -> str:
     if done.read == 0:
-        return f"{chunks[0].file.name}: there are no rows"
+        return f"{called(files)}: there are no rows"
     reasons = ", ".join(f"{count:,} where {reason}" for reason, count in done.skipped.items())
-    return f"{chunks[0].file.name}: none of the {done.read:,} rows could be learned: {reasons}"
+    return f"{called(files)}: none of the {done.read:,} rows could be learned: {reasons}"

@@ -7,11 +7,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from onward import storage
+from onward.scale import records
+from onward.scale.records import Predicted
 from onward.scale.summary import Summary
-from onward.scale.work import Predicted
-
-KIND = "chunk"
+from onward.storage import write_atomically
 
 
 class Kept:
@@ -23,35 +22,47 @@ class Kept:
         if folder is None:
             return
         digest = hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:16]
-        self.folder = folder / digest
+        self.folder = folder.resolve() / digest
         if folder.exists() and not (resume and self.folder.exists()):
             shutil.rmtree(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def get(self, what: str, place: int) -> "Summary | Predicted | None":
-        """What was kept of a chunk, if it was and can be read."""
-        path = self._path(what, place)
-        if path is None or not path.exists():
-            return None
-        try:
-            kind, settings, arrays = storage.read(path)
-            if kind != KIND:
-                return None
-            return (Summary if what == "reduced" else Predicted).from_record(settings, arrays)
-        except (storage.StorageError, KeyError, TypeError, ValueError):
-            return None  # damaged: it is done again
+    def front(self, chunks: int) -> int:
+        """How many chunks are the front: as in the run that this one goes on with, whose cluster may have been larger.
 
-    def put(self, what: str, place: int, result: "Summary | Predicted") -> None:
+        If this is the first, as many as are given.
+        """
+        if self.folder is None:
+            return chunks
+        path = self.folder / "front.json"
+        with contextlib.suppress(OSError, ValueError):
+            return int(json.loads(path.read_bytes()))
+        write_atomically(path, json.dumps(chunks).encode())
+        return chunks
+
+    @property
+    def lead(self) -> Path | None:
+        """Where the worker that predicts the front keeps how far it is."""
+        return None if self.folder is None else self.folder / "lead"
+
+    def reduced(self, place: int) -> Summary | None:
+        """What was kept of a chunk that was reduced."""
+        return None if self.folder is None else records.read(self._path(Summary, place), Summary)
+
+    def predicted(self, place: int) -> Predicted | None:
+        """What was kept of chunks that were predicted."""
+        return None if self.folder is None else records.read(self._path(Predicted, place), Predicted)
+
+    def put(self, place: int, result: Summary | Predicted) -> None:
         """Keep what a chunk came to."""
-        path = self._path(what, place)
-        if path is not None:
-            storage.save(path, KIND, *result.to_record())
+        if self.folder is not None:
+            records.write(self._path(type(result), place), result)
 
-    def _path(self, what: str, place: int) -> Path | None:
-        return None if self.folder is None else self.folder / f"{what}-{place:06d}"
+    def _path(self, kind: type[Summary | Predicted], place: int) -> Path:
+        assert self.folder is not None
+        return self.folder / f"{'reduced' if kind is Summary else 'predicted'}-{place:06d}"
 
     def remove(self) -> None:
         """Remove what has served."""
         if self.folder is not None:
-            with contextlib.suppress(OSError):
-                shutil.rmtree(self.folder.parent)
+            shutil.rmtree(self.folder.parent, ignore_errors=True)

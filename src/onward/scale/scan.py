@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from onward.regression import OnlineRegressor
 from onward.scale.summary import Summary
@@ -21,12 +21,45 @@ def prefixes(start: OnlineRegressor, summaries: Sequence[Summary]) -> list[Onlin
     return models
 
 
+class Tree(Generic[T]):
+    """Items merged, neighbours with neighbours, so that the depth is log₂ of their number.
+
+    They may come in any order. Two are merged as soon as both are there, so that few wait at a time; which are merged
+    with which does not depend on the order, and so neither does the rounding.
+    """
+
+    def __init__(self, count: int, merge: Callable[[T, T], T]) -> None:
+        if count < 1:
+            raise ValueError(f"expected at least one item to merge, got {count}")
+        self._count, self._merge = count, merge
+        self._waiting: dict[tuple[int, int], T] = {}
+
+    def put(self, place: int, item: T) -> None:
+        """Add the item that has this place among all items."""
+        level, count = 0, self._count
+        while count > 1:
+            if place ^ 1 < count:
+                other = self._waiting.pop((level, place ^ 1), None)
+                if other is None:
+                    break
+                item = self._merge(other, item) if place & 1 else self._merge(item, other)
+            level, place, count = level + 1, place >> 1, (count + 1) >> 1
+        self._waiting[level, place] = item
+
+    @property
+    def waiting(self) -> int:
+        """How many items are held."""
+        return len(self._waiting)
+
+    def whole(self) -> T:
+        """All of them, merged."""
+        (item,) = self._waiting.values()
+        return item
+
+
 def tree(items: Sequence[T], merge: Callable[[T, T], T]) -> T:
-    """All of them merged, neighbours with neighbours, so that the depth is log₂ of their number."""
-    level = list(items)
-    if not level:
-        raise ValueError("expected at least one item to merge, got none")
-    while len(level) > 1:
-        pairs = [(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
-        level = [merge(one, other) for one, other in pairs] + level[2 * len(pairs) :]
-    return level[0]
+    """All of them merged, as `Tree` does it."""
+    merged = Tree(len(items), merge)
+    for place, item in enumerate(items):
+        merged.put(place, item)
+    return merged.whole()

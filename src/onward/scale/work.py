@@ -1,22 +1,23 @@
 """What a worker does with a chunk: reduce it to a summary, or predict its rows from the model just before it."""
 
+import os
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 
-from onward import storage
 from onward.core.types import Vector
 from onward.progressive.fit import Pass, names_of
 from onward.progressive.intervals import Noise
 from onward.progressive.predictions import Spool
 from onward.progressive.tally import MEAN, WEIGHT, new_totals
-from onward.regression import ForwardRegressor, OnlineRegressor, RidgeRegressor
+from onward.regression import OnlineRegressor
+from onward.scale import records
 from onward.scale.chunks import Chunk
+from onward.scale.records import Predicted
 from onward.scale.summary import Summary
 from onward.tables import Recipe
 from onward.tables.streams import Stream
@@ -74,7 +75,8 @@ class Reduce:
 class Predict:
     """Chunks in a row to predict, from the model just before them and Σw, Σwy of the rows before.
 
-    `place` is the first chunk's among all chunks, `before` the number of rows before it.
+    `place` is the first chunk's among all chunks, `before` the number of rows before it. If `kept` is given, how far
+    it is is kept there after each chunk, and whoever does the task again goes on from there.
     """
 
     chunks: tuple[Chunk, ...]
@@ -84,15 +86,20 @@ class Predict:
     model: OnlineRegressor
     means: Vector
     before: int
+    kept: Path | None = None
 
-    def __call__(self) -> "Predicted":
+    def __call__(self) -> Predicted:
         """Predict each row, then learn it, as in one pass over everything."""
-        done = Predicted(new_totals(), 0, Counter(), Counter(), self.model, self.means)
-        for place, chunk in enumerate(self.chunks, start=self.place):
-            done = self._one(chunk, place, done)
+        done = None if self.kept is None else records.read(self.kept, Predicted)
+        if done is None:
+            done = Predicted(0, new_totals(), 0, Counter(), Counter(), self.model, self.means)
+        for number in range(done.chunks, len(self.chunks)):
+            done = self._one(self.chunks[number], self.place + number, done)
+            if self.kept is not None:
+                records.write(self.kept, done)
         return done
 
-    def _one(self, chunk: Chunk, place: int, done: "Predicted") -> "Predicted":
+    def _one(self, chunk: Chunk, place: int, done: Predicted) -> Predicted:
         model, folder = done.model, self.predicting.folder
         with self.reading.stream(chunk, names_of(model)) as rows:
             work = Pass(model, rows, self.predicting.delta, self.predicting.noise, folder is not None, history=False)
@@ -101,13 +108,18 @@ class Predict:
             weight = float(done.means[0])
             work.totals[WEIGHT] = weight
             work.totals[MEAN] = done.means[1] / weight if weight > 0 else 0.0
+            whole = aside = None
             if folder is not None:
-                work.spool = Spool(part(folder, place))
+                # Under a name of its own: a worker that was given up for dead may be writing the same chunk.
+                whole = part(folder, place)
+                aside = whole.with_name(f"{whole.name}.{uuid4().hex}")
+                work.spool = Spool(aside)
             try:
                 for block in rows:
                     work.learn(block, None)
-                if work.spool is not None:
+                if work.spool is not None and whole is not None and aside is not None:
                     work.spool.finish(rows.read, self.before + done.read)
+                    os.replace(aside, whole)
             finally:
                 if work.spool is not None:
                     work.spool.discard()
@@ -115,6 +127,7 @@ class Predict:
             work.totals[WEIGHT] -= weight
             work.totals[MEAN] = 0.0
             return Predicted(
+                done.chunks + 1,
                 done.totals + work.totals,
                 done.read + rows.read,
                 done.skipped + Counter(rows.skipped),
@@ -124,48 +137,6 @@ class Predict:
             )
 
 
-@dataclass(frozen=True)
-class Predicted:
-    """What came of predicting chunks: totals of their losses, counts, and the model, Σw and Σwy after them."""
-
-    totals: Vector
-    read: int
-    skipped: Counter[str]
-    filled: Counter[str]
-    model: OnlineRegressor
-    means: Vector
-
-    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
-        """Settings and arrays for a file."""
-        settings: dict[str, Any] = {
-            "read": self.read,
-            "skipped": dict(self.skipped),
-            "filled": dict(self.filled),
-            "learner": "forward" if isinstance(self.model, ForwardRegressor) else "ridge",
-            "model": None,
-        }
-        arrays = {"totals": self.totals, "means": self.means}
-        if self.model.__sklearn_is_fitted__():
-            settings["model"], own = self.model.to_record()
-            arrays |= {f"model: {name}": value for name, value in own.items()}
-        else:
-            settings["new"] = {"lam": self.model.lam, "fit_intercept": bool(self.model.fit_intercept)}
-        return settings, arrays
-
-    @classmethod
-    def from_record(cls, settings: Mapping[str, Any], arrays: storage.Arrays) -> Self:
-        """What `to_record` gave."""
-        learner = ForwardRegressor if settings["learner"] == "forward" else RidgeRegressor
-        model: OnlineRegressor
-        if settings["model"] is None:
-            model = learner(**settings["new"])
-        else:
-            own = {n.removeprefix("model: "): value for n, value in arrays.items() if n.startswith("model: ")}
-            model = learner.from_record(settings["model"], own)
-        counts = Counter(settings["skipped"]), Counter(settings["filled"])
-        return cls(arrays["totals"], settings["read"], *counts, model, arrays["means"])
-
-
 def part(folder: Path, place: int) -> Path:
     """The file of a chunk's predictions."""
     return folder / f"part-{place:06d}.parquet"
@@ -173,5 +144,9 @@ def part(folder: Path, place: int) -> Path:
 
 def do(task: Reduce | Predict) -> Summary | Predicted:
     """Do a task. A worker has one processor, so what reads files gets one thread."""
+    threads = pa.cpu_count()
     pa.set_cpu_count(1)
-    return task()
+    try:
+        return task()
+    finally:
+        pa.set_cpu_count(threads)  # this may be the caller's own process

@@ -1,0 +1,75 @@
+"""What tasks give back, as files: written wholly or not at all, and not read if they are damaged."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from onward import storage
+from onward.core.types import Vector
+from onward.regression import ForwardRegressor, OnlineRegressor, RidgeRegressor
+from onward.scale.summary import Summary
+
+KIND = "chunk"
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What came of predicting chunks: their number, totals of losses, counts, and the model, Σw and Σwy after them."""
+
+    chunks: int
+    totals: Vector
+    read: int
+    skipped: Counter[str]
+    filled: Counter[str]
+    model: OnlineRegressor
+    means: Vector
+
+    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """Settings and arrays for a file."""
+        settings: dict[str, Any] = {
+            "chunks": self.chunks,
+            "read": self.read,
+            "skipped": dict(self.skipped),
+            "filled": dict(self.filled),
+            "learner": "forward" if isinstance(self.model, ForwardRegressor) else "ridge",
+            "model": None,
+        }
+        arrays = {"totals": self.totals, "means": self.means}
+        if self.model.__sklearn_is_fitted__():
+            settings["model"], own = self.model.to_record()
+            arrays |= {f"model: {name}": value for name, value in own.items()}
+        else:
+            settings["new"] = {"lam": self.model.lam, "fit_intercept": bool(self.model.fit_intercept)}
+        return settings, arrays
+
+    @classmethod
+    def from_record(cls, settings: Mapping[str, Any], arrays: storage.Arrays) -> Self:
+        """What `to_record` gave."""
+        learner = ForwardRegressor if settings["learner"] == "forward" else RidgeRegressor
+        model: OnlineRegressor
+        if settings["model"] is None:
+            model = learner(**settings["new"])
+        else:
+            own = {n.removeprefix("model: "): value for n, value in arrays.items() if n.startswith("model: ")}
+            model = learner.from_record(settings["model"], own)
+        counts = Counter(settings["skipped"]), Counter(settings["filled"])
+        return cls(settings["chunks"], arrays["totals"], settings["read"], *counts, model, arrays["means"])
+
+
+Result = TypeVar("Result", Summary, Predicted)
+
+
+def write(path: Path, result: Summary | Predicted) -> None:
+    """Keep a result."""
+    storage.save(path, KIND, *result.to_record())
+
+
+def read(path: Path, kind: type[Result]) -> Result | None:
+    """What was kept, if it was and can be read."""
+    try:
+        stored, settings, arrays = storage.read(path)
+        return kind.from_record(settings, arrays) if stored == KIND else None
+    except (FileNotFoundError, storage.StorageError, KeyError, TypeError, ValueError):
+        return None  # damaged: it is done again
