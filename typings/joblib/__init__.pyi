@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterable
 from os import PathLike
-from typing import Any, BinaryIO, Literal, ParamSpec, TypeVar
+from typing import Any, BinaryIO, Literal, ParamSpec, Self, TypeVar
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -31,6 +31,8 @@ class Parallel:
         **backend_kwargs: Any,
     ) -> None: ...
     def __call__(self, iterable: Iterable[_Task[_R]]) -> Iterable[_R]: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *args: object) -> None: ...
 
 class parallel_config:
     def __init__(

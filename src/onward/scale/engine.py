@@ -109,8 +109,9 @@ class Workers:
     def _results(self, function: Callable[[Task], Result], tasks: dict[int, Task]) -> Iterator[tuple[int, Result]]:
         calls = [delayed(_numbered)(function, place, task) for place, task in tasks.items()]
         if self.engine.backend == "ray":  # hands results back all at once, so a few at a time
-            for first in range(0, len(calls), 4 * self.count):
-                yield from Parallel(n_jobs=self.count, batch_size=1)(calls[first : first + 4 * self.count])
+            with Parallel(n_jobs=self.count, batch_size=1) as workers:
+                for first in range(0, len(calls), 4 * self.count):
+                    yield from workers(calls[first : first + 4 * self.count])
             return
         # A cluster takes all that it is given at once. So no more than `jobs` is given to it, if that was asked for.
         ahead = self.count if self.engine.address is not None and self.engine.jobs != -1 else 2 * self.count
@@ -134,7 +135,7 @@ def _dask(engine: Engine) -> Iterator[int]:
                 LocalCluster(
                     n_workers=count,
                     threads_per_worker=1,
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",  # any free port: the usual one may be taken, which Dask warns of
                     processes=True,
                     silence_logs=_SILENT,
                 )
