@@ -120,3 +120,19 @@ def test_parts_must_be_parts() -> None:
         Information(2, 1, 0.0).merge(Information(2, 1, 1.0))  # regularisation cannot be taken from a part
     with pytest.raises(ValueError, match="at least one"):
         tree([], lambda a, b: a)
+
+
+@pytest.mark.parametrize(("d", "n", "cut"), [(30, 90, 15), (60, 48, 24), (150, 240, 60), (720, 760, 380)])
+def test_wide_parts_of_low_rank_lose_nothing_in_a_tree(d: int, n: int, cut: int) -> None:
+    rng = np.random.default_rng(d)
+    X, y, w = rng.standard_normal((n, d)), rng.standard_normal(n), np.ones(n)
+    X[:, 5] = X[:, 3] + X[:, 4]
+    one, two = summaries(X, y, w, [cut], True)
+    assert one.merge(two).model is not None
+    assert one.model is not None
+    assert np.count_nonzero(one.model.information_.D) == min(n, d)  # with the constant, and one column too many
+    whole = ForwardRegressor(1.0).fit(X, y)
+    merged = ForwardRegressor(1.0).merge_part(one.model)
+    np.testing.assert_allclose(merged.coef_, whole.coef_, atol=1e-10 * np.abs(whole.coef_).max())
+    assert merged.information_gain_ == pytest.approx(whole.information_gain_, rel=1e-12)
+    assert merged.regularized_loss_ == pytest.approx(whole.regularized_loss_, rel=1e-9)

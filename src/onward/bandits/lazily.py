@@ -46,7 +46,7 @@ from onward.core.simd import dot_from
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "52c903fdaf6d1209"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "c64b2c87a21cb32b"  # other files whose code is compiled into this one: see tools/digests.py
 
 SLACK = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this

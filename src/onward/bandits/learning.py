@@ -49,7 +49,7 @@ from onward.core.simd import absorb_single, fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "52c903fdaf6d1209"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "c64b2c87a21cb32b"  # other files whose code is compiled into this one: see tools/digests.py
 
 SWEPT = 12  # from so many coordinates on, the core's sweep over two pivots at a time pays
 MOST_WORN = 1000.0  # by so much may the rounding of a window's factor grow, before the factor is made anew

@@ -59,7 +59,7 @@ from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "3745887c03844fb7"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "90e0561a065b70c8"  # other files whose code is compiled into this one: see tools/digests.py
 
 # Rows of the scratch, with a column for each action
 INDEX, ESTIMATE, NORMS, LEVERAGE, REACH, COLUMNS = range(6)

@@ -20,6 +20,7 @@ from onward.core.unrolled import FEW, PEAK, make_unrolled
 TILE = 8  # rows absorbed together: enough to share each load of U, few enough to stay in the cache
 RANK_TOLERANCE = 1e-12  # a residual this small beside its size is rounding, however many rows it came from
 SINE_TOLERANCE = 1e-8  # rounding does not turn a column by so much
+LARGEST_SIZE = 1e250  # sizes double, about, with each coordinate: beyond some seven hundred they would overflow
 SMALLEST_PIVOT = 1e-300  # below it a pivot has lost its digits
 COMPILED_FROM = "a4261ea87d17edab"  # the digest of those files: see tools/digests.py
 ORDINARY = 1e20  # values, weights and states well inside these bounds can neither overflow nor underflow
@@ -87,7 +88,7 @@ def absorb(
     """
     n, m, d = X.shape[0], Y.shape[1], D.shape[0]
     R, S = np.zeros((TILE, U.shape[1])), np.empty((TILE, _SCALARS))
-    more, e = np.empty((TILE, 2 * m)), np.empty(d)
+    more, e, own = np.empty((TILE, 2 * m)), np.empty(d), np.empty(d)
     empty = 0
     for k in range(d):
         empty += D[k] == 0.0
@@ -97,7 +98,8 @@ def absorb(
         _load(X, i, 1, intercept, R, S)
         largest = max(largest, w[i] * S[0, _P])
         e[:] = np.abs(R[0, :d])  # what is given is exact to its last digit
-        rank_rose = _absorb_deficient(R[0], e, Y[i], w[i], U, D, c, loss, p[i], q[i : i + 1], more[0])
+        own[:] = w[i] * e * e
+        rank_rose = _absorb_deficient(R[0], e, own, Y[i], w[i], U, D, c, loss, p[i], q[i : i + 1], more[0])
         if rank_rose < 0:
             _count(w, i, largest, tally)
             return i
@@ -150,7 +152,7 @@ def read(X: Matrix, intercept: bool, U: Matrix, D: Vector, c: Matrix, p: Matrix,
         for i in range(n):
             _load(X, i, 1, intercept, R, S)
             e[:] = np.abs(R[0, :d])
-            _read_deficient(R[0], e, 1.0, U, D, c, p[i], q[i : i + 1])
+            _read_deficient(R[0], e, e * e, 1.0, U, D, c, p[i], q[i : i + 1])
         return
     for i in range(0, n, TILE):
         rows = min(TILE, n - i)
@@ -448,8 +450,12 @@ def _read_pivot(k: int, rows: int, slot: int, S: Matrix, more: Matrix, D: Vector
 
 
 @compiled
-def _read_deficient(r: Vector, e: Vector, w: float, U: Matrix, D: Vector, c: Matrix, p: Vector, q: Vector) -> int:
+def _read_deficient(
+    r: Vector, e: Vector, own: Vector, w: float, U: Matrix, D: Vector, c: Matrix, p: Vector, q: Vector
+) -> int:
     """Read one row r of sizes e against a factor with empty pivots. Overwrites r with its residuals, e, p and q.
+
+    `own` is Σ w x² of each column over all rows that the row comes with: over itself, if it comes alone.
 
     Returns the empty pivot that the row would fill, or −1 if it lies in the span of the rows before it.
 
@@ -458,14 +464,14 @@ def _read_deficient(r: Vector, e: Vector, w: float, U: Matrix, D: Vector, c: Mat
     of, and that the column stands out from the columns before it by an angle that rounding does not make.
     """
     d = D.shape[0]
-    given, summed = e.copy(), np.abs(r)
+    summed = np.abs(r)
     q[0] = 0.0
     p[:] = 0.0
     for k in range(d):
         if D[k] == 0.0:
             plain = abs(r[k]) > RANK_TOLERANCE * e[k]
             if not plain and abs(r[k]) > RANK_TOLERANCE * summed[k]:
-                column = w * given[k] * given[k]
+                column = own[k]
                 for i in range(k):
                     column = fma(D[i] * U[i, k], U[i, k], column)
                 plain = w * r[k] * r[k] > SINE_TOLERANCE * SINE_TOLERANCE * (1.0 + w * q[0]) * column
@@ -478,7 +484,7 @@ def _read_deficient(r: Vector, e: Vector, w: float, U: Matrix, D: Vector, c: Mat
         for h in range(c.shape[1]):
             p[h] = fma(r[k], c[k, h], p[h])
         for j in range(k + 1, d):
-            e[j] += e[k] * abs(U[k, j]) + abs(r[k]) * U[j, k]
+            e[j] = min(e[j] + e[k] * abs(U[k, j]) + abs(r[k]) * U[j, k], LARGEST_SIZE)
             summed[j] += abs(r[k] * U[k, j])
             r[j] = fma(-r[k], U[k, j], r[j])
     return -1
@@ -488,6 +494,7 @@ def _read_deficient(r: Vector, e: Vector, w: float, U: Matrix, D: Vector, c: Mat
 def _absorb_deficient(
     r: Vector,
     e: Vector,
+    own: Vector,
     y: Vector,
     w: float,
     U: Matrix,
@@ -498,13 +505,13 @@ def _absorb_deficient(
     q: Vector,
     rho: Vector,
 ) -> int:
-    """Absorb one row into a factor with empty pivots. Overwrites everything but y and w.
+    """Absorb one row into a factor with empty pivots. Overwrites everything but own, y and w.
 
     Returns 1 if the rank rose, 0 if not, and −1, with the factor untouched, if the new pivot would be too small.
     """
     d, m = D.shape[0], c.shape[1]
     x, sizes = r.copy(), e.copy()
-    fills = _read_deficient(r, e, w, U, D, c, p, q)
+    fills = _read_deficient(r, e, own, w, U, D, c, p, q)
     if w == 0.0:
         return 0
     if fills >= 0:
@@ -523,7 +530,7 @@ def _absorb_deficient(
             D[k] = a * x[k] * x[k]
             for j in range(k + 1, d):
                 U[k, j] = x[j] / x[k]
-                U[j, k] = (e[j] + e[k] * abs(U[k, j])) / abs(x[k])
+                U[j, k] = min((e[j] + e[k] * abs(U[k, j])) / abs(x[k]), LARGEST_SIZE)
             for h in range(m):
                 c[k, h] = rho[h] / x[k]
             return 1
@@ -541,11 +548,12 @@ def _absorb_deficient(
             rho[h] = fma(-x[k], c_old, rho[h])
         for j in range(k + 1, d):
             e_before, x_before, u = e[j], x[j], U[k, j]
-            e[j] += e[k] * abs(u) + abs(x[k]) * U[j, k]
+            e[j] = min(e[j] + e[k] * abs(u) + abs(x[k]) * U[j, k], LARGEST_SIZE)
             x[j] = fma(-x[k], u, x[j])
             # A row that takes the pivot over makes U anew: added to the old, it would lose its digits to it.
             U[k, j] = fma(kept, u, beta * x_before) if kept < 0.25 else fma(beta, x[j], u)
-            U[j, k] = max(abs(U[k, j]), kept * U[j, k] + abs(beta) * (e_before + e[k] * abs(U[k, j])))
+            grown = kept * U[j, k] + abs(beta) * (e_before + e[k] * abs(U[k, j]))
+            U[j, k] = max(abs(U[k, j]), min(grown, LARGEST_SIZE))
     for h in range(m):
         loss[h] = fma(a * rho[h], rho[h], loss[h])
     return 0
@@ -559,8 +567,11 @@ def absorb_factor(X: Matrix, E: Matrix, Y: Matrix, w: Vector, U: Matrix, D: Vect
     """
     m = Y.shape[1]
     p, q, rho = np.empty(m), np.empty(1), np.empty(m)
+    own = np.zeros(X.shape[1])  # a value that is rounding is small beside its column, not beside itself
     for i in range(X.shape[0]):
-        if _absorb_deficient(X[i].copy(), E[i].copy(), Y[i], w[i], U, D, c, loss, p, q, rho) < 0:
+        own += w[i] * X[i] * X[i]
+    for i in range(X.shape[0]):
+        if _absorb_deficient(X[i].copy(), E[i].copy(), own, Y[i], w[i], U, D, c, loss, p, q, rho) < 0:
             return i
     return int(X.shape[0])
 

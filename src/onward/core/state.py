@@ -204,7 +204,7 @@ class Information:
         before = self.copy()
         try:
             rows = other.triangle() @ embedding
-            if self.lam == 0:
+            if not self.D.all():
                 # Sizes below the diagonal of U: what is rounding in the other factor must not pass for data here.
                 sizes = (np.tril(other.U[:, : len(other.D)], -1).T + np.eye(len(other.D))) @ embedding
                 taken = kernel.absorb_factor(rows, sizes, other.c, other.D, self.U, self.D, self.c, self.loss)
