@@ -57,7 +57,7 @@ class Settings:
 
     rows: int = 10_000_000
     file_rows: int = 1_000_000
-    row_dims: tuple[int, ...] = (5, 20, 100, 300)
+    row_dims: tuple[int, ...] = (5, 20, 100, 300, 1000)
     state_dims: tuple[int, ...] = (20, 100, 300, 1000)
     values: int = 4_000_000  # in memory, for the time of a row: rows times features
     rounds: int = 3
@@ -111,11 +111,14 @@ def row_times(settings: Settings) -> dict[str, Any]:
     """Seconds a row at each d: to reduce it, and to predict and learn it."""
     found: dict[str, Any] = {}
     for d in settings.row_dims:
-        made = blocks(d, max(2, settings.values // d))
+        made = blocks(d, max(2, 2 * d, settings.values // d))
         n = sum(len(block.rows) for block in made)
 
-        def reduce(made: list[Block] = made) -> None:
-            Summary.of(made, True)
+        part = Summary.of(made, True)  # filled before: the first rows of a part are another matter
+
+        def reduce(made: list[Block] = made, part: Summary = part) -> None:
+            for block in made:
+                part.add(block)
 
         def learn(made: list[Block] = made) -> None:
             learner, totals = ForwardRegressor(1.0), new_totals()
@@ -161,7 +164,10 @@ def _predict(chunk: Chunk, reading: Reading, folder: Path | None) -> Predict:
 
 
 def state_times(settings: Settings) -> dict[str, Any]:
-    """Of states at each d: seconds to merge two, and into a model; bytes on the wire."""
+    """Of states at each d: seconds to merge two, and into a model; bytes on the wire; seconds to fill an empty one.
+
+    The first d rows of a part, which fill it, take longer than those that follow.
+    """
     found: dict[str, Any] = {}
     for d in settings.state_dims:
         one, other = (Summary.of(blocks(d, 2 * d + 10), True) for _ in range(2))
@@ -172,6 +178,7 @@ def state_times(settings: Settings) -> dict[str, Any]:
             "merge": best(partial(one.model.merge, other.model), settings.rounds),
             "merge_into_model": best(partial(whole.merge_part, other.model), settings.rounds),
             "bytes": len(pickle.dumps(one)),
+            "fill": best(partial(Summary.of, blocks(d, d + 1), True), settings.rounds),
         }
     return found
 
@@ -391,11 +398,13 @@ def print_constants(console: Console, constants: dict[str, Any]) -> None:
         rows.add_row(d, short(1e6 * times["reduce"]), short(1e6 * times["learn"]))
     states = Table(title="A state", title_justify="left", title_style="bold")
     backends = list(constants["task"])
-    for name in ("d", "bytes", "ms to merge two", "ms into a model", *(f"ms a task, {each}" for each in backends)):
+    tasks_of = [f"ms a task, {each}" for each in backends]
+    columns = ("d", "bytes", "ms to merge two", "ms into a model", "ms to fill", *tasks_of)
+    for name in columns:
         states.add_column(name, justify="right")
     for d, state in constants["state"].items():
         tasks = [short(1e3 * constants["task"][each][d]) for each in backends]
-        merges = (short(1e3 * state["merge"]), short(1e3 * state["merge_into_model"]))
+        merges = [short(1e3 * state[name]) for name in ("merge", "merge_into_model", "fill")]
         states.add_row(d, f"{state['bytes']:,}", *merges, *tasks)
     console.print(rows, states)
     file = constants["file"]

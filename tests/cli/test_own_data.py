@@ -434,3 +434,19 @@ def test_shells_complete_commands_and_options() -> None:
     assert "compare" in completed("onward com", 1)
     assert "--checkpoint-every" in completed("onward fit --check", 2)
     assert "skip" in completed("onward fit d.csv --missing s", 4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--jobs", 0), "jobs must be -1 or at least 1, got 0"),
+        (("--address", "tcp://somewhere:8786"), "expected --backend dask or ray"),
+        (("--jobs", 2, "--backend", "loky", "--address", "tcp://somewhere:8786"), "expected no address"),
+    ],
+)
+def test_workers_that_cannot_be_are_wrong_usage(
+    run: Run, data: Path, options: tuple[object, ...], message: str
+) -> None:
+    code, _, err = run("fit", data, "-t", "y", "--categorical", "city", *options)
+    assert code == 2
+    assert message in " ".join(err.replace("│", " ").split())

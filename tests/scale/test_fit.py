@@ -1,6 +1,7 @@
 """A pass shared out over workers: the result of one pass in order, whatever the chunks and whoever does the work."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from onward import load, progressive, scale
+from onward import ForwardRegressor, load, progressive, scale
 from onward.progressive import Fit
-from onward.scale import Engine, EngineError, chunks_of
+from onward.progressive.predictions import Spool
+from onward.scale import Engine, EngineError, chunks, chunks_of, work
+from onward.scale.work import Predict, Reduce
 from onward.tables import DataError
 from onward.tables.sources import files_of
 from tests.progressive.made_up import table, written
@@ -102,6 +105,13 @@ def test_chunks_are_files_and_row_groups(folder: Path) -> None:
     assert chunks_of(files_of(folder), 200)[-2].name.endswith("row groups 1 to 2")
 
 
+def test_there_are_not_too_many_chunks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "ROWS", 90)
+    assert len(chunks_of(files_of(folder))) == 7
+    monkeypatch.setattr(chunks, "MOST", 2)
+    assert len(chunks_of(files_of(folder))) == 5  # of 200 rows: only the last file has more
+
+
 def test_text_files_are_chunks_too(tmp_path: Path) -> None:
     frame = table(300)
     files = [written(tmp_path, frame[:100], "a.csv"), written(tmp_path, frame[100:], "b.csv")]
@@ -166,6 +176,81 @@ def test_what_was_done_is_not_done_again(tmp_path: Path, folder: Path) -> None:
     assert len(done) == once  # every task was done once in all, however often it was stopped
 
 
+def test_what_was_kept_serves_another_number_of_workers(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the worker that predicts the front goes on after the last chunk that it was done with."""
+    options: dict[str, Any] = OPTIONS | {"chunk_rows": 1, "save": tmp_path / "m", "predictions": tmp_path / "p.parquet"}
+
+    class Dying(Together):
+        def run(self, function: Any, tasks: Any) -> Iterator[Any]:
+            for place, task in enumerate(tasks):
+                if isinstance(task, Predict):
+                    assert len(task.chunks) == 2
+                    function(replace(task, chunks=task.chunks[:1]))
+                else:
+                    yield place, function(task)
+            raise EngineError("gone")
+
+    dying: Any = Dying(3)
+    with pytest.raises(EngineError, match="gone"):
+        scale.fit(folder, "y", engine=dying, resume=True, **options)
+    predicted: list[int] = []
+    one = Predict._one
+
+    def counted(self: Predict, chunk: Any, place: int, done: Any) -> Any:
+        predicted.append(place)
+        return one(self, chunk, place, done)
+
+    monkeypatch.setattr(Predict, "_one", counted)
+    monkeypatch.setattr(Reduce, "__call__", None)  # what was reduced is not reduced again
+    other: Any = Together(5)
+    got = scale.fit(folder, "y", engine=other, resume=True, **options)
+    assert sorted(predicted) == [1, 2, 3, 4, 5, 6]
+    expected = progressive.fit(folder, "y", **OPTIONS)
+    same(got, expected)
+    scored_alike(got, expected)
+    assert pl.read_parquet(tmp_path / "p.parquet")["row"].to_list() == list(range(1, 401))
+
+
+def test_a_part_that_two_workers_write_is_whole(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that was given up for dead may be writing on while another does its task again."""
+    aside: set[str] = set()
+    engine: Any = Together(2)
+    original = Together.run
+
+    class Twice(Together):
+        def run(self, function: Any, tasks: Any) -> Iterator[Any]:
+            for place, result in original(self, function, tasks):
+                function(tasks[place])
+                yield place, result
+
+    twice: Any = Twice(2)
+    scale.fit(folder, "y", engine=engine, predictions=tmp_path / "once.parquet", **OPTIONS)
+
+    def noted(path: Path) -> Spool:
+        aside.add(path.name)
+        return Spool(path)
+
+    monkeypatch.setattr(work, "Spool", noted)
+    scale.fit(folder, "y", engine=twice, predictions=tmp_path / "twice.parquet", **OPTIONS)
+    assert pl.read_parquet(tmp_path / "once.parquet").equals(pl.read_parquet(tmp_path / "twice.parquet"))
+    assert len(aside) == 8  # four chunks, each written twice, never under one name
+
+
+def test_nothing_is_written_where_nothing_can_be_learned(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    frame = pl.DataFrame({"x": [None, None], "y": [1.0, 2.0]}, schema={"x": pl.Float64, "y": pl.Float64})
+    written(tmp_path / "data", frame, "a.parquet")
+    options: dict[str, Any] = {"engine": Engine(1), "save": tmp_path / "m", "predictions": tmp_path / "p.parquet"}
+    with pytest.raises(DataError, match="none of the 2 rows could be learned: 2 where x is missing"):
+        scale.fit(tmp_path / "data", "y", missing="skip", **options)
+    written(tmp_path / "data", frame[:0], "a.parquet")
+    with pytest.raises(DataError, match="there are no rows"):
+        scale.fit(tmp_path / "data", "y", missing="skip", **options)
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
 def test_a_chunk_that_cannot_be_read_is_named(tmp_path: Path, folder: Path) -> None:
     bad = folder / "part-3.parquet"
     contents = bytearray(bad.read_bytes())
@@ -188,6 +273,8 @@ def test_levels_are_limited_over_all_chunks(folder: Path) -> None:
         ({"engine": Engine(1), "resume": True}, "expected save"),
         ({"engine": Engine(1), "with_scores": False, "predictions": "p.parquet"}, "expected with_scores=True"),
         ({"engine": Engine(1), "delta": 2.0}, "delta must be"),
+        ({"engine": Engine(1), "theta_bound": 2.0}, "expected sigma too"),
+        ({"engine": Engine(1), "start": ForwardRegressor(prior_mean=[1.0])}, "expected a model without prior_mean"),
     ],
 )
 def test_wrong_settings_are_refused(folder: Path, options: dict[str, Any], message: str) -> None:

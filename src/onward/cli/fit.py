@@ -117,6 +117,8 @@ def command(
     from onward.progressive.predictions import check_name
     from onward.tables.streams import check_separator
 
+    if address is not None and backend is None:
+        raise typer.BadParameter("expected --backend dask or ray beside --address")
     if (checkpoint_every is not None or resume) and save is None:
         raise typer.BadParameter("checkpoints lie beside the saved model: expected --save, too")
     o.check_noise(delta, sigma, theta_bound)
@@ -170,7 +172,9 @@ def command(
         from onward import scale
         from onward.cli.display import chunks_done
 
-        engine = o.engine(1 if jobs is None and backend is None else jobs or -1, backend, address)
+        if jobs is None:
+            jobs = 1 if backend is None else -1
+        engine = o.engine(jobs, backend, address)
         with chunks_done(quiet or json) as advance:
             result = scale.fit(
                 data,

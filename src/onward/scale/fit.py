@@ -235,7 +235,8 @@ class _Job:
                 skipped=done.skipped + after.skipped,
                 filled=done.filled + after.filled,
             )
-        done.model.restate_online_loss(began + float(done.totals[SQUARED]))
+        if _seen(done.model):
+            done.model.restate_online_loss(began + float(done.totals[SQUARED]))
         return done
 
     def _front(self) -> int:
