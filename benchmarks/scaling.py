@@ -132,8 +132,9 @@ def row_times(settings: Settings) -> dict[str, Any]:
 
 
 def file_times(folder: Path, settings: Settings) -> dict[str, float]:
-    """Seconds a row of the folder's first chunk: to read it, to write its prediction, to copy that into one file."""
-    reading, chunk = reading_of(folder), chunks_of(files_of(folder), GROUP)[0]
+    """Seconds a row of the folder's last chunk: to read it, to write its prediction, to copy that into one file."""
+    reading, chunks = reading_of(folder), chunks_of(files_of(folder), GROUP)
+    chunk, before = chunks[-1], Reduce(chunks[0], reading)()
     n = Reduce(chunk, reading)().read
 
     def read() -> None:
@@ -142,8 +143,8 @@ def file_times(folder: Path, settings: Settings) -> dict[str, float]:
                 pass
 
     with tempfile.TemporaryDirectory(dir=folder.parent) as name:
-        scored = partial(do, _predict(chunk, reading, None))
-        written = partial(do, _predict(chunk, reading, Path(name)))
+        scored = partial(_predicted, chunk, reading, before, None)
+        written = partial(_predicted, chunk, reading, before, Path(name))
         times = {"scored": best(scored, settings.rounds), "written": best(written, settings.rounds)}
         times["join"] = best(lambda: joined(Path(name) / "all", [part(Path(name), 0)]), settings.rounds)
     threads = pa.cpu_count()
@@ -157,10 +158,14 @@ def file_times(folder: Path, settings: Settings) -> dict[str, float]:
     }
 
 
-def _predict(chunk: Chunk, reading: Reading, folder: Path | None) -> Predict:
+def _predicted(chunk: Chunk, reading: Reading, before: Summary, folder: Path | None) -> object:
+    """Predict a chunk after what came before it."""
     start = ForwardRegressor(1.0)
     start.recipe_ = reading.recipe
-    return Predict((chunk,), 0, reading, Predicting(0.05, Noise(None, None), folder), start, np.zeros(2), 0)
+    if before.model is not None:
+        start.merge_part(before.model)
+    predicting = Predicting(0.05, Noise(None, None), folder)
+    return do(Predict((chunk,), 0, reading, predicting, start, before.means, before.read))
 
 
 def state_times(settings: Settings) -> dict[str, Any]:
@@ -303,7 +308,10 @@ def peaks(folder: Path, what: str) -> tuple[float | None, float | None]:
     reading, chunk = reading_of(folder), chunks_of(files_of(folder), 1 << 40)[0]
     before = peak()
     with tempfile.TemporaryDirectory(dir=folder) as out:
-        do(Reduce(chunk, reading) if what == "reduce" else _predict(chunk, reading, Path(out)))
+        if what == "reduce":
+            do(Reduce(chunk, reading))
+        else:
+            _predicted(chunk, reading, Summary(True), Path(out))
     return before, peak()
 
 

@@ -207,9 +207,11 @@ class _Job:
         """Model and scores: the front predicted and the rest reduced at once, then the rest predicted."""
         front = self._kept.front(self._front())
         began = float(model.online_loss_) if _seen(model) else 0.0
-        means = np.zeros(2)
+        known, means = _seen(model), np.zeros(2)
         tasks: dict[int, Reduce | Predict] = {
-            0: Predict(tuple(self._chunks[:front]), 0, self._reading, predicting, model, means, 0, self._kept.lead)
+            0: Predict(
+                tuple(self._chunks[:front]), 0, self._reading, predicting, model, means, 0, known, self._kept.lead
+            )
         }
         tasks |= {place: Reduce(self._chunks[place], self._reading) for place in range(front, len(self._chunks))}
         first = dict(self._run(tasks, "reducing"))
@@ -220,7 +222,8 @@ class _Job:
         later: dict[int, Reduce | Predict] = {}
         read, means = lead.read, lead.means
         for place, summary, before in zip(range(front, len(self._chunks)), rest, models, strict=False):
-            later[place] = Predict((self._chunks[place],), place, self._reading, predicting, before, means, read)
+            chunk = (self._chunks[place],)
+            later[place] = Predict(chunk, place, self._reading, predicting, before, means, read, known)
             read, means = read + summary.read, means + summary.means
         seconds = dict(self._run(later, "predicting"))
         done = lead

@@ -12,8 +12,9 @@ import pyarrow as pa
 from onward.core.types import Vector
 from onward.progressive.fit import Pass, names_of
 from onward.progressive.intervals import Noise
+from onward.progressive.marks import next_reading
 from onward.progressive.predictions import Spool
-from onward.progressive.tally import MEAN, WEIGHT, new_totals
+from onward.progressive.tally import MEAN, ROWS, WEIGHT, new_totals
 from onward.regression import OnlineRegressor
 from onward.scale import records
 from onward.scale.chunks import Chunk
@@ -75,7 +76,8 @@ class Reduce:
 class Predict:
     """Chunks in a row to predict, from the model just before them and Σw, Σwy of the rows before.
 
-    `place` is the first chunk's among all chunks, `before` the number of rows before it. If `kept` is given, how far
+    `place` is the first chunk's among all chunks, `before` the number of rows before it, `known` how many rows the
+    model had learned before the first of all chunks. If `kept` is given, how far
     it is is kept there after each chunk, and whoever does the task again goes on from there.
     """
 
@@ -86,6 +88,7 @@ class Predict:
     model: OnlineRegressor
     means: Vector
     before: int
+    known: int = 0
     kept: Path | None = None
 
     def __call__(self) -> Predicted:
@@ -105,8 +108,12 @@ class Predict:
             work = Pass(model, rows, self.predicting.delta, self.predicting.noise, folder is not None, history=False)
             if work.intervals is not None and names_of(model):
                 work.intervals.refresh(model)  # an earlier pass's sets are not at hand: these are newer
+            # As far along as one pass would be: it takes intervals anew ever more rarely.
+            learned = (model.n_seen_ if names_of(model) else 0) - self.known
+            if learned:
+                work.next_reading = next_reading(learned, model.n_features_in_)
             weight = float(done.means[0])
-            work.totals[WEIGHT] = weight
+            work.totals[ROWS], work.totals[WEIGHT] = learned, weight
             work.totals[MEAN] = done.means[1] / weight if weight > 0 else 0.0
             whole = aside = None
             if folder is not None:
@@ -124,6 +131,7 @@ class Predict:
                 if work.spool is not None:
                     work.spool.discard()
             means = np.array([work.totals[WEIGHT], work.totals[WEIGHT] * work.totals[MEAN]])
+            work.totals[ROWS] -= learned
             work.totals[WEIGHT] -= weight
             work.totals[MEAN] = 0.0
             return Predicted(
