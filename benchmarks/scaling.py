@@ -318,19 +318,60 @@ def peaks(folder: Path, what: str) -> tuple[float | None, float | None]:
 # The command
 
 
-def costs_of(constants: dict[str, Any]) -> model.Costs:
-    row, state = constants["row"][str(D)], constants["state"][str(D)]
+def costs_of(constants: dict[str, Any], d: int = D, backend: str = "loky") -> model.Costs:
+    """The constants at d. Reading was measured at one d: it goes by the number of values."""
+    row, state = constants["row"][str(d)], constants["state"][str(d)]
     file = constants["file"]
     return model.Costs(
-        read=file["read"],
+        read=file["read"] * (d + 1) / (D + 1),
         reduce=row["reduce"],
         learn=row["learn"],
         write=file["write"],
         join=file["join"],
+        fill=state["fill"],
         merge=state["merge_into_model"],
-        task=constants["task"]["loky"][str(D)],
-        busy=constants["busy"],
+        task=constants["task"][backend][str(d)],
+        busy=max(1.0, constants["busy"]),
     )
+
+
+def on_paper(console: Console, constants: dict[str, Any], rows: float = 1e12, chunks: int = 1 << 14) -> None:
+    """What the model says of a cluster. Nothing of this was measured."""
+    backend = "dask" if "dask" in constants["task"] else "loky"
+    table = Table(
+        title=f"Computed, not measured: {rows:.0e} rows in {chunks:,} chunks, {backend}",
+        title_justify="left",
+        title_style="bold",
+    )
+    for name in (
+        "d",
+        "workers",
+        "TB read",
+        "hours, model only",
+        "hours, scores",
+        "GB/s read",
+        "driver: hours of tasks",
+    ):
+        table.add_column(name, justify="right")
+    for name in ("driver: hours of merges", "driver: GB of states", "hours to join predictions"):
+        table.add_column(name, justify="right")
+    for d in (d for d in (20, 100, 1000) if str(d) in constants["row"] and str(d) in constants["state"]):
+        costs = costs_of(constants, d, backend)
+        for workers in (100, 1000):
+            once = model.learned(rows, chunks, workers, costs)
+            table.add_row(
+                str(d),
+                f"{workers:,}",
+                short(rows * 8 * (d + 1) / 1e12),
+                short(once / 3600),
+                short(model.predicted(rows, chunks, workers, costs) / 3600),
+                short(rows * 8 * (d + 1) / once / 1e9),
+                short(chunks * costs.task / 3600),
+                short(chunks * costs.merge / 3600),
+                short(chunks * constants["state"][str(d)]["bytes"] / 1e9),
+                short(rows * costs.join / 3600),
+            )
+    console.print(table)
 
 
 def measure(settings: Settings, folder: Path, console: Console) -> dict[str, Any]:
@@ -360,6 +401,7 @@ def measure(settings: Settings, folder: Path, console: Console) -> dict[str, Any
     with console.status("memory"):
         peaks = memory(data, settings)
     print_memory(console, peaks)
+    on_paper(console, constants)
     found = targets(seconds, expected)
     print_targets(console, found)
     took = perf_counter() - begun

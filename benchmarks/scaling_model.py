@@ -14,6 +14,7 @@ class Costs:
         read, reduce, learn, write: for a row: to read it; to add it to a state without regularisation; to predict it
             and learn it; to write its prediction with an interval into a part, and the part into the file.
         join: for a row: to copy its prediction from a part into the one file, which the driver does alone.
+        fill: for a part: its first d rows take so much longer than others.
         merge: of two states.
         task: for the driver to hand out a task and take its result, a state sent along.
         busy: how many times as long work takes while the other processors are at work, too.
@@ -26,12 +27,13 @@ class Costs:
     task: float
     write: float = 0.0
     join: float = 0.0
+    fill: float = 0.0
     busy: float = 1.0
 
 
 def learned(rows: float, chunks: int, workers: int, costs: Costs) -> float:
     """Seconds of a fit without scores: chunks are reduced, and merged as a tree while they come in."""
-    each = rows / chunks * (costs.read + costs.reduce) * (costs.busy if workers > 1 else 1.0)
+    each = (rows / chunks * (costs.read + costs.reduce) + costs.fill) * (costs.busy if workers > 1 else 1.0)
     driver = chunks * (costs.task + costs.merge)
     return max(makespan([each] * chunks, workers), driver) + math.log2(max(2, chunks)) * costs.merge
 
@@ -42,7 +44,7 @@ def predicted(rows: float, chunks: int, workers: int, costs: Costs, file: bool =
     One worker predicts the front while the others reduce the rest; the rest is merged in order, then predicted by all.
     """
     size, busy = rows / chunks, costs.busy if workers > 1 else 1.0
-    reduce = size * (costs.read + costs.reduce) * busy
+    reduce = (size * (costs.read + costs.reduce) + costs.fill) * busy
     predict = size * (costs.read + costs.learn + (costs.write if file else 0.0)) * busy
     front = max(1, chunks // workers)
     rest = chunks - front

@@ -39,7 +39,7 @@ def test_many_chunks_cost_what_the_formulas_say(workers: int) -> None:
 
 
 def test_every_cost_counts() -> None:
-    for name in ("read", "reduce", "learn", "write", "join", "merge", "task", "busy"):
+    for name in ("read", "reduce", "learn", "write", "join", "fill", "merge", "task", "busy"):
         more = Costs(**(vars(PLAIN) | {name: 2.0}))
         dearer = learned(1e6, 40, 2, more) > learned(1e6, 40, 2, PLAIN)
         assert dearer == (name not in ("learn", "write", "join")), name

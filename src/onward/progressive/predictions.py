@@ -58,7 +58,7 @@ class Spool:
             raise OSError(error.errno, error.strerror, str(self._aside)) from error
         return self._file.tell()
 
-    def finish(self, read: int, before: int = 0) -> None:
+    def finish(self, read: int, before: int = 0, compression: str = "zstd") -> None:
         """Make the Parquet file, with a row for each of the `read` rows of the stream: null where one was skipped.
 
         Rows are numbered from 1, after the `before` rows of what came before the stream.
@@ -70,7 +70,7 @@ class Spool:
         schema = pa.schema([("row", pa.int64()), *((name, pa.float64()) for name in COLUMNS)])
         temporary = self.path.with_name(f".{self.path.name}.tmp")
         try:
-            with pq.ParquetWriter(str(temporary), schema, compression="zstd") as writer:
+            with pq.ParquetWriter(str(temporary), schema, compression=compression) as writer:
                 waiting = self._next()
                 for first in range(0, read, GROUP):
                     stop = min(first + GROUP, read)

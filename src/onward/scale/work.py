@@ -125,7 +125,7 @@ class Predict:
                 for block in rows:
                     work.learn(block, None)
                 if work.spool is not None and whole is not None and aside is not None:
-                    work.spool.finish(rows.read, self.before + done.read)
+                    work.spool.finish(rows.read, self.before + done.read, "none")  # it is compressed when joined
                     os.replace(aside, whole)
             finally:
                 if work.spool is not None:
