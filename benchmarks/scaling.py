@@ -32,7 +32,7 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script, find the folder as a package
 
 from benchmarks import scaling_model as model
-from benchmarks.process import _peak as peak
+from benchmarks.process import peak_memory as peak
 from benchmarks.report import Target, print_targets, short
 from benchmarks.timing import clock, machine, one_thread, versions
 from onward import ForwardRegressor, progressive, scale

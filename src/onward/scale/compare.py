@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from onward.tables.sources import Source, files_of
 class _Share:
     """Some λ of the grid, and what to compare them on."""
 
-    source: list[Path]
+    source: Any
     target: str
     lams: list[float]
     options: dict[str, Any]
