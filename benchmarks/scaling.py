@@ -336,24 +336,17 @@ def costs_of(constants: dict[str, Any], d: int = D, backend: str = "loky") -> mo
 
 
 def on_paper(console: Console, constants: dict[str, Any], rows: float = 1e12, chunks: int = 1 << 14) -> None:
-    """What the model says of a cluster. Nothing of this was measured."""
+    """What the model says of a cluster of W workers. Nothing of this was measured.
+
+    T₁ without scores, T₂ with them; TB and GB/s to read; what the driver does alone: tasks, merges, GB of states, join.
+    """
     backend = "dask" if "dask" in constants["task"] else "loky"
     table = Table(
         title=f"Computed, not measured: {rows:.0e} rows in {chunks:,} chunks, {backend}",
         title_justify="left",
         title_style="bold",
     )
-    for name in (
-        "d",
-        "workers",
-        "TB read",
-        "hours, model only",
-        "hours, scores",
-        "GB/s read",
-        "driver: hours of tasks",
-    ):
-        table.add_column(name, justify="right")
-    for name in ("driver: hours of merges", "driver: GB of states", "hours to join predictions"):
+    for name in ("d", "W", "TB", "T₁, h", "T₂, h", "GB/s", "tasks, h", "merges, h", "states, GB", "join, h"):
         table.add_column(name, justify="right")
     for d in (d for d in (20, 100, 1000) if str(d) in constants["row"] and str(d) in constants["state"]):
         costs = costs_of(constants, d, backend)
