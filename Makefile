@@ -51,12 +51,13 @@ examples: $(HAVE_RUNTIME) ## run the README's examples and show what they print
 	@echo "==> README examples"
 	@$(BIN)/python tools/run_readme.py README.md
 
-bench: $(HAVE_BENCH) ## measure learners, guarantees, bandits and the command line beside others, one thread each
+bench: $(HAVE_BENCH) ## measure learners, guarantees, bandits, the command line and many workers, beside others
 	@echo "==> benchmarks"
 	@$(ONE_THREAD) $(BIN)/python benchmarks/learners.py
 	@$(ONE_THREAD) $(BIN)/python benchmarks/guarantees.py
 	@$(ONE_THREAD) $(BIN)/python benchmarks/bandits.py
 	@$(ONE_THREAD) $(BIN)/python benchmarks/own_data.py
+	@$(ONE_THREAD) $(BIN)/python benchmarks/scaling.py
 
 format: $(HAVE_DEV) ## rewrite the sources the way lint wants them
 	@$(BIN)/ruff check --fix .
