@@ -69,9 +69,10 @@ class Together:
             yield place, pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(tasks[place])))))
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3, 50])
-@pytest.mark.parametrize("rows", [1, 100, 10**6])
-@pytest.mark.parametrize("learner", ["forward", "ridge"])
+@pytest.mark.parametrize(
+    ("workers", "rows", "learner"),
+    [(1, 100, "forward"), (2, 10**6, "ridge"), (2, 100, "forward"), (3, 100, "ridge"), (50, 1, "forward")],
+)
 def test_any_workers_and_chunks_give_one_pass(
     tmp_path: Path, folder: Path, workers: int, rows: int, learner: Any
 ) -> None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onward import ForwardRegressor, RidgeRegressor
@@ -30,6 +30,7 @@ def summaries(X: Matrix, y: Vector, w: Vector, cuts: list[int], intercept: bool)
     return [Summary.of([block(X[a:b], y[a:b], w[a:b], names)], intercept) for a, b in pairwise(bounds)]
 
 
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(1, 40),
@@ -66,6 +67,7 @@ def test_every_prefix_is_what_one_pass_has_there(
     assert models[-1].regularized_loss_ == pytest.approx(one.regularized_loss_, rel=1e-9)
 
 
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 60), cuts=st.lists(st.integers(0, 60), max_size=12), data=st.data())
 def test_any_tree_gives_the_same_whole(seed: int, n: int, cuts: list[int], data: st.DataObject) -> None:
     rng = np.random.default_rng(seed)
