@@ -63,6 +63,11 @@ def cluster() -> Iterator[Any]:
 
 @pytest.fixture
 def dask(cluster: Any) -> Engine:
+    """Both workers are there: one that an earlier test killed may still be on its way back."""
+    from distributed import Client
+
+    with Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=30)
     return Engine(backend="dask", address=cluster.scheduler_address)
 
 
