@@ -12,7 +12,7 @@ from onward import ForwardRegressor, RidgeRegressor
 from onward.core import Information
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
-from onward.scale import Summary, prefixes, tree
+from onward.scale import Summary, Tree, prefixes, tree
 from onward.tables import Block
 from tests.reference.streams import STREAMS, stream
 
@@ -138,3 +138,13 @@ def test_wide_parts_of_low_rank_lose_nothing_in_a_tree(d: int, n: int, cut: int)
     np.testing.assert_allclose(merged.coef_, whole.coef_, atol=1e-10 * np.abs(whole.coef_).max())
     assert merged.information_gain_ == pytest.approx(whole.information_gain_, rel=1e-12)
     assert merged.regularized_loss_ == pytest.approx(whole.regularized_loss_, rel=1e-9)
+
+
+@given(order=st.integers(1, 40).flatmap(lambda count: st.permutations(range(count))))
+def test_items_of_a_tree_may_come_in_any_order(order: list[int]) -> None:
+    merged: Tree[str] = Tree(len(order), lambda one, other: f"({one} {other})")
+    for place in order:
+        merged.put(place, str(place))
+    assert merged.whole() == tree([str(place) for place in range(len(order))], lambda one, other: f"({one} {other})")
+    assert merged.whole().replace("(", "").replace(")", "").split() == [str(place) for place in range(len(order))]
+    assert merged.waiting == 1
