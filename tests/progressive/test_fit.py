@@ -164,7 +164,7 @@ def test_a_checkpoint_of_other_settings_or_data_is_refused(tmp_path: Path, monke
     with pytest.raises(ValueError, match=r"cannot go on with other data: .* bytes then and has .* now"):
         fit(data, "y", resume=True, **options)
     data.write_text(whole_text.replace("Rome", "Roma"), encoding="utf-8")
-    with pytest.raises(ValueError, match="begins otherwise than it did then"):
+    with pytest.raises(ValueError, match="begins or ends otherwise than it did then"):
         fit(data, "y", resume=True, **options)
     data.write_text(whole_text, encoding="utf-8")
     fit(data, "y", resume=True, **options)

@@ -310,3 +310,38 @@ def test_processes_of_this_machine(folder: Path) -> None:
     assert (many.scores, many.lams) == (one.scores, one.lams)
     for name in one.curves:
         np.testing.assert_array_equal(many.curves[name], one.curves[name])
+
+
+def test_only_what_is_ours_is_removed(tmp_path: Path, folder: Path) -> None:
+    kept = tmp_path / "m.chunks"
+    kept.mkdir()
+    (kept / "precious.txt").write_text("mine", encoding="utf-8")
+    for resume in (True, False):
+        scale.fit(folder, "y", engine=Engine(1), save=tmp_path / "m", resume=resume, **OPTIONS)
+    assert [path.name for path in kept.iterdir()] == ["precious.txt"]
+
+
+def test_another_model_to_start_from_is_another_run(tmp_path: Path, folder: Path) -> None:
+    models = []
+    for seed in (1, 2):
+        progressive.fit(written(tmp_path, table(100, seed=seed), f"{seed}.csv"), "y", save=tmp_path / "s", **OPTIONS)
+        models.append(load(tmp_path / "s"))
+
+    class Stopping(Together):
+        def run(self, function: Any, tasks: Any) -> Iterator[Any]:
+            for number, done in enumerate(super().run(function, tasks)):
+                if number == 2:
+                    raise EngineError("gone")
+                yield done
+
+    stopping: Any = Stopping(3)
+    with pytest.raises(EngineError):
+        scale.fit(folder, "y", engine=stopping, chunk_rows=100, start=models[0], save=tmp_path / "m", resume=True)
+    plain: Any = Together(3)
+    got = scale.fit(folder, "y", engine=plain, chunk_rows=100, start=models[1], save=tmp_path / "m", resume=True)
+    same(got, progressive.fit(folder, "y", start=load(tmp_path / "s")))
+
+
+def test_frames_cannot_be_resumed(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="expected files to resume"):
+        scale.fit(table(50), "y", engine=Engine(1), save=tmp_path / "m", resume=True, **OPTIONS)

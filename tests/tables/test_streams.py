@@ -264,7 +264,10 @@ def test_errors_after_going_on_name_the_right_line(skip: int) -> None:
 
 
 COLUMNS: dict[str, tuple[dict[str, Any], list[str] | str]] = {
-    "all": ({}, "expected numbers, but 'city', 'zip' hold text; name such columns as categorical, or exclude them"),
+    "all": (
+        {},
+        "expected numbers, but 'city', 'zip' hold text; name such columns as categorical",
+    ),
     "one text": ({"exclude": ["city"]}, "expected numbers, but 'zip' holds text"),
     "without texts": ({"exclude": ["city", "zip"]}, ["x1", "x2", "w"]),
     "pattern": ({"features": ["x*"]}, ["x1", "x2"]),

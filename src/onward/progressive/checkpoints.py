@@ -73,7 +73,7 @@ def described(files: list[File]) -> list[dict[str, Any]]:
             "name": file.name,
             "size": file.size,
             # To look into a pipe would be to take from it.
-            "begins": None if file.path is None or file.comes_once else _digest(file.path),
+            "ends": None if file.path is None or file.comes_once else _digest(file.path),
         }
         for file in files
     ]
@@ -87,11 +87,14 @@ def changed(before: list[dict[str, Any]], files: list[File]) -> str | None:
     for old, new in zip(before, now, strict=True):
         if old["size"] != new["size"]:
             return f"{new['name']} had {old['size']:,} bytes then and has {new['size']:,} now"
-        if old["begins"] != new["begins"]:
-            return f"{new['name']} begins otherwise than it did then"
+        if old["ends"] != new["ends"]:
+            return f"{new['name']} begins or ends otherwise than it did then"
     return None
 
 
 def _digest(path: Path) -> str:
+    """Of how a file begins and ends: Parquet says at its end what it holds."""
     with open(path, "rb") as file:
-        return hashlib.sha256(file.read(_HEAD)).hexdigest()
+        start = file.read(_HEAD)
+        file.seek(max(0, path.stat().st_size - _HEAD))
+        return hashlib.sha256(start + file.read(_HEAD)).hexdigest()

@@ -132,7 +132,7 @@ def fit(
         "predictions": None if predictions is None else str(predictions),
         "history": history,
     }
-    started = None if start is None else _digest_of(start)
+    started = None if start is None else digest_of(start)
     recipe, known, position = model.recipe_, names_of(model), None
     if earlier is not None:
         model = earlier.models["model"]
@@ -348,7 +348,7 @@ def called(rows: Stream) -> str:
     return files[0].name if len(files) == 1 else f"{files[0].name} … {files[-1].name} ({len(files)} files)"
 
 
-def _digest_of(model: OnlineRegressor) -> str:
+def digest_of(model: OnlineRegressor) -> str:
     """What a model knows, in a few letters."""
     if not model.__sklearn_is_fitted__():
         return "nothing"

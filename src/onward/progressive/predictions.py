@@ -20,13 +20,12 @@ _RECORD = 8 * (1 + len(COLUMNS))  # the row's number, and the columns
 GROUP = 1 << 16  # rows in a row group
 
 
-def check_name(path: str | os.PathLike[str]) -> Path:
+def check_name(path: str | os.PathLike[str]) -> None:
     """ValueError if the name speaks of something else than Parquet."""
     if Path(path).suffix.lower() not in (".parquet", ".pq"):
         raise ValueError(
             f"predictions are written as Parquet: expected a name that ends in .parquet or .pq, got {path}"
         )
-    return Path(path)
 
 
 class Spool:
@@ -34,7 +33,7 @@ class Spool:
 
     def __init__(self, path: str | os.PathLike[str], keep: int = 0) -> None:
         """Go on after the first `keep` bytes of what an earlier run wrote aside; 0 to start anew."""
-        self.path = check_name(path)
+        self.path = Path(path)
         self._aside = self.path.with_name(f".{self.path.name}.rows")
         if keep and (not self._aside.exists() or self._aside.stat().st_size < keep):
             raise ValueError(f"cannot go on with {path}: {self._aside} is missing or too short; start without resuming")

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from onward.core.checks import not_negative, positive, probability
 from onward.progressive.checkpoints import described
-from onward.progressive.fit import names_of, new_model
+from onward.progressive.fit import digest_of, names_of, new_model
 from onward.progressive.intervals import Noise
 from onward.progressive.outputs import check_outputs
 from onward.progressive.predictions import check_name
@@ -40,7 +40,7 @@ from onward.scale.work import Predict, Predicting, Reading, Reduce, do, part
 from onward.tables import DataError, stream
 from onward.tables.prefetch import prefetched
 from onward.tables.recipe import Missing
-from onward.tables.sources import File, Format, Source, files_of
+from onward.tables.sources import File, Format, Frame, Source, files_of
 
 Advance = Callable[[str, int, int], None]
 """Called with what is being done, how many chunks are done, and how many there are."""
@@ -138,12 +138,15 @@ def fit(
         "files": described(files),
         "chunks": [chunk.name for chunk in chunks],
         "recipe": recipe.to_record(),
-        "model": [type(model).__name__, repr(model.get_params(deep=False)), names_of(model), _seen(model)],
+        "model": [type(model).__name__, repr(model.get_params(deep=False)), names_of(model), digest_of(model)],
+        "reading": [separator, max_levels],
         "delta": delta,
         "noise": repr(noise),
         "scores": with_scores,
         "predictions": str(predictions),
     }
+    if resume is not None and any(isinstance(file, Frame) for file in files):
+        raise ValueError("data frames cannot be told from others like them: expected files to resume")
     with ExitStack() as stack:
         workers = stack.enter_context((engine or Engine()).started())
         kept = Kept(_beside(save) if resume is not None else None, about, bool(resume))
@@ -255,7 +258,10 @@ class _Job:
         done = 0
         self._advance(saying, done, len(tasks))
         for place, task in tasks.items():
-            earlier = self._kept.predicted(place) if isinstance(task, Predict) else self._kept.reduced(place)
+            if isinstance(task, Predict):
+                earlier: Summary | Predicted | None = self._kept.predicted(place, task.parts)
+            else:
+                earlier = self._kept.reduced(place)
             if earlier is None:
                 left[place] = task
                 continue

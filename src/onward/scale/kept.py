@@ -3,14 +3,21 @@
 import contextlib
 import hashlib
 import json
+import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from onward.scale import records
 from onward.scale.records import Predicted
 from onward.scale.summary import Summary
 from onward.storage import write_atomically
+
+_OURS = re.compile("[0-9a-f]{16}")
 
 
 class Kept:
@@ -23,8 +30,10 @@ class Kept:
             return
         digest = hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:16]
         self.folder = folder.resolve() / digest
-        if folder.exists() and not (resume and self.folder.exists()):
-            shutil.rmtree(folder)
+        if folder.is_dir():
+            for other in folder.iterdir():  # what other runs left; nothing that is not ours
+                if _OURS.fullmatch(other.name) and not (resume and other.name == digest):
+                    shutil.rmtree(other)
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def front(self, chunks: int) -> int:
@@ -49,9 +58,11 @@ class Kept:
         """What was kept of a chunk that was reduced."""
         return None if self.folder is None else records.read(self._path(Summary, place), Summary)
 
-    def predicted(self, place: int) -> Predicted | None:
-        """What was kept of chunks that were predicted."""
-        return None if self.folder is None else records.read(self._path(Predicted, place), Predicted)
+    def predicted(self, place: int, parts: Sequence[Path]) -> Predicted | None:
+        """What was kept of chunks that were predicted, if the files of their predictions are there, too."""
+        if self.folder is None or not all(map(_is_parquet, parts)):
+            return None
+        return records.read(self._path(Predicted, place), Predicted)
 
     def put(self, place: int, result: Summary | Predicted) -> None:
         """Keep what a chunk came to."""
@@ -65,4 +76,15 @@ class Kept:
     def remove(self) -> None:
         """Remove what has served."""
         if self.folder is not None:
-            shutil.rmtree(self.folder.parent, ignore_errors=True)
+            shutil.rmtree(self.folder, ignore_errors=True)
+            with contextlib.suppress(OSError):  # unless something else lies there
+                self.folder.parent.rmdir()
+
+
+def _is_parquet(path: Path) -> bool:
+    """Whether a file is there and whole, as far as its last bytes tell."""
+    try:
+        pq.ParquetFile(path).close()
+    except (OSError, pa.ArrowException):
+        return False
+    return True

@@ -91,10 +91,16 @@ class Predict:
     known: int = 0
     kept: Path | None = None
 
+    @property
+    def parts(self) -> list[Path]:
+        """The files of the chunks' predictions, if there are to be any."""
+        folder = self.predicting.folder
+        return [] if folder is None else [part(folder, self.place + number) for number in range(len(self.chunks))]
+
     def __call__(self) -> Predicted:
         """Predict each row, then learn it, as in one pass over everything."""
         done = None if self.kept is None else records.read(self.kept, Predicted)
-        if done is None:
+        if done is None or not all(path.exists() for path in self.parts[: done.chunks]):
             done = Predicted(0, new_totals(), 0, Counter(), Counter(), self.model, self.means)
         for number in range(done.chunks, len(self.chunks)):
             done = self._one(self.chunks[number], self.place + number, done)
