@@ -13,7 +13,7 @@ import math
 import os
 import struct
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
@@ -129,16 +129,18 @@ def read(path: str | os.PathLike[str]) -> tuple[str, Settings, Arrays]:
         raise StorageError(f"{path}: the header does not describe the file ({error!r})") from error
 
 
-def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file wholly or not at all: an earlier one at `path` stays until the new one is on disk."""
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A file beside `path` to write to. It takes its name once it is on disk; after an error nothing is left of it."""
     target = Path(path).resolve()  # a link stays a link
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot save to {path}: the folder {target.parent} does not exist")
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    os.close(handle)
+    temporary = Path(name)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
+        yield temporary
+        with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
         os.chmod(temporary, _mode(target))
         os.replace(temporary, target)
@@ -149,6 +151,12 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
     _sync_folder(target.parent)
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file wholly or not at all: an earlier one at `path` stays until the new one is on disk."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def _mode(target: Path) -> int:

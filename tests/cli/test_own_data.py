@@ -241,7 +241,7 @@ def test_wrong_calls_exit_with_2(run: Run, data: Path, tmp_path: Path) -> None:
         (["fit", data, "-t", "y", "--lam", "0", "--learner", "ridge"], "lam must be positive for ridge"),
         (["fit", data, "-t", "y", "--delta", "2"], "delta must be"),
         (["fit", data, "-t", "y", "--sigma", "-1"], "sigma must be"),
-        (["fit", data, "-t", "y", "--theta-bound", "1"], "expected --sigma"),
+        (["fit", data, "-t", "y", "--theta-bound", "1"], "expected sigma too"),
         (["fit", data, "-t", "y", "--separator", "ab"], "separator must be one plain character"),
         (["fit", "-", data, "-t", "y"], "cannot be read together with files"),
         (["fit", data, "-t", "y", "--predictions", tmp_path / "p.csv"], "ends in .parquet or .pq"),

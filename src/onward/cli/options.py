@@ -217,16 +217,10 @@ def usage() -> Iterator[None]:
 
 def check_noise(delta: float, sigma: float | None, theta_bound: float | None) -> None:
     """A usage error if there can be no intervals for these."""
-    from onward.core.checks import not_negative, positive, probability
+    from onward.progressive import intervals
 
     with usage():
-        probability("delta", delta)
-        if sigma is not None:
-            positive("sigma", sigma)
-        if theta_bound is not None:
-            not_negative("theta_bound", theta_bound)
-            if sigma is None:
-                raise ValueError("--theta-bound says nothing while the noise is unknown: expected --sigma, too")
+        intervals.check_noise(delta, sigma, theta_bound)
 
 
 def format_of(value: Format | None) -> Literal["csv", "tsv", "jsonl", "parquet", "ipc"] | None:

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from onward.core.checks import not_negative, positive, probability, whole
+from onward.core.checks import whole
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Vector
 from onward.progressive import checkpoints
-from onward.progressive.intervals import Intervals, Noise
+from onward.progressive.intervals import Intervals, Noise, check_noise
 from onward.progressive.marks import next_power, next_reading
 from onward.progressive.outputs import check_outputs
 from onward.progressive.predictions import Spool, check_name
@@ -93,13 +93,7 @@ def fit(
         DataError: if the data cannot be read; nothing is saved then, and what was saved before stays.
     """
     begun = time.perf_counter()
-    probability("delta", delta)
-    if sigma is not None:
-        positive("sigma", sigma)
-    if theta_bound is not None:
-        not_negative("theta_bound", theta_bound)
-        if sigma is None:
-            raise ValueError(f"theta_bound says nothing while sigma is unknown: expected sigma too, got {theta_bound}")
+    check_noise(delta, sigma, theta_bound)
     if checkpoint_every is not None:
         whole("checkpoint_every", checkpoint_every)
     if (checkpoint_every is not None or resume) and save is None:

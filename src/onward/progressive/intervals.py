@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from onward.confidence import Ellipsoid, ForwardSet, QuadraticSet, observation_reach
+from onward.core.checks import not_negative, positive, probability
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 
@@ -22,6 +23,17 @@ class Noise:
 
     sigma: float | None
     theta_bound: float | None
+
+
+def check_noise(delta: float, sigma: float | None, theta_bound: float | None) -> None:
+    """ValueError if there can be no intervals for what is known."""
+    probability("delta", delta)
+    if sigma is not None:
+        positive("sigma", sigma)
+    if theta_bound is not None:
+        not_negative("theta_bound", theta_bound)
+        if sigma is None:
+            raise ValueError(f"theta_bound says nothing while sigma is unknown: expected sigma too, got {theta_bound}")
 
 
 class Intervals:

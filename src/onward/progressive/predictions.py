@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from onward.core.types import Matrix, Vector
+from onward.storage import replacing
 
 COLUMNS = ("target", "prediction", "lower", "upper", "leverage")
 _RECORD = 8 * (1 + len(COLUMNS))  # the row's number, and the columns
@@ -67,30 +68,23 @@ class Spool:
         self.settle()
         self._file.seek(0)
         schema = pa.schema([("row", pa.int64()), *((name, pa.float64()) for name in COLUMNS)])
-        temporary = self.path.with_name(f".{self.path.name}.tmp")
-        try:
-            with pq.ParquetWriter(str(temporary), schema, compression=compression) as writer:
-                waiting = self._next()
-                for first in range(0, read, GROUP):
-                    stop = min(first + GROUP, read)
-                    table = np.full((stop - first, len(COLUMNS)), np.nan)
-                    given = np.zeros(stop - first, dtype=np.bool_)
-                    while waiting is not None and waiting[0, 0] < stop:
-                        inside = int(np.searchsorted(waiting[:, 0], stop))
-                        places = waiting[:inside, 0].astype(np.int64) - first
-                        table[places], given[places] = waiting[:inside, 1:], True
-                        waiting = waiting[inside:] if inside < len(waiting) else self._next()
-                    columns = {name: _column(table[:, j], given) for j, name in enumerate(COLUMNS)}
-                    writer.write_table(
-                        pa.table({"row": pa.array(before + np.arange(first + 1, stop + 1)), **columns}, schema=schema)
-                    )
-            with open(temporary, "rb+") as file:
-                os.fsync(file.fileno())
-            os.replace(temporary, self.path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
+        with (
+            replacing(self.path) as temporary,
+            pq.ParquetWriter(str(temporary), schema, compression=compression) as writer,
+        ):
+            waiting = self._next()
+            for first in range(0, read, GROUP):
+                stop = min(first + GROUP, read)
+                table = np.full((stop - first, len(COLUMNS)), np.nan)
+                given = np.zeros(stop - first, dtype=np.bool_)
+                while waiting is not None and waiting[0, 0] < stop:
+                    inside = int(np.searchsorted(waiting[:, 0], stop))
+                    places = waiting[:inside, 0].astype(np.int64) - first
+                    table[places], given[places] = waiting[:inside, 1:], True
+                    waiting = waiting[inside:] if inside < len(waiting) else self._next()
+                columns = {name: pa.array(table[:, j], mask=~given) for j, name in enumerate(COLUMNS)}
+                rows = pa.array(before + np.arange(first + 1, stop + 1))
+                writer.write_table(pa.table({"row": rows, **columns}, schema=schema))
 
     def _next(self) -> Matrix | None:
         data = self._file.read(GROUP * _RECORD)
@@ -106,7 +100,3 @@ class Spool:
         self.close()
         with contextlib.suppress(OSError):
             self._aside.unlink()
-
-
-def _column(values: Vector, given: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pa.Array:
-    return pa.array(values, mask=~given)

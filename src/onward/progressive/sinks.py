@@ -1,9 +1,7 @@
 """Where predictions go: standard output as they are made, or a file that appears when it is whole."""
 
-import contextlib
 import io
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +11,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from onward.progressive.outputs import check_target
+from onward.storage import replacing
 
 Write = Callable[[pl.DataFrame], None]
 ENDINGS = (".csv", ".jsonl", ".ndjson", ".parquet", ".pq")
@@ -39,26 +38,12 @@ def sink(path: str | os.PathLike[str] | None, stream: IO[bytes] | None, *, json:
         return
     target, ending = Path(path), check_ending(path)
     check_target(target)
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.resolve().parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            if ending in (".parquet", ".pq"):
-                with _parquet_writer(file) as write:
-                    yield write
-            else:
-                yield _text_writer(file, ending != ".csv")
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, target)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError) and error.strerror:
-            raise OSError(error.errno, error.strerror, str(path)) from error
-        raise
+    with replacing(target) as temporary, open(temporary, "wb") as file:
+        if ending in (".parquet", ".pq"):
+            with _parquet_writer(file) as write:
+                yield write
+        else:
+            yield _text_writer(file, ending != ".csv")
 
 
 def _text_writer(stream: IO[bytes], json: bool) -> Write:

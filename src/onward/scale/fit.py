@@ -21,10 +21,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from onward.core.checks import not_negative, positive, probability
 from onward.progressive.checkpoints import described
 from onward.progressive.fit import digest_of, names_of, new_model
-from onward.progressive.intervals import Noise
+from onward.progressive.intervals import Noise, check_noise
 from onward.progressive.outputs import check_outputs
 from onward.progressive.predictions import check_name
 from onward.progressive.results import Fit
@@ -37,6 +36,7 @@ from onward.scale.records import Predicted
 from onward.scale.scan import Tree, prefixes
 from onward.scale.summary import Summary
 from onward.scale.work import Predict, Predicting, Reading, Reduce, do, part
+from onward.storage import replacing
 from onward.tables import DataError, stream
 from onward.tables.prefetch import prefetched
 from onward.tables.recipe import Missing
@@ -92,13 +92,7 @@ def fit(
         The others are those of `onward.progressive.fit`.
     """
     begun = time.perf_counter()
-    probability("delta", delta)
-    if sigma is not None:
-        positive("sigma", sigma)
-    if theta_bound is not None:
-        not_negative("theta_bound", theta_bound)
-        if sigma is None:
-            raise ValueError(f"theta_bound says nothing while sigma is unknown: expected sigma too, got {theta_bound}")
+    check_noise(delta, sigma, theta_bound)
     if resume is not None and save is None:
         raise ValueError("checkpoints lie beside the saved model: expected save, too")
     if predictions is not None and not with_scores:
@@ -299,21 +293,13 @@ def _parts(predictions: Path, kept: Kept) -> Path:
 
 def _joined(path: Path, parts: Sequence[Path]) -> None:
     """One Parquet file of all parts, row group by row group; it takes its name when it is whole."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        with ExitStack() as stack:
-            writer: pq.ParquetWriter | None = None
-            # Read ahead: to compress what was read takes longer.
-            for table in stack.enter_context(closing(prefetched(_tables(parts)))):
-                if writer is None:
-                    writer = stack.enter_context(pq.ParquetWriter(temporary, table.schema, compression="zstd"))
-                writer.write_table(table)
-        with open(temporary, "rb+") as written:
-            os.fsync(written.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with replacing(path) as temporary, ExitStack() as stack:
+        writer: pq.ParquetWriter | None = None
+        # Read ahead: to compress what was read takes longer.
+        for table in stack.enter_context(closing(prefetched(_tables(parts)))):
+            if writer is None:
+                writer = stack.enter_context(pq.ParquetWriter(temporary, table.schema, compression="zstd"))
+            writer.write_table(table)
 
 
 def _tables(parts: Sequence[Path]) -> Generator[pa.Table, None, None]:
