@@ -3,16 +3,19 @@
 *Shared* policies have one θ for all arms and are given the arms' features, new ones each round. *Disjoint* policies
 have one θ for each arm and are given one context. Both kinds see the same rounds as the others of their kind, in the
 form that they like best, made ready outside the clock; rewards are Python floats.
+
+NumPy is there twice. *Good* NumPy is a policy with `choose` and `learn` as ours have them, `bandit_numpy.py`. The
+*best* are the fastest loops that we could write with NumPy and SciPy, `bandit_blas.py`.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from benchmarks import bandit_numpy
+from benchmarks import bandit_blas, bandit_numpy
 from benchmarks.bandit_numpy import Policy
 from onward.bandits import OFUL, Disjoint, DLinUCB, LinTS, SWLinUCB
 from onward.core.types import Matrix
@@ -34,8 +37,10 @@ class Method:
     shared: bool = True
     beside: str | None = None  # the policy of ours that does the same; None for our own
     same: bool = False  # must choose the same arms as that one
+    level: Literal["good", "best", "other"] = "other"  # what its time counts as, if it is NumPy
     needs: str = "numpy"
     learned: int = 1  # rounds before the clock starts
+    note: str = ""  # what to know of its times
 
     @property
     def available(self) -> bool:
@@ -77,6 +82,20 @@ def disjoint(policy_of: Callable[[int, int], Any]) -> Callable[[int, int], Run]:
                 policy.learn(i, context, reward[i])
                 choices.append(i)
             return choices
+
+        return run
+
+    return start
+
+
+def best(loop_of: Callable[[int, int], bandit_blas.Loop]) -> Callable[[int, int], Run]:
+    """A loop that chooses and learns in one call."""
+
+    def start(d: int, n_arms: int) -> Run:
+        play = loop_of(d, n_arms).play
+
+        def run(seen: list[Any], rewards: list[list[float]]) -> list[int]:
+            return [play(each, reward) for each, reward in zip(seen, rewards, strict=True)]
 
         return run
 
@@ -152,6 +171,73 @@ def as_dicts(contexts: Matrix) -> list[dict[str, float]]:
     return [dict(zip(names, row, strict=True)) for row in contexts.tolist()]
 
 
+def good_numpy(key: str, title: str, policy_of: Callable[[int], Any], beside: str, **more: Any) -> Method:
+    return Method(key, f"NumPy {title}", shared(policy_of), beside=beside, level="good", **more)
+
+
+def best_numpy(key: str, title: str, loop_of: Callable[[int, int], Any], beside: str, **more: Any) -> Method:
+    settings: dict[str, Any] = {"same": True, "level": "best"} | more
+    return Method(key, f"best NumPy {title}", best(loop_of), beside=beside, **settings)
+
+
+NUMPY = (
+    good_numpy("numpy_forward", "OFUL^f", bandit_numpy.ForwardOFUL, "oful_forward", same=True),
+    best_numpy("best_forward", "OFUL^f", bandit_blas.ForwardOFUL, "oful_forward"),
+    best_numpy("pruned_forward", "OFUL^f, pruned", bandit_blas.PrunedForwardOFUL, "oful_forward"),
+    good_numpy("numpy_oful", "OFUL", bandit_numpy.OFUL, "oful", same=True),
+    best_numpy("best_oful", "OFUL", bandit_blas.OFUL, "oful"),
+    best_numpy("pruned_oful", "OFUL, pruned", bandit_blas.PrunedOFUL, "oful"),
+    good_numpy("numpy_dlinucb", "D-LinUCB", lambda d: bandit_numpy.DLinUCB(d, GAMMA), "dlinucb", same=True),
+    best_numpy("best_dlinucb", "D-LinUCB", lambda d, k: bandit_blas.DLinUCB(d, k, GAMMA), "dlinucb"),
+    best_numpy("pruned_dlinucb", "D-LinUCB, pruned", lambda d, k: bandit_blas.PrunedDLinUCB(d, k, GAMMA), "dlinucb"),
+    good_numpy(
+        "numpy_swlinucb",
+        "SW-LinUCB",
+        lambda d: bandit_numpy.SWLinUCB(d, WINDOW),
+        "swlinucb",
+        same=True,
+        learned=WINDOW,
+    ),
+    best_numpy(
+        "best_swlinucb",
+        "SW-LinUCB",
+        lambda d, k: bandit_blas.SWLinUCB(d, k, WINDOW),
+        "swlinucb",
+        learned=WINDOW,
+    ),
+    best_numpy(
+        "pruned_swlinucb",
+        "SW-LinUCB, pruned",
+        lambda d, k: bandit_blas.PrunedSWLinUCB(d, k, WINDOW),
+        "swlinucb",
+        learned=WINDOW,
+    ),
+    good_numpy("numpy_lints", "LinTS", bandit_numpy.LinTS, "lints"),
+    best_numpy("best_lints", "LinTS", bandit_blas.LinTS, "lints", same=False),
+    Method(
+        "numpy_disjoint",
+        "NumPy disjoint OFUL",
+        disjoint(bandit_numpy.Disjoint),
+        shared=False,
+        beside="disjoint",
+        level="good",
+    ),
+    best_numpy("best_disjoint", "disjoint OFUL", bandit_blas.Disjoint, "disjoint", same=False, shared=False),
+    best_numpy(
+        "packed_disjoint", "disjoint OFUL, packed", bandit_blas.PackedDisjoint, "disjoint", same=False, shared=False
+    ),
+    best_numpy(
+        "early_disjoint",
+        "disjoint OFUL, few rows",
+        bandit_blas.EarlyDisjoint,
+        "disjoint",
+        same=False,
+        shared=False,
+        level="other",
+        note="its time grows with the rounds, and these are the first ones: shown, but no target counts it",
+    ),
+)
+
 METHODS = (
     Method("oful_forward", "onward OFUL^f", shared(lambda d: OFUL(estimator="forward", seed=0))),
     Method("oful", "onward OFUL", shared(lambda d: OFUL(**RIDGE))),
@@ -159,32 +245,7 @@ METHODS = (
     Method("swlinucb", "onward SWLinUCB", shared(lambda d: SWLinUCB(window=WINDOW, **AS_PRINTED)), learned=WINDOW),
     Method("lints", "onward LinTS", shared(lambda d: LinTS(**RIDGE))),
     Method("disjoint", "onward Disjoint OFUL", disjoint(lambda d, k: Disjoint(OFUL(**RIDGE), k)), shared=False),
-    Method("numpy_forward", "NumPy OFUL^f", shared(bandit_numpy.ForwardOFUL), beside="oful_forward", same=True),
-    Method("numpy_oful", "NumPy OFUL", shared(bandit_numpy.OFUL), beside="oful", same=True),
-    Method("numpy_linucb", "NumPy LinUCB, fixed α", shared(bandit_numpy.LinUCB), beside="oful"),
-    Method(
-        "numpy_dlinucb",
-        "NumPy D-LinUCB",
-        shared(lambda d: bandit_numpy.DLinUCB(d, GAMMA)),
-        beside="dlinucb",
-        same=True,
-    ),
-    Method(
-        "numpy_swlinucb",
-        "NumPy SW-LinUCB",
-        shared(lambda d: bandit_numpy.SWLinUCB(d, WINDOW)),
-        beside="swlinucb",
-        same=True,
-        learned=WINDOW,
-    ),
-    Method("numpy_lints", "NumPy LinTS", shared(bandit_numpy.LinTS), beside="lints"),
-    Method(
-        "numpy_disjoint",
-        "NumPy disjoint LinUCB, fixed α",
-        disjoint(bandit_numpy.Disjoint),
-        shared=False,
-        beside="disjoint",
-    ),
+    *NUMPY,
     Method(
         "mabwiser",
         "mabwiser LinUCB",

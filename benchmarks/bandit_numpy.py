@@ -1,9 +1,10 @@
-"""The policies in plain NumPy, as one writes them for an experiment: the yardstick, and a second opinion.
+"""The policies in good NumPy, as one writes them who knows BLAS: a yardstick, and a second opinion.
 
-The inverse is kept by Sherman–Morrison where rows are only added, and computed anew each round where they are also
-forgotten. `choose` takes the actions, an array (k, d); `learn` the action taken and its reward. The index is there
-twice: `index` for all arms at once, and `index_of` for one, which `ArmByArm` calls in a loop over the arms, as the code
-does that was published with figure 4's policies (Russac et al. 2019).
+The inverse is in Fortran's order and Sherman–Morrison changes it in place, by one call of BLAS, where rows come and go.
+Where all that was learned fades it comes from a Cholesky factor each round. `choose` takes the actions, an array
+(k, d); `learn` the action taken and its reward. The index is there twice: `index` for all arms at once, and `index_of`
+for one, which `ArmByArm` calls in a loop over the arms, as the code does that was published with figure 4's policies
+(Russac et al. 2019). `bandit_blas.py` goes further and does what can be done for speed alone.
 """
 
 import math
@@ -13,6 +14,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dger
+from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.special import erfinv
 
 from onward.core.types import Matrix, Vector
@@ -24,6 +27,11 @@ class Policy(Protocol):
     def choose(self, actions: Matrix) -> int: ...
 
     def learn(self, action: Vector, reward: float) -> None: ...
+
+
+def identity(d: int, size: float = 1.0) -> Matrix:
+    """A multiple of the identity in Fortran's order, so that BLAS can change it in place."""
+    return np.asfortranarray(size * np.eye(d))
 
 
 class Indexed:
@@ -64,27 +72,26 @@ class LinUCB(Indexed):
     """xᵀθ + α √q with one α for ever, as in most code that one finds."""
 
     def __init__(self, d: int, lam: float = 1.0, alpha: float = 1.0) -> None:
-        self.inverse = np.eye(d) / lam
-        self.b = np.zeros(d)
+        self.inverse = identity(d, 1 / lam)
         self.theta = np.zeros(d)
         self.alpha = alpha
 
     def leverage(self, actions: Matrix) -> Vector:
-        squares: Vector = np.einsum("ij,ij->i", actions @ self.inverse, actions)
-        return squares
+        leverages: Vector = np.vecdot(actions.dot(self.inverse), actions)
+        return leverages
 
     def index(self, actions: Matrix) -> Vector:
-        return actions @ self.theta + self.alpha * np.sqrt(self.leverage(actions))
+        values: Vector = actions.dot(self.theta) + self.alpha * np.sqrt(self.leverage(actions))
+        return values
 
     def index_of(self, x: Vector) -> float:
         return float(x @ self.theta + self.alpha * math.sqrt(x @ self.inverse @ x))
 
     def learn(self, action: Vector, reward: float) -> None:
-        g = self.inverse @ action
-        q = float(action @ g)
-        self.inverse -= np.outer(g, g) / (1 + q)
-        self.b += reward * action
-        self.theta = self.inverse @ self.b
+        g = self.inverse.dot(action)
+        q = float(g.dot(action))
+        dger(-1 / (1 + q), g, g, a=self.inverse, overwrite_a=1)
+        self.theta += (reward - float(action.dot(self.theta))) / (1 + q) * g
         self.learned(q)
 
     def learned(self, q: float) -> None:
@@ -116,21 +123,23 @@ class ForwardOFUL(OFUL):
 
     def index(self, actions: Matrix) -> Vector:
         q = self.leverage(actions)
-        bias = self.theta_bound * np.sqrt(self.lam + np.einsum("ij,ij->i", actions, actions))
-        values: Vector = actions @ self.theta / (1 + q) + np.sqrt(q / (1 + q)) * (bias + self.noise())
+        bias = self.theta_bound * np.sqrt(self.lam + np.vecdot(actions, actions))
+        values: Vector = actions.dot(self.theta) / (1 + q) + np.sqrt(q / (1 + q)) * (bias + self.noise())
         return values
 
 
 class LinTS(OFUL):
-    """OFUL's radius, but a random θ instead of the best one."""
+    """OFUL's radius, but a random θ instead of the best one, by a Cholesky factor of the inverse."""
 
     def __init__(self, d: int, lam: float = 1.0, sigma: float = 1.0, theta_bound: float = 1.0, delta: float = 0.01):
         super().__init__(d, lam, sigma, theta_bound, delta)
         self.rng = np.random.default_rng(0)
 
     def index(self, actions: Matrix) -> Vector:
-        spread = np.linalg.cholesky(self.inverse) @ self.rng.standard_normal(len(self.b))
-        return actions @ (self.theta + self.alpha * spread)
+        root, _ = dpotrf(self.inverse, lower=1)
+        spread = root.dot(self.rng.standard_normal(len(self.theta)))
+        values: Vector = actions.dot(self.theta + self.alpha * spread)
+        return values
 
 
 class RestartingOFUL(Indexed):
@@ -154,21 +163,7 @@ class RestartingOFUL(Indexed):
             self.model = OFUL(self.d, **self.settings)
 
 
-class Forgetting(Indexed):
-    """What the two below share: V and b are kept, and V⁻¹ and θ computed from them after each round."""
-
-    def __init__(self, d: int, lam: float, sigma: float, theta_bound: float, delta: float) -> None:
-        self.d, self.lam, self.sigma, self.theta_bound, self.delta = d, lam, sigma, theta_bound, delta
-        self.V = lam * np.eye(d)
-        self.b = np.zeros(d)
-        self.refresh()
-
-    def refresh(self) -> None:
-        self.inverse = np.linalg.inv(self.V)
-        self.theta = self.inverse @ self.b
-
-
-class DLinUCB(Forgetting):
+class DLinUCB(Indexed):
     """D-LinUCB with β as printed, for actions of norm at most 1.  [Alg. 4]"""
 
     def __init__(
@@ -180,10 +175,24 @@ class DLinUCB(Forgetting):
         theta_bound: float = 1.0,
         delta: float = 0.01,
     ) -> None:
-        super().__init__(d, lam, sigma, theta_bound, delta)
-        self.gamma = gamma
-        self.W = self.V.copy()  # Ṽ
+        self.d, self.lam, self.sigma, self.theta_bound, self.delta, self.gamma = (
+            d,
+            lam,
+            sigma,
+            theta_bound,
+            delta,
+            gamma,
+        )
+        self.V, self.W, self.b = identity(d, lam), identity(d, lam), np.zeros(d)  # W is Ṽ
         self.rounds = 0
+        self.above = np.triu(np.ones((d, d), dtype=bool), 1)
+        self.refresh()
+
+    def refresh(self) -> None:
+        factor, _ = dpotrf(self.V, lower=1, clean=0)
+        self.inverse, _ = dpotri(factor, lower=1, overwrite_c=1)  # its lower half
+        np.copyto(self.inverse, self.inverse.T, where=self.above)
+        self.theta = self.inverse.dot(self.b)
 
     def noise(self) -> float:
         gamma, d = self.gamma, self.d
@@ -192,23 +201,26 @@ class DLinUCB(Forgetting):
 
     def spread(self, actions: Matrix) -> Vector:
         """xᵀV⁻¹ṼV⁻¹x for each action."""
-        half = actions @ self.inverse
-        squares: Vector = np.einsum("ij,ij->i", half @ self.W, half)
+        half = actions.dot(self.inverse)
+        squares: Vector = np.vecdot(half.dot(self.W), half)
         return squares
 
     def index(self, actions: Matrix) -> Vector:
         beta = math.sqrt(self.lam) * self.theta_bound + self.noise()
-        return actions @ self.theta + beta * np.sqrt(self.spread(actions))
+        values: Vector = actions.dot(self.theta) + beta * np.sqrt(self.spread(actions))
+        return values
 
     def index_of(self, x: Vector) -> float:
         beta, half = math.sqrt(self.lam) * self.theta_bound + self.noise(), self.inverse @ x
         return float(x @ self.theta + beta * math.sqrt(half @ self.W @ half))
 
     def learn(self, action: Vector, reward: float) -> None:
-        gamma, outer, ridge = self.gamma, np.outer(action, action), self.lam * np.eye(self.d)
-        self.V = gamma * self.V + outer + (1 - gamma) * ridge
-        self.W = gamma**2 * self.W + outer + (1 - gamma**2) * ridge
-        self.b = gamma * self.b + reward * action
+        for matrix, kept in ((self.V, self.gamma), (self.W, self.gamma**2)):
+            matrix *= kept
+            dger(1.0, action, action, a=matrix, overwrite_a=1)
+            matrix.ravel("K")[:: self.d + 1] += (1 - kept) * self.lam
+        self.b *= self.gamma
+        self.b += reward * action
         self.rounds += 1
         self.refresh()
 
@@ -217,10 +229,10 @@ class ForwardDLinUCB(DLinUCB):
     """D-LinUCB^f by its closed form, with the tight bias."""
 
     def index(self, actions: Matrix) -> Vector:
-        q = np.einsum("ij,ij->i", actions @ self.inverse, actions)
-        bias = self.theta_bound * np.sqrt(self.lam + np.einsum("ij,ij->i", actions, actions))
-        reach = (bias + self.noise()) * np.sqrt(self.spread(actions) + q**2)
-        values: Vector = (actions @ self.theta + reach) / (1 + q)
+        half = actions.dot(self.inverse)
+        q, spread = np.vecdot(half, actions), np.vecdot(half.dot(self.W), half)
+        bias = self.theta_bound * np.sqrt(self.lam + np.vecdot(actions, actions))
+        values: Vector = (actions.dot(self.theta) + (bias + self.noise()) * np.sqrt(spread + q**2)) / (1 + q)
         return values
 
     def index_of(self, x: Vector) -> float:
@@ -229,8 +241,11 @@ class ForwardDLinUCB(DLinUCB):
         return float((x @ self.theta + (bias + self.noise()) * math.sqrt(half @ self.W @ half + q**2)) / (1 + q))
 
 
-class SWLinUCB(Forgetting):
-    """SW-LinUCB with its authors' β, for actions of norm at most 1."""
+class SWLinUCB(LinUCB):
+    """SW-LinUCB with its authors' β, for actions of norm at most 1.
+
+    Rows leave as they came, by Sherman–Morrison. Rounding adds up on the way, so once in a window all is made anew.
+    """
 
     def __init__(
         self,
@@ -241,28 +256,27 @@ class SWLinUCB(Forgetting):
         theta_bound: float = 1.0,
         delta: float = 0.01,
     ) -> None:
-        super().__init__(d, lam, sigma, theta_bound, delta)
-        self.window = window
-        self.rows: deque[tuple[Vector, float]] = deque()
-        self.beta = math.sqrt(lam) * theta_bound + sigma * math.sqrt(d * math.log((1 + window / lam) / delta))
-
-    def index(self, actions: Matrix) -> Vector:
-        q = np.einsum("ij,ij->i", actions @ self.inverse, actions)
-        values: Vector = actions @ self.theta + self.beta * np.sqrt(q)
-        return values
-
-    def index_of(self, x: Vector) -> float:
-        return float(x @ self.theta + self.beta * math.sqrt(x @ self.inverse @ x))
+        beta = math.sqrt(lam) * theta_bound + sigma * math.sqrt(d * math.log((1 + window / lam) / delta))
+        super().__init__(d, lam, beta)
+        self.lam, self.window, self.rounds = lam, window, 0
+        self.rows, self.rewards = np.zeros((window, d)), np.zeros(window)
 
     def learn(self, action: Vector, reward: float) -> None:
-        self.rows.append((action, reward))
-        self.V += np.outer(action, action)
-        self.b += reward * action
-        if len(self.rows) > self.window:
-            old, paid = self.rows.popleft()
-            self.V -= np.outer(old, old)
-            self.b -= paid * old
-        self.refresh()
+        at = self.rounds % self.window
+        super().learn(action, reward)
+        if self.rounds >= self.window:
+            old = self.rows[at]
+            g = self.inverse.dot(old)
+            left = 1 - float(g.dot(old))
+            dger(1 / left, g, g, a=self.inverse, overwrite_a=1)
+            self.theta -= (self.rewards[at] - float(old.dot(self.theta))) / left * g
+        self.rows[at], self.rewards[at] = action, reward
+        self.rounds += 1
+        if self.rounds % self.window == 0:
+            V = self.rows.T @ self.rows
+            V.ravel("K")[:: len(V) + 1] += self.lam
+            self.inverse[:] = np.linalg.inv(V)
+            self.theta = self.inverse.dot(self.rows.T @ self.rewards)
 
 
 class DetectingLinUCB(Indexed):
@@ -319,28 +333,43 @@ class DetectingLinUCB(Indexed):
 
 
 class Disjoint:
-    """LinUCB with a model of its own for each of so many arms; all arms see one context."""
+    """OFUL with a model of its own for each of so many arms; all arms see one context. The inverses are one array."""
 
-    def __init__(self, d: int, n_arms: int, lam: float = 1.0, alpha: float = 1.0) -> None:
+    def __init__(
+        self,
+        d: int,
+        n_arms: int,
+        lam: float = 1.0,
+        sigma: float = 1.0,
+        theta_bound: float = 1.0,
+        delta: float = 0.01,
+    ) -> None:
         self.inverse = np.tile(np.eye(d) / lam, (n_arms, 1, 1))
-        self.b = np.zeros((n_arms, d))
         self.theta = np.zeros((n_arms, d))
-        self.alpha = alpha
+        self.sigma, self.sure, self.bias = sigma, 2 * math.log(1 / delta), math.sqrt(lam) * theta_bound
+        self.gain = [0.0] * n_arms
+        self.alpha = np.full(n_arms, self.bias + sigma * math.sqrt(self.sure))
+
+    def leverage(self, context: Vector) -> Vector:
+        n_arms, d = self.theta.shape
+        leverages: Vector = self.inverse.reshape(n_arms * d, d).dot(context).reshape(n_arms, d).dot(context)
+        return leverages
 
     def index(self, context: Vector) -> Vector:
-        q = self.inverse @ context @ context
-        values: Vector = self.theta @ context + self.alpha * np.sqrt(q)
+        values: Vector = self.theta.dot(context) + self.alpha * np.sqrt(self.leverage(context))
         return values
 
     def choose(self, context: Vector) -> int:
         return int(np.argmax(self.index(context)))
 
     def learn(self, arm: int, context: Vector, reward: float) -> None:
-        inverse = self.inverse[arm]
-        g = inverse @ context
-        inverse -= np.outer(g, g) / (1 + context @ g)
-        self.b[arm] += reward * context
-        self.theta[arm] = inverse @ self.b[arm]
+        inverse, theta = self.inverse[arm].T, self.theta[arm]
+        g = inverse.dot(context)
+        q = float(g.dot(context))
+        dger(-1 / (1 + q), g, g, a=inverse, overwrite_a=1)
+        theta += (reward - float(context.dot(theta))) / (1 + q) * g
+        self.gain[arm] += math.log1p(q)
+        self.alpha[arm] = self.bias + self.sigma * math.sqrt(self.sure + self.gain[arm])
 
 
 def play(policy: Policy, actions: Matrix, means: Matrix, noise: Vector) -> Vector:

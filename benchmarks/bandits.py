@@ -1,4 +1,4 @@
-"""Linear bandits side by side: the time of a round from Python, and of figure 4a's whole game, on one thread.
+"""Linear bandits side by side: a round from Python, a round among very many arms, and figure 4a's game, on one thread.
 
     python benchmarks/bandits.py [--quick] [--out FILE]
 
@@ -21,7 +21,7 @@ from rich.console import Console
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script, find the folder as a package
 
-from benchmarks import bandit_game, bandit_report, report
+from benchmarks import bandit_game, bandit_many, bandit_report, report
 from benchmarks.bandit_methods import METHODS, Method
 from benchmarks.timing import Call, Task, Timing, interleaved, machine, one_thread, rows_within, thread_pools, versions
 from onward.core.types import Matrix
@@ -33,7 +33,7 @@ LIBRARIES = ("onward", "numpy", "scipy", "numba", "mabwiser", "contextualbandits
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured. The defaults take about a minute."""
+    """How much is measured. The defaults take about two minutes."""
 
     seed: int = 0
     noise: float = 0.5
@@ -45,9 +45,18 @@ class Settings:
     replicates: int = 5  # of the game
     game_rounds: int = 5  # times that each game is timed
     horizon: int = bandit_game.HORIZON
+    many: bandit_many.Size = field(default_factory=bandit_many.Size)
 
 
-QUICK = Settings(values=1_500_000, most_rounds=1000, rounds=4, block_seconds=0.01, replicates=1, game_rounds=1)
+QUICK = Settings(
+    values=1_500_000,
+    most_rounds=1000,
+    rounds=4,
+    block_seconds=0.01,
+    replicates=1,
+    game_rounds=1,
+    many=bandit_many.Size(rounds=100),
+)
 
 
 @dataclass
@@ -109,7 +118,7 @@ def compare(d: int, n_arms: int, methods: Sequence[Method], settings: Settings) 
     there = [method for method in methods if method.available]
     with one_thread():
         time_all(result, there, worlds, settings)
-        hold_to_ours(result, there, worlds[True], settings)
+        hold_to_ours(result, there, worlds, settings)
     return result
 
 
@@ -144,11 +153,12 @@ def block_task(method: Method, world: Rounds, n: int, d: int, n_arms: int) -> Ta
     return ready
 
 
-def hold_to_ours(result: Comparison, methods: Sequence[Method], world: Rounds, settings: Settings) -> None:
+def hold_to_ours(result: Comparison, methods: Sequence[Method], worlds: dict[bool, Rounds], settings: Settings) -> None:
     """In how many rounds a method does not choose as ours, where it should in all. Overwrites different."""
     by_key = {method.key: method for method in methods}
     for method in methods:
         if method.same and method.beside is not None:
+            world = worlds[method.shared]
             mine = choices(by_key[method.beside], world, settings.same_rounds, result.d, result.n_arms)
             other = choices(method, world, settings.same_rounds, result.d, result.n_arms)
             result.different[method.key] = sum(a != b for a, b in zip(mine, other, strict=True))
@@ -174,10 +184,13 @@ def measure(settings: Settings, console: Console) -> dict[str, Any]:
         with console.status(f"d = {d}, {n_arms} arms"):
             comparisons.append(compare(d, n_arms, METHODS, settings))
     bandit_report.print_rounds(console, comparisons, METHODS)
+    with console.status(f"{settings.many.arms:,} arms"):
+        many = bandit_many.compare(settings.many, settings.seed)
+    bandit_report.print_many(console, many, settings.many)
     with console.status("figure 4a"):
         game = bandit_game.compare(settings.replicates, settings.game_rounds, settings.seed, settings.horizon)
     bandit_report.print_game(console, game)
-    targets = bandit_report.targets(comparisons, METHODS, game)
+    targets = bandit_report.targets(comparisons, METHODS, many, game)
     report.print_targets(console, targets)
     seconds = perf_counter() - start
     console.print(f"\n{seconds:.0f} s in all.")
@@ -185,6 +198,7 @@ def measure(settings: Settings, console: Console) -> dict[str, Any]:
         "settings": asdict(settings) | {"quoted": "best of the rounds"},
         "titles": {method.key: method.title for method in METHODS},
         "comparisons": [comparison.record(METHODS) for comparison in comparisons],
+        "many_arms": [blocks.record() for blocks in many],
         "figure_4a": game.record(),
         "targets": [asdict(target) for target in targets],
         "seconds": seconds,
@@ -193,7 +207,7 @@ def measure(settings: Settings, console: Console) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="a rougher picture, in about 15 seconds")
+    parser.add_argument("--quick", action="store_true", help="a rougher picture, in about 30 seconds")
     parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="where to write every number, as JSON")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)

@@ -25,15 +25,21 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a
 from benchmarks import process, report
 from benchmarks.methods import (
     BATCH,
+    DICT,
     LAM,
     METHODS,
     NUMPY,
     ONE_ROW,
     PADASIP,
+    PRIOR,
     RIVER,
+    TWO,
+    VARIANTS,
     Matrix,
     Method,
     Vector,
+    forward,
+    forward_with_prior,
 )
 from benchmarks.timing import (
     Task,
@@ -49,6 +55,7 @@ from onward import RidgeRegressor
 
 DIMS = (2, 5, 20, 100, 300, 1000)
 OUT = Path(__file__).resolve().parent / "results" / "learners.json"
+VARIANT_ROWS = 200  # in which the variants are held to predict as the batch
 LIBRARIES = ("onward", "numpy", "scipy", "numba", "scikit-learn", "river", "padasip", "threadpoolctl")
 
 
@@ -96,18 +103,21 @@ class Comparison:
     missing: dict[str, str] = field(default_factory=dict)  # method → why it has no time
     no_loss: dict[str, str] = field(default_factory=dict)  # method → why it has no loss
     differences: dict[str, float] = field(default_factory=dict)  # largest gap of predictions, beside the targets' size
+    variants: dict[str, Timing] = field(default_factory=dict)  # our one row in other circumstances
 
     def ratio(self, method: str, to: str) -> float | None:
         """How many times as long `method` takes as `to`."""
-        if method not in self.timings or to not in self.timings:
+        times = self.timings | self.variants
+        if method not in times or to not in times:
             return None
-        return self.timings[method].best / self.timings[to].best
+        return times[method].best / times[to].best
 
     def record(self) -> dict[str, Any]:
         return asdict(self) | {
             "timings": {key: timing.record() for key, timing in self.timings.items()},
             "ratio_to_onward_batch": {key: self.ratio(key, BATCH) for key in self.timings},
-            "ratio_to_onward_one_row": {key: self.ratio(key, ONE_ROW) for key in self.timings},
+            "ratio_to_onward_one_row": {key: self.ratio(key, ONE_ROW) for key in self.timings | self.variants},
+            "variants": {key: timing.record() for key, timing in self.variants.items()},
         }
 
 
@@ -120,13 +130,18 @@ def make_stream(d: int, settings: Settings) -> tuple[Matrix, Vector]:
     return X, X @ (theta / np.linalg.norm(theta)) + settings.noise * rng.standard_normal(n)
 
 
-def compare(d: int, methods: Sequence[Method], settings: Settings) -> Comparison:
+def compare(d: int, methods: Sequence[Method], settings: Settings, variants: Sequence[Method] = VARIANTS) -> Comparison:
     X, y = make_stream(d, settings)
     result = Comparison(d, len(X), min(len(X), max(settings.loss_rows, settings.loss_rows_per_feature * d)))
     result.missing |= {method.key: "not installed" for method in methods if not method.available}
     with one_thread():
-        time_all(result, [method for method in methods if method.available], X, y, settings)
+        time_all(result, [method for method in [*methods, *variants] if method.available], X, y, settings)
+        names = {method.key for method in variants}
+        result.variants = {key: timing for key, timing in result.timings.items() if key in names}
+        result.timings = {key: timing for key, timing in result.timings.items() if key not in names}
         lose_all(result, [method for method in methods if method.key in result.timings], X, y, settings)
+        if BATCH in result.losses:
+            result.differences |= variant_differences(variants, X[: result.loss_rows], y[: result.loss_rows])
     return result
 
 
@@ -216,6 +231,22 @@ def differences(predictions: dict[str, Vector], X: Matrix, y: Vector) -> dict[st
     }
 
 
+def variant_differences(variants: Sequence[Method], X: Matrix, y: Vector) -> dict[str, float]:
+    """Whether the variants predict as the whole block does in one call, beside the targets' size."""
+    X, y = X[:VARIANT_ROWS], y[:VARIANT_ROWS]
+    d = X.shape[1]
+    plain, with_prior = (model.predict_then_learn(X, y) for model in (forward(d), forward_with_prior(d)))
+    references = {DICT: (plain, plain), PRIOR: (with_prior, with_prior), TWO: (plain, -plain / 2)}
+    found = {}
+    for method in variants:
+        # Before it has learned anything a model knows of one target only, and predicts a number.
+        predictions = [np.atleast_1d(each) for each in method.start(d)(*method.prepare(X, y))]
+        ends = [np.array([each[end] for each in predictions]) for end in (0, -1)]
+        gaps = [np.abs(got - wanted).max() for got, wanted in zip(ends, references[method.key], strict=True)]
+        found[method.key] = float(max(gaps) / np.abs(y).max())
+    return found
+
+
 # The command
 
 
@@ -242,7 +273,7 @@ def measure(dims: Sequence[int], settings: Settings, console: Console) -> dict[s
     console.print(f"\n{seconds:.0f} s in all.")
     return about | {
         "settings": asdict(settings) | {"lam": LAM, "fit_intercept": False, "quoted": "best of the rounds"},
-        "titles": {method.key: method.title for method in METHODS},
+        "titles": {method.key: method.title for method in (*METHODS, *VARIANTS)},
         "comparisons": [comparison.record() for comparison in comparisons],
         "memory": memory,
         "start_up_seconds": start_up,

@@ -1,7 +1,8 @@
 """The learners that are measured side by side, each in the loop that its own users would write.
 
 All see the same rows in the same order, predict each before they learn it, and have no intercept. Rows are handed to
-each in the form that it likes best, made ready outside the clock; targets are Python floats.
+each in the form that it likes best, made ready outside the clock; targets are Python floats. *Variants* are our one row
+in other circumstances: rows as dicts, a prior, two targets.
 """
 
 from collections.abc import Callable
@@ -58,6 +59,11 @@ def as_tables(X: Matrix, y: Vector) -> tuple[list[Matrix], list[Vector]]:
     return list(X[:, None, :]), list(y[:, None])
 
 
+def as_pairs(X: Matrix, y: Vector) -> tuple[list[Vector], list[Vector]]:
+    """Two targets for each row: the one that all have, and half of it turned round."""
+    return list(X), list(np.stack([y, -y / 2], axis=1))
+
+
 # Onward
 
 
@@ -70,17 +76,30 @@ def onward_batch(d: int) -> Run:
     return run
 
 
-def onward_rows(d: int) -> Run:
-    model = ForwardRegressor(lam=LAM, fit_intercept=False)
+def forward(d: int) -> ForwardRegressor:
+    return ForwardRegressor(lam=LAM, fit_intercept=False)
 
-    def run(rows: list[Vector], targets: list[float]) -> list[float]:
-        predictions = []
-        for x, y in zip(rows, targets, strict=True):
-            predictions.append(model.predict_one(x))
-            model.learn_one(x, y)
-        return predictions
 
-    return run
+def forward_with_prior(d: int) -> ForwardRegressor:
+    return ForwardRegressor(lam=LAM, fit_intercept=False, prior_mean=np.linspace(-1.0, 1.0, d))
+
+
+def one_by_one(model_of: Callable[[int], ForwardRegressor]) -> Callable[[int], Run]:
+    """`predict_one` and `learn_one`, whatever rows and targets are."""
+
+    def start(d: int) -> Run:
+        model = model_of(d)
+
+        def run(rows: list[Any], targets: list[Any]) -> list[Any]:
+            predictions = []
+            for x, y in zip(rows, targets, strict=True):
+                predictions.append(model.predict_one(x))
+                model.learn_one(x, y)
+            return predictions
+
+        return run
+
+    return start
 
 
 # The others
@@ -165,13 +184,20 @@ def gram(d: int) -> Run:
 
 
 BATCH, ONE_ROW, NUMPY, RIVER, SGD, PADASIP, GRAM = "batch", "one_row", "numpy", "river", "sgd", "padasip", "gram"
+DICT, PRIOR, TWO = "dict", "prior", "two"
 
 METHODS = (
     Method(BATCH, "onward batch", onward_batch, as_block, whole=True),
-    Method(ONE_ROW, "onward one row", onward_rows, as_arrays),
+    Method(ONE_ROW, "onward one row", one_by_one(forward), as_arrays),
     Method(NUMPY, "NumPy loop", numpy_loop, as_arrays),
     Method(RIVER, "river Bayes", river_bayes, as_dicts, needs="river"),
     Method(SGD, "sklearn SGD", sklearn_sgd, as_tables),
     Method(PADASIP, "padasip RLS", padasip_rls, as_arrays, needs="padasip"),
     Method(GRAM, "X.T @ X", gram, as_block, whole=True, predicts=False),
+)
+
+VARIANTS = (
+    Method(DICT, "a dict", one_by_one(forward), as_dicts),
+    Method(PRIOR, "a prior", one_by_one(forward_with_prior), as_arrays),
+    Method(TWO, "two targets", one_by_one(forward), as_pairs),
 )

@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.methods import BATCH, GRAM, METHODS, NUMPY, ONE_ROW, PADASIP, RIVER, Method
+from benchmarks.methods import (
+    BATCH,
+    DICT,
+    GRAM,
+    METHODS,
+    NUMPY,
+    ONE_ROW,
+    PADASIP,
+    PRIOR,
+    RIVER,
+    TWO,
+    VARIANTS,
+    Method,
+)
 
 if TYPE_CHECKING:
     from benchmarks.learners import Comparison
@@ -56,7 +69,7 @@ def print_about(console: Console, about: dict[str, Any], rounds: int) -> None:
 def print_comparisons(console: Console, comparisons: Sequence[Comparison]) -> None:
     learners = [method for method in METHODS if method.predicts]
     peers = [method for method in learners if method.key not in (BATCH, ONE_ROW)]
-    checked = [method for method in METHODS if method.key in (ONE_ROW, NUMPY, RIVER, PADASIP)]
+    checked = [method for method in METHODS if method.key in (ONE_ROW, NUMPY, RIVER, PADASIP)] + list(VARIANTS)
 
     def to_batch(comparison: Comparison, key: str) -> str:
         return short(comparison.ratio(key, BATCH), "×")
@@ -77,6 +90,14 @@ def print_comparisons(console: Console, comparisons: Sequence[Comparison]) -> No
             ("batch / X.T @ X", to_floor),
         ),
         grid("Time as a multiple of onward one row's", comparisons, peers, to_one_row),
+        grid(
+            "onward one row in other circumstances: µs a row",
+            comparisons,
+            VARIANTS,
+            _time,
+            ("as an array", lambda comparison: _time(comparison, ONE_ROW)),
+        ),
+        grid("Time of these as a multiple of onward one row's with arrays", comparisons, VARIANTS, to_one_row),
         grid("Rows in a timed block", comparisons, METHODS, _timed_rows),
         grid("Mean squared online error", comparisons, learners, _loss, ("rows", lambda c: f"{c.loss_rows:,}")),
         grid(
@@ -100,7 +121,8 @@ def noise(comparisons: Sequence[Comparison]) -> str:
 
 
 def _time(comparison: Comparison, key: str) -> str:
-    return short(comparison.timings[key].best) if key in comparison.timings else NOTHING
+    times = comparison.timings | comparison.variants
+    return short(times[key].best) if key in times else NOTHING
 
 
 def _timed_rows(comparison: Comparison, key: str) -> str:
@@ -117,7 +139,7 @@ def _difference(comparison: Comparison, key: str) -> str:
 
 def reasons(comparisons: Sequence[Comparison]) -> list[str]:
     """Why there are dashes."""
-    titles = {method.key: method.title for method in METHODS}
+    titles = {method.key: method.title for method in (*METHODS, *VARIANTS)}
     return [
         f"{NOTHING} {what} of {titles[key]} at d = {comparison.d}: {why}"
         for comparison in comparisons
@@ -157,7 +179,14 @@ def targets(comparisons: Sequence[Comparison]) -> list[Target]:
     at = {comparison.d: comparison for comparison in comparisons}
     found = [_many_times_numpy(at.get(d), d, times) for d, times in ((5, 250), (20, 40), (100, 12))]
     found += [_close_to_gram(comparison) for comparison in comparisons if comparison.d >= 100]
-    return [*found, _quick_one_row(at.get(5))]
+    small = at.get(5)
+    return [
+        *found,
+        _at_most(small, ONE_ROW, RIVER, 1 / 10, "one row at d = 5 in at most a tenth of river's time"),
+        _at_most(small, DICT, RIVER, 1 / 6, "one row from a dict at d = 5 in at most a sixth of river's time"),
+        _at_most(small, PRIOR, ONE_ROW, 3, "one row with a prior at d = 5 in at most 3× the plain time"),
+        _at_most(small, TWO, ONE_ROW, 3, "one row with two targets at d = 5 in at most 3× the plain time"),
+    ]
 
 
 def _many_times_numpy(comparison: Comparison | None, d: int, times: float) -> Target:
@@ -172,13 +201,13 @@ def _close_to_gram(comparison: Comparison) -> Target:
     return Target(says, short(ratio, "×"), None if ratio is None else ratio <= 6)
 
 
-def _quick_one_row(comparison: Comparison | None) -> Target:
-    says = "one row at d = 5 in at most 4 µs or a quarter of river's time"
-    if comparison is None or ONE_ROW not in comparison.timings:
+def _at_most(comparison: Comparison | None, key: str, of: str, most: float, says: str) -> Target:
+    ratio = comparison.ratio(key, of) if comparison else None
+    if comparison is None or ratio is None:
         return Target(says, NOTHING, None)
-    time, ratio = comparison.timings[ONE_ROW].best, comparison.ratio(ONE_ROW, RIVER)
-    measured = f"{short(time)} µs, {short(ratio)} of river's"
-    return Target(says, measured, time <= 4 or (ratio is not None and ratio <= 0.25))
+    time = (comparison.timings | comparison.variants)[key].best
+    share = f"1/{short(1 / ratio)}" if most < 1 else short(ratio, "×")
+    return Target(says, f"{short(time)} µs, {share}", ratio <= most)
 
 
 def print_targets(console: Console, found: Sequence[Target]) -> None:

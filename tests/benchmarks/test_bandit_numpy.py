@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.linalg.blas import dgemm
 
-from benchmarks import bandit_numpy
+from benchmarks import bandit_blas, bandit_numpy
 from onward.core.types import Matrix, Vector
 
 LAM, SIGMA, S, DELTA = 0.3, 0.7, 1.3, 0.05
@@ -137,12 +138,117 @@ def test_sampling_spreads_like_the_confidence_set() -> None:
 
 def test_disjoint_is_a_policy_for_each_arm() -> None:
     rng = np.random.default_rng(0)
-    together, apart = bandit_numpy.Disjoint(3, 4, lam=LAM), [bandit_numpy.LinUCB(3, lam=LAM) for _ in range(4)]
+    together, apart = bandit_numpy.Disjoint(3, 4, **KNOWN), [bandit_numpy.OFUL(3, **KNOWN) for _ in range(4)]
     for context, arm in zip(rng.standard_normal((50, 3)), rng.integers(4, size=50), strict=True):
-        index = [context @ one.theta + math.sqrt(one.leverage(context[None])[0]) for one in apart]
+        index = [one.index_of(context) for one in apart]
         assert together.index(context) == pytest.approx(index, rel=1e-9)
         together.learn(int(arm), context, float(arm))
         apart[arm].learn(context, float(arm))
+
+
+# The best loops choose and learn in one call, so what is checked is that each choice was the best by the definition.
+
+LOOPS: dict[str, tuple[Callable[[int, int], bandit_blas.Loop], Index]] = {
+    "OFUL": (lambda d, k: bandit_blas.OFUL(d, k, **KNOWN), oful),
+    "OFUL pruned": (lambda d, k: bandit_blas.PrunedOFUL(d, k, **KNOWN), oful),
+    "OFUL^f": (lambda d, k: bandit_blas.ForwardOFUL(d, k, **KNOWN), forward_oful),
+    "OFUL^f pruned": (lambda d, k: bandit_blas.PrunedForwardOFUL(d, k, **KNOWN), forward_oful),
+    "D": (lambda d, k: bandit_blas.DLinUCB(d, k, 0.9, **KNOWN), CASES["D"][1]),
+    "D pruned": (lambda d, k: bandit_blas.PrunedDLinUCB(d, k, 0.9, **KNOWN), CASES["D"][1]),
+    "SW": (lambda d, k: bandit_blas.SWLinUCB(d, k, 15, **KNOWN), CASES["SW"][1]),
+    "SW pruned": (lambda d, k: bandit_blas.PrunedSWLinUCB(d, k, 15, **KNOWN), CASES["SW"][1]),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("d", [2, 5])
+@pytest.mark.parametrize("scale", [1.0, 30.0], ids=["widths matter", "estimates matter"])
+def test_the_best_loops_play_the_best_action_by_definition(name: str, d: int, scale: float) -> None:
+    make, index = LOOPS[name]
+    loop = make(d, 20)
+    rows: list[tuple[Vector, float]] = []
+    for actions, means, noise in zip(*rounds(80, d), strict=True):
+        values = [index(x, rows) for x in actions]
+        rewards = (scale * means + noise).tolist()
+        i = loop.play(actions, rewards)
+        assert i == values.index(max(values))
+        rows.append((actions[i], rewards[i]))
+
+
+def test_windows_hold_what_they_should() -> None:
+    wide, narrow = bandit_blas.SWLinUCB(3, 20, 15, **KNOWN), bandit_blas.PrunedSWLinUCB(3, 20, 15, **KNOWN)
+    rows: list[tuple[Vector, float]] = []
+    for actions, means, noise in zip(*rounds(80, 3), strict=True):
+        rewards = (means + noise).tolist()
+        i = wide.play(actions, rewards)
+        assert narrow.play(actions, rewards) == i
+        rows.append((actions[i], rewards[i]))
+        V, b = weighted(rows[-15:], [1.0] * min(15, len(rows)), 3)
+        inverse, theta = np.linalg.inv(V), np.linalg.solve(V, b)
+        assert wide.M[:, :3] == pytest.approx(inverse, abs=1e-9)
+        assert pytest.approx(inverse, abs=1e-9) == narrow.P
+        assert wide.M[:, 3] == pytest.approx(theta, abs=1e-9)
+        assert narrow.theta == pytest.approx(theta, abs=1e-9)
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_pruning_leaves_actions_out(d: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+
+    def counted(alpha: float, a: Matrix, b: Matrix) -> Matrix:
+        read.append(b.shape[1])
+        return dgemm(alpha, a, b)
+
+    monkeypatch.setattr(bandit_blas, "dgemm", counted)
+    loop = bandit_blas.PrunedOFUL(d, 20, **KNOWN)
+    for actions, means, noise in zip(*rounds(20, d), strict=True):
+        loop.play(actions, (means + noise).tolist())
+    assert 0 < sum(read) < 20 * 20
+
+
+def test_fixed_actions_are_kept_up_to_date() -> None:
+    actions, means, noise = rounds(80, 3)
+    loop = bandit_blas.FixedOFUL(actions[0], **KNOWN)
+    rows: list[tuple[Vector, float]] = []
+    for each in noise:
+        values = [oful(x, rows) for x in actions[0]]
+        rewards = (means[0] + each).tolist()
+        i = loop.play(actions[0], rewards)
+        assert values[i] == pytest.approx(max(values), rel=1e-9)
+        assert loop.values == pytest.approx(values, rel=1e-9)
+        rows.append((actions[0, i], rewards[i]))
+
+
+@pytest.mark.parametrize("kind", [bandit_blas.Disjoint, bandit_blas.PackedDisjoint, bandit_blas.EarlyDisjoint])
+def test_the_best_disjoint_loops_keep_a_model_for_each_arm(
+    kind: type[bandit_blas.Disjoint], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bandit_blas.EarlyDisjoint, "ROOM", 16)  # less than it needs
+    rng = np.random.default_rng(1)
+    loop, learned = kind(3, 4, **KNOWN), [list[tuple[Vector, float]]() for _ in range(4)]
+    for context in rng.standard_normal((60, 3)):
+        values = [oful(context, rows) for rows in learned]
+        rewards = rng.standard_normal(4).tolist()
+        i = loop.play(context, rewards)
+        assert values[i] == pytest.approx(max(values), rel=1e-9)
+        learned[i].append((context, rewards[i]))
+    assert min(len(rows) for rows in learned) > 3
+
+
+def test_the_root_of_the_best_sampling_is_one() -> None:
+    loop = bandit_blas.LinTS(3, 20, **KNOWN)
+    rows: list[tuple[Vector, float]] = []
+    for actions, means, noise in zip(*rounds(80, 3), strict=True):
+        rewards = (means + noise).tolist()
+        i = loop.play(actions, rewards)
+        rows.append((actions[i], rewards[i]))
+    V, b = weighted(rows, [1.0] * len(rows), 3)
+    assert np.linalg.inv(loop.S @ loop.S.T) == pytest.approx(V, rel=1e-9)
+    assert loop.theta == pytest.approx(np.linalg.solve(V, b), rel=1e-9)
+    samples = (np.array([loop.sample() for _ in range(20_000)]) - loop.theta) / loop.radius.now()
+    spread, inverse = np.cov(samples.T), np.linalg.inv(V)
+    assert np.abs(spread - inverse).max() < 0.05 * np.abs(inverse).max() < np.abs(spread - 1.2 * inverse).max()
+    assert loop.radius.gain == pytest.approx(np.linalg.slogdet(V)[1] - 3 * math.log(LAM), rel=1e-9)
 
 
 def test_regret_adds_up() -> None:

@@ -4,18 +4,30 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks import bandit_game, bandit_numpy, bandit_report, bandits
-from benchmarks.bandit_methods import GAMMA, METHODS, WINDOW, Method
+from benchmarks import bandit_game, bandit_many, bandit_numpy, bandit_report, bandits
+from benchmarks.bandit_methods import GAMMA, METHODS, WINDOW, Method, shared
 from benchmarks.timing import Timing
+from onward.bandits import OFUL
 from onward.core.types import Vector
 
+FEW = bandit_many.Size(d=8, arms=40, rounds=101, block=10)
 TINY = bandits.Settings(
-    values=4000, most_rounds=150, rounds=2, block_seconds=1e-4, same_rounds=60, replicates=2, game_rounds=1, horizon=60
+    values=4000,
+    most_rounds=150,
+    rounds=2,
+    block_seconds=1e-4,
+    same_rounds=130,  # more than the window
+    replicates=2,
+    game_rounds=1,
+    horizon=60,
+    many=FEW,
 )
+DETERMINED = ("forward", "oful", "dlinucb", "swlinucb")  # policies that draw nothing
 BY_KEY = {method.key: method for method in METHODS}
 
 
@@ -41,17 +53,12 @@ def test_every_method_goes_on_from_where_it_stopped(method: Method) -> None:
 
 def fixed(d: int, k: int) -> tuple[Callable[[Vector], Vector], Callable[[int, Vector, float], None]]:
     policy = bandit_numpy.Disjoint(d, k)
-    return policy.index, policy.learn
+    return lambda x: policy.theta @ x + np.sqrt(policy.leverage(x)), policy.learn
 
 
 def predictive(d: int, k: int) -> tuple[Callable[[Vector], Vector], Callable[[int, Vector, float], None]]:
     policy = bandit_numpy.Disjoint(d, k)
-
-    def index(x: Vector) -> Vector:
-        found: Vector = policy.theta @ x + np.sqrt(1 + policy.inverse @ x @ x)
-        return found
-
-    return index, policy.learn
+    return lambda x: policy.theta @ x + np.sqrt(1 + policy.leverage(x)), policy.learn
 
 
 def separate(d: int, k: int) -> tuple[Callable[[Vector], Vector], Callable[[int, Vector, float], None]]:
@@ -67,7 +74,10 @@ def separate(d: int, k: int) -> tuple[Callable[[Vector], Vector], Callable[[int,
     ("key", "reference"),
     [
         ("disjoint", separate),
-        ("numpy_disjoint", fixed),
+        ("numpy_disjoint", separate),
+        ("best_disjoint", separate),
+        ("packed_disjoint", separate),
+        ("early_disjoint", separate),
         ("mabwiser", fixed),
         ("contextualbandits", fixed),
         ("river", predictive),
@@ -93,7 +103,14 @@ def test_disjoint_policies_play_a_best_arm_of_their_own_index(
         ("oful", bandit_numpy.OFUL(3)),
         ("dlinucb", bandit_numpy.DLinUCB(3, GAMMA)),
         ("swlinucb", bandit_numpy.SWLinUCB(3, WINDOW)),
-        ("numpy_linucb", bandit_numpy.LinUCB(3)),
+        ("best_forward", bandit_numpy.ForwardOFUL(3)),
+        ("pruned_forward", bandit_numpy.ForwardOFUL(3)),
+        ("best_oful", bandit_numpy.OFUL(3)),
+        ("pruned_oful", bandit_numpy.OFUL(3)),
+        ("best_dlinucb", bandit_numpy.DLinUCB(3, GAMMA)),
+        ("pruned_dlinucb", bandit_numpy.DLinUCB(3, GAMMA)),
+        ("best_swlinucb", bandit_numpy.SWLinUCB(3, WINDOW)),
+        ("pruned_swlinucb", bandit_numpy.SWLinUCB(3, WINDOW)),
     ],
 )
 def test_shared_policies_play_the_best_arm_and_learn_it(key: str, reference: bandit_numpy.Indexed) -> None:
@@ -112,7 +129,8 @@ def test_a_comparison_times_all_and_finds_them_equal(d: int, n_arms: int) -> Non
     assert set(result.timings) == there
     assert set(result.missing) == set(BY_KEY) - there
     assert all(timing.best > 0 and len(timing.seconds) == 2 for timing in result.timings.values())
-    assert set(result.different) == {"numpy_forward", "numpy_oful", "numpy_dlinucb", "numpy_swlinucb"}
+    held = {f"{level}_{policy}" for level in ("numpy", "best", "pruned") for policy in DETERMINED}
+    assert set(result.different) == held
     assert not any(result.different.values())
     ratio = result.ratio(BY_KEY["numpy_oful"])
     assert ratio == result.timings["numpy_oful"].best / result.timings["oful"].best
@@ -120,9 +138,9 @@ def test_a_comparison_times_all_and_finds_them_equal(d: int, n_arms: int) -> Non
 
 
 def test_other_choices_are_seen() -> None:
-    impostor = replace(BY_KEY["numpy_linucb"], same=True)
+    impostor = replace(BY_KEY["numpy_oful"], start=shared(bandit_numpy.LinUCB))
     result = bandits.compare(2, 5, [BY_KEY["oful"], impostor], TINY)
-    assert result.different["numpy_linucb"] > 0, "a fixed width was taken for the radius"
+    assert result.different["numpy_oful"] > 0, "a fixed width was taken for the radius"
 
 
 def test_what_is_not_installed_is_said() -> None:
@@ -199,22 +217,68 @@ def test_the_constants_are_figure_4as() -> None:
     assert bandit_game.figure_4a().theta.variation(bandit_game.HORIZON) == pytest.approx(bandit_game.VARIATION)
 
 
+def test_very_many_arms_are_timed_and_the_best_one_is_chosen() -> None:
+    found = bandit_many.compare(FEW, seed=3)
+    assert {(blocks.arms, blocks.title) for blocks in found if blocks.ours} == {
+        (arms, title) for arms in ("new", "fixed") for title in ("onward OFUL", "onward OFUL^f")
+    }
+    assert {blocks.arms for blocks in found if not blocks.ours} == {"new", "fixed"}
+    for blocks in found:
+        assert len(blocks.microseconds) == 10
+        assert 0 < blocks.mean <= blocks.worst
+        assert (blocks.checked, blocks.worse) == ((10, 0) if blocks.ours else (0, 0))
+
+
+def test_a_choice_that_is_not_the_best_is_seen() -> None:
+    class Careless(OFUL):
+        def choose(self, *given: Any, **named: Any) -> int:
+            return (super().choose(*given, **named) + 1) % FEW.arms
+
+    world = bandit_many.draw(1, FEW, 0)
+    player = bandit_many.Ours(Careless(estimator="ridge", seed=0))
+    player.run(world.rounds(0, 20))
+    assert player.worse(world.sets[0])
+
+
+def test_sets_of_arms_take_turns_on_the_sphere() -> None:
+    world = bandit_many.draw(3, FEW, 0)
+    assert np.allclose(np.linalg.norm(world.sets, axis=2), 1)
+    rounds = world.rounds(98, 10)
+    assert len(rounds) == 3, "there are no more rounds"
+    assert [next(i for i, arms in enumerate(world.sets) if arms is seen) for seen, _ in rounds] == [2, 0, 1]
+    assert rounds[1][1] == (world.means[0] + world.noise[99]).tolist()
+
+
 def test_targets_follow_the_times() -> None:
-    def at(d: int, n_arms: int, **best: float) -> bandits.Comparison:
-        times = {method.key: 10.0 for method in METHODS if method.beside is None}
+    def at(d: int, n_arms: int, ours: float, **best: float) -> bandits.Comparison:
+        times = {method.key: ours for method in METHODS if method.beside is None}
         return bandits.Comparison(d, n_arms, {key: Timing(1, [1e-6 * us]) for key, us in (times | best).items()})
 
-    def game(ours: float, by_arm: float) -> bandit_game.Game:
-        mine, all_at_once = {"a": Timing(1, [ours]), "b": Timing(1, [0.001])}, dict.fromkeys("ab", Timing(1, [0.1]))
-        return bandit_game.Game(6000, 1, mine, all_at_once, {"a": Timing(1, [by_arm]), "b": Timing(1, [1.0])})
+    def game(ours: float) -> bandit_game.Game:
+        return bandit_game.Game(6000, 1, {"a": Timing(1, [ours]), "b": Timing(1, [0.001])})
 
-    met = bandit_report.targets(
-        [at(20, 10, river=60, numpy_oful=51), at(100, 100, mabwiser=51)], METHODS, game(0.009, 3)
-    )
-    assert [target.met for target in met] == [True, True, True, True, None, True, True]
-    missed = bandit_report.targets([at(20, 10, lints=16, river=49, numpy_oful=49)], METHODS, game(0.011, 3))
-    assert [target.met for target in missed] == [False, False, False, False, False]
-    assert ["onward LinTS" in missed[0].measured, "river" in missed[1].measured] == [True, True]
+    def many(new: float, fixed: float, worse: int = 0) -> list[bandit_many.Blocks]:
+        return [
+            bandit_many.Blocks("a", "new", True, [new, new], 2, 0),
+            bandit_many.Blocks("b", "new", True, [1.0], 1, 0),
+            bandit_many.Blocks("a", "fixed", True, [fixed], 1, worse),
+            bandit_many.Blocks("theirs", "new", False, [9000.0]),
+        ]
+
+    good = at(20, 10, 7.9, oful=2.9, numpy_oful=24, numpy_lints=64, best_oful=3)
+    large = at(100, 100, 10, numpy_oful=90, best_oful=16, best_lints=15.1, pruned_dlinucb=16, best_swlinucb=15.1)
+    large.timings["packed_disjoint"] = Timing(1, [15.1e-6])
+    large.timings["early_disjoint"] = Timing(1, [1e-6])  # shown, not counted
+    met = bandit_report.targets([good, large], METHODS, many(1999, 1500), game(0.0079))
+    assert [target.met for target in met] == [True] * 11
+
+    poor = at(20, 10, 7.9, oful=3.1, lints=8.1, numpy_oful=24)
+    slow = at(100, 100, 10, numpy_oful=14.9, best_lints=14.9, pruned_dlinucb=14.9, best_dlinucb=20, numpy_disjoint=14.9)
+    missed = bandit_report.targets([poor, slow], METHODS, many(2001, 1500, worse=1), game(0.0081))
+    assert [target.met for target in missed] == [False] * 6 + [None] + [False] * 4
+    assert "onward LinTS" in missed[1].measured
+    assert "pruned" in missed[5].measured, "it is not the fastest that counts"
+    assert "1 choices not the best" in missed[9].measured
 
 
 def test_the_command_prints_and_writes_everything(
@@ -229,5 +293,6 @@ def test_the_command_prints_and_writes_everything(
     assert record["settings"]["seed"] == 7
     assert record["versions"]["numpy"] == np.__version__
     assert len(record["figure_4a"]["ratio"]) == 6
+    assert {each["arms"] for each in record["many_arms"]} == {"new", "fixed"}
     text = capsys.readouterr().out
-    assert all(word in text for word in ("µs a round", "one θ for each arm", "Figure 4a", "targets"))
+    assert all(word in text for word in ("µs a round", "one θ for each arm", "40 arms, d = 8", "Figure 4a", "targets"))

@@ -8,7 +8,23 @@ import numpy as np
 import pytest
 
 from benchmarks import learners, process, report
-from benchmarks.methods import BATCH, GRAM, METHODS, NUMPY, ONE_ROW, PADASIP, RIVER, Method
+from benchmarks.methods import (
+    BATCH,
+    DICT,
+    GRAM,
+    METHODS,
+    NUMPY,
+    ONE_ROW,
+    PADASIP,
+    PRIOR,
+    RIVER,
+    TWO,
+    VARIANTS,
+    Method,
+    as_arrays,
+    forward_with_prior,
+    one_by_one,
+)
 from benchmarks.timing import Task, Timing, interleaved, rows_within
 
 TINY = learners.Settings(
@@ -45,7 +61,10 @@ def test_a_comparison_times_all_and_finds_them_equal(d: int) -> None:
     assert all(timing.best > 0 and len(timing.seconds) == 2 for timing in result.timings.values())
     assert result.timings[BATCH].rows == result.timings[GRAM].rows == result.rows == 90 // d
     assert set(result.losses) == keys - {GRAM}
-    assert set(result.differences) == keys & {ONE_ROW, NUMPY, RIVER, PADASIP}
+    assert set(result.variants) == {DICT, PRIOR, TWO}
+    assert all(timing.best > 0 and len(timing.seconds) == 2 for timing in result.variants.values())
+    assert result.ratio(TWO, ONE_ROW) == result.variants[TWO].best / result.timings[ONE_ROW].best
+    assert set(result.differences) == keys & {ONE_ROW, NUMPY, RIVER, PADASIP} | {DICT, PRIOR, TWO}
     assert max(result.differences.values()) < 1e-10
 
 
@@ -57,13 +76,23 @@ def test_differences_are_seen() -> None:
     assert found[RIVER] > 1e-3, "forward was taken for ridge"
 
 
+def test_variants_that_differ_are_seen() -> None:
+    X, y = learners.make_stream(2, TINY)
+    assert max(learners.variant_differences(VARIANTS, X, y).values()) < 1e-10
+    no_second = replace(VARIANTS[2], prepare=as_arrays)
+    other_prior = replace(VARIANTS[0], start=one_by_one(forward_with_prior))
+    found = learners.variant_differences([no_second, other_prior], X, y)
+    assert found[TWO] > 1e-3, "the second target was not looked at"
+    assert found[DICT] > 1e-3, "a prior was taken for none"
+
+
 def test_a_method_over_its_limit_is_left_out_with_a_reason() -> None:
     loops = [method for method in METHODS if method.key in (BATCH, ONE_ROW, NUMPY)]
     none_in_time = learners.compare(2, loops, replace(TINY, row_limit=0.0))
     assert set(none_in_time.timings) == {BATCH}
-    assert set(none_in_time.missing) == {ONE_ROW, NUMPY}
+    assert set(none_in_time.missing) == {ONE_ROW, NUMPY, DICT, PRIOR, TWO}
     assert all("a row takes" in why for why in none_in_time.missing.values())
-    assert len(report.reasons([none_in_time])) == 2
+    assert len(report.reasons([none_in_time])) == 5
 
 
 def test_the_clock_starts_after_the_first_row() -> None:
@@ -104,10 +133,17 @@ def test_targets_follow_the_times() -> None:
     def at(d: int, **best: float) -> learners.Comparison:
         return learners.Comparison(d, 1, 1, {key: Timing(1, [1e-6 * time]) for key, time in best.items()})
 
-    met = [at(5, batch=0.01, numpy=9, one_row=5, river=21), at(100, batch=1, numpy=30, gram=0.2)]
-    missed = [at(5, batch=0.1, numpy=9, one_row=5, river=19), at(100, batch=1, numpy=9, gram=0.1)]
-    assert [target.met for target in report.targets(met)] == [True, None, True, True, True]
-    assert [target.met for target in report.targets(missed)] == [False, None, False, False, False]
+    met = [
+        at(5, batch=0.01, numpy=9, one_row=2, river=21, dict=3.4, prior=5.9, two=5.9),
+        at(100, batch=1, numpy=30, gram=0.2),
+    ]
+    missed = [
+        at(5, batch=0.1, numpy=9, one_row=2, river=19, dict=3.2, prior=6.1, two=6.1),
+        at(100, batch=1, numpy=9, gram=0.1),
+    ]
+    assert [target.met for target in report.targets(met)] == [True, None] + [True] * 6
+    assert [target.met for target in report.targets(missed)] == [False, None] + [False] * 6
+    assert [target.met for target in report.targets([])] == [None] * 7
 
 
 def test_memory_is_measured_in_its_own_process() -> None:
@@ -129,5 +165,9 @@ def test_the_command_prints_and_writes_everything(
     assert record["versions"]["numpy"] == np.__version__
     assert record["memory"]["rows"] == 300_000
     assert set(record["comparisons"][0]["ratio_to_onward_batch"]) == {method.key for method in installed()}
+    assert set(record["comparisons"][0]["variants"]) == {DICT, PRIOR, TWO}
     assert "one thread" in (text := capsys.readouterr().out)
-    assert all(word in text for word in ("µs a row", "Mean squared online error", "peak memory", "targets"))
+    assert all(
+        word in text
+        for word in ("µs a row", "other circumstances", "Mean squared online error", "peak memory", "targets")
+    )
