@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent / "src"
-DECORATORS = ("compiled", "inlined", "unlocked", "intrinsic")
+DECORATORS = ("compiled", "inlined", "spliced", "unlocked", "intrinsic")
 LINE = re.compile(r'^COMPILED_FROM = "(\w*)"', re.MULTILINE)
 
 

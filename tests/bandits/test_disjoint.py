@@ -18,7 +18,7 @@ by_name = pytest.mark.parametrize("name", MAKES)
 def snapshot(policy: Disjoint) -> tuple[Any, ...]:
     return (
         policy.arms,
-        policy._memories.tobytes(),
+        policy._buffers.tobytes(),
         str(policy._rng.bit_generator.state),
         policy.pending,
         policy.dimension,

@@ -14,14 +14,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from onward.bandits import (
     OFUL,
+    DetectingLinUCB,
+    DLinUCB,
     Greedy,
     LinTS,
     OracleRestart,
     Random,
     Runs,
-    lazily,
+    SWLinUCB,
+    choosing,
+    memories,
     play,
-    reading,
     simulate,
 )
 from onward.bandits.environments import (
@@ -87,39 +90,67 @@ def test_the_compiled_game_is_the_game(name: str, estimator: str, world: str) ->
     assert policy.n_learned == 0
 
 
+MANY_ACTIONS: dict[str, Any] = {
+    "OFUL": lambda **more: OFUL(0.1, seed=0, **more),
+    "a lam for each": lambda **more: OFUL(np.geomspace(0.01, 10, 12), seed=0, **more),
+    "a prior": lambda **more: OFUL(0.1, prior_mean=np.linspace(-1, 1, 12), seed=0, **more),
+    "OracleRestart": lambda **more: OracleRestart((150,), 0.1, seed=0, **more),
+    "DLinUCB": lambda **more: DLinUCB(0.97, 0.1, seed=0, **more),
+    "SWLinUCB": lambda **more: SWLinUCB(40, 0.1, seed=0, **more),
+    "DetectingLinUCB": lambda **more: DetectingLinUCB(30, 0.1, seed=0, **more),
+}
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("name", MANY_ACTIONS)
 @pytest.mark.parametrize("width", ["determinant", "uniform"])
-@pytest.mark.parametrize("bias", ["tight", "none"])
-def test_choosing_lazily_chooses_the_same(
-    estimator: Any, width: Any, bias: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In many dimensions, actions are passed over that cannot be best: seldom more than two in ten are read."""
-    world = LinearWorld(SphereArms(10, 20, radius=5.0), Stationary.random(20), Gaussian(0.3))
-    known: dict[str, Any] = {"sigma": 0.3, "estimator": estimator, "width": width, "bias": bias}
-    policies = {"OFUL": OFUL(1e-3, **known), "oracle": OracleRestart((700,), 1e-3, **known)}
-    lazy = play(policies, world, 1500, repeats=2, chosen=True)
-    floors: list[int] = []
-    monkeypatch.setattr(simulate._CompiledGame, "_look_for_the_floor", lambda self, d: floors.append(d))
-    eagerly = play(policies, world, 1500, repeats=2, chosen=True)
-    assert floors
-    assert_array_equal(np.asarray(lazy.chosen), np.asarray(eagerly.chosen))
-    assert_array_equal(lazy.regret, eagerly.regret)
+def test_of_many_actions_the_best_is_chosen_without_reading_all(name: str, estimator: Any, width: Any) -> None:
+    """Actions that cannot be best are passed over; those that are read have the index that they have anyway."""
+    rng, theta = np.random.default_rng(0), np.linspace(1, -1, 12) / 2
+    policy = MANY_ACTIONS[name](estimator=estimator, width=width, sigma=0.3)
+    passed_over = 0
+    for t in range(300):
+        actions = rng.standard_normal((40, 12)) * rng.random((40, 1))
+        available = rng.random(40) < 0.7 if t % 3 == 0 else np.ones(40, dtype=bool)
+        policy.buffer_for(12)
+        index = policy.index(actions)
+        if t:
+            best, ties, read = choosing.choose(policy._buffer.copy(), np.empty(0), actions, available)
+            seen = np.isfinite(read)
+            assert ties == 1
+            assert best == np.argmax(np.where(available, index, -np.inf))
+            assert_allclose(read[seen], index[seen], rtol=1e-12)
+            passed_over += 40 - int(seen.sum())
+        chosen = policy.choose(actions, available)
+        assert index[chosen] == index[available].max()
+        policy.learn(actions[chosen], float(actions[chosen] @ theta + 0.3 * rng.standard_normal()))
+    assert passed_over > 0.15 * 40 * 300
 
 
-def test_choosing_lazily_reads_few_actions() -> None:
-    world = LinearWorld(SphereArms(10, 20, radius=5.0), Stationary.random(20), Gaussian(0.3))
-    game = simulate._CompiledGame(OFUL(1e-3, sigma=0.3), np.random.SeedSequence(0))
+def test_few_actions_are_read_once_much_is_known_and_again_after_a_restart() -> None:
+    """Where all norms are the same, only the smallest eigenvalue can tell; it is found anew after a restart."""
+    world = LinearWorld(SphereArms(50, 20, radius=5.0), Stationary.random(20), Gaussian(0.3))
+    game = simulate._CompiledGame(OracleRestart((3000,), 1e-3, sigma=0.3), np.random.SeedSequence(0))
     run = world.start(np.random.SeedSequence(1))
-    game.play(run.rounds(3000))
-    game.play(run.rounds(10))
-    assert lazily.can_be_lazy(game._settings, game._memory, 10, 20)
-    scratch, read = np.empty((reading.SCRATCH, 10)), 0
-    for actions in run.rounds(50).actions:
-        best, ties = lazily.choose_lazily(game._settings, game._memory, actions, scratch)
-        read += int(np.isfinite(scratch[reading.INDEX]).sum())
+
+    def share_read() -> float:
         everything = np.empty(0, dtype=np.bool_)
-        assert (best, ties) == reading.choose(game._settings, game._memory, np.empty(0), actions, everything, scratch)
-    assert read < 200  # of 500
+        rounds = run.rounds(20).actions
+        read = [choosing.choose(game._buffer.copy(), np.empty(0), actions, everything)[2] for actions in rounds]
+        return float(np.mean([np.isfinite(index).mean() for index in read]))
+
+    def floor() -> float:
+        return float(memories.model_in(game._buffer).about["floor"][0])
+
+    game.play(run.rounds(2990))
+    assert share_read() < 0.3
+    assert floor() > 10
+    game.play(run.rounds(20))
+    assert share_read() > 0.5
+    assert floor() == 1e-3
+    game.play(run.rounds(2000))
+    assert share_read() < 0.3
+    assert floor() > 10
 
 
 def test_results_depend_on_nothing_but_seed_and_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,10 +228,9 @@ def test_a_warm_start_is_kept_and_the_policy_left_alone() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 2))
     warm.learn_many(X, X[:, 0] + 0.1 * rng.standard_normal(500))
-    before = warm._memory.tobytes() if warm._memory is not None else b""
+    before = warm._buffer.tobytes()
     runs = play({"warm": warm, "cold": OFUL(seed=0)}, world, 50, repeats=10)
-    assert warm._memory is not None
-    assert warm._memory.tobytes() == before
+    assert warm._buffer.tobytes() == before
     assert runs.difference("warm", "cold").upper < 0
 
 
@@ -209,11 +239,11 @@ class Interrupting(Greedy):
 
     started = 0
 
-    def memory_for(self, d: int, given: int | None = None) -> tuple[Vector, Vector]:
+    def buffer_for(self, d: int, given: int | None = None) -> Vector:
         type(self).started += 1
         if type(self).started == 3:
             raise KeyboardInterrupt
-        return super().memory_for(d, given)
+        return super().buffer_for(d, given)
 
 
 def test_an_interrupt_returns_what_is_done() -> None:

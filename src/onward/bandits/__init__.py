@@ -1,6 +1,9 @@
 """Linear bandits: policies, worlds to play them in, the compiled game, and what a log says of a policy."""
 
 from onward.bandits.disjoint import Disjoint
+from onward.bandits.functions import index_function, width_function
+from onward.bandits.known import Known
+from onward.bandits.memories import Detecting, Discounted, Everything, Restarting, Window
 from onward.bandits.policies import (
     OFUL,
     DetectingLinUCB,
@@ -14,24 +17,38 @@ from onward.bandits.policies import (
 )
 from onward.bandits.policy import Policy
 from onward.bandits.replay import LoggedData, Value, evaluate
+from onward.bandits.rules import AtRandom, EpsilonGreedily, Greedily, Optimistic, Sampling
 from onward.bandits.runs import Runs
 from onward.bandits.simulate import play
 
 __all__ = [
     "OFUL",
+    "AtRandom",
     "DLinUCB",
+    "Detecting",
     "DetectingLinUCB",
+    "Discounted",
     "Disjoint",
+    "EpsilonGreedily",
     "EpsilonGreedy",
+    "Everything",
+    "Greedily",
     "Greedy",
+    "Known",
     "LinTS",
     "LoggedData",
+    "Optimistic",
     "OracleRestart",
     "Policy",
     "Random",
+    "Restarting",
     "Runs",
     "SWLinUCB",
+    "Sampling",
     "Value",
+    "Window",
     "evaluate",
+    "index_function",
     "play",
+    "width_function",
 ]

@@ -7,20 +7,22 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from onward import storage
-from onward.bandits import layout, learning, reading
+from onward.bandits import choosing, memories
+from onward.bandits.buffers import grown, state_in, told_in
+from onward.bandits.legacy import from_first_version
 from onward.bandits.pending import Pending
-from onward.bandits.policy import ALL_AVAILABLE, Policy, draw, is_plain_row, share_of_best
+from onward.bandits.policy import ALL_AVAILABLE, Policy, draw, share_of_best
 from onward.bandits.rows import as_mask, as_reward, as_rewards
+from onward.bandits.settings import GREEDY, OPTIMISTIC, SAMPLING, Status
 from onward.core import Information
 from onward.core.checks import whole
 from onward.core.interrupts import interrupts_deferred
+from onward.core.plain import is_plain
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
-
-_NOTHING = np.empty(0)
 
 
 @storage.kind("disjoint policy")
@@ -46,10 +48,9 @@ class Disjoint:
         self._names: list[Hashable] = []
         self._serials: list[int] = []  # a number for each arm that is never given again
         self._next = 0
-        self._settings: Vector = np.empty(0)
-        self._memories: Matrix = np.empty((0, 0))
+        self._buffers: Matrix = np.empty((0, 0))
         self._dimension = 0
-        self._scratch: Matrix = np.empty((2, 0))
+        self._quick = policy.rule.kind in (OPTIMISTIC, GREEDY)
         self._pending = Pending()
         named = isinstance(n_arms, Iterable) and not isinstance(n_arms, str)
         names = n_arms if named and isinstance(n_arms, Iterable) else range(whole("n_arms", n_arms, 1))
@@ -76,14 +77,14 @@ class Disjoint:
             raise ValueError(f"an arm's name must be text or a whole number, got {name!r}")
         if name in self._names:
             raise ValueError(f"there is an arm {name!r} already; expected a new name")
-        memories = self._memories
+        buffers = self._buffers
         if self._dimension:
-            fresh = self._fresh(self._dimension)[1]
-            while len(fresh) < memories.shape[1]:
-                fresh = self._policy.grown(fresh)
-            memories = np.vstack([memories, fresh])
+            fresh = self._policy.buffer_for(self._dimension)
+            while len(fresh) < buffers.shape[1]:
+                fresh = grown(self._policy.memory, fresh)
+            buffers = np.vstack([buffers, fresh])
         with interrupts_deferred():
-            self._memories = memories
+            self._buffers = buffers
             self._names.append(name)
             self._serials.append(self._next)
             self._next += 1
@@ -94,10 +95,10 @@ class Disjoint:
         at = self._place(name)
         if len(self._names) == 1:
             raise ValueError(f"cannot remove {name!r}: it is the only arm")
-        memories = np.delete(self._memories, at, axis=0) if self._dimension else self._memories
+        buffers = np.delete(self._buffers, at, axis=0) if self._dimension else self._buffers
         with interrupts_deferred():
             self._pending.drop_where(float(self._serials[at]))
-            self._memories = memories
+            self._buffers = buffers
             del self._names[at], self._serials[at]
 
     def _place(self, name: Hashable) -> int:
@@ -112,24 +113,18 @@ class Disjoint:
 
         `available` says of each arm, in the order of `arms`, whether it may be played; None if all may.
         """
-        if available is None and is_plain_row(context, self._dimension) and self._policy.draws_nothing:
-            best, ties = self._ask(context, ALL_AVAILABLE, _NOTHING)
-            if ties == 1:
+        if self._quick and self._dimension and available is None and is_plain(context, 1):
+            best = choosing.choose_arm_plainly(self._buffers, context)
+            if best >= 0:
                 return self._names[best]
         return self._names[self._choose(self._row(context), available)]
 
     def _choose(self, row: Vector, available: ArrayLike | None) -> int:
-        """The place of the arm to play; the loops have looked at the values of the row, or they were checked."""
+        """The place of the arm to play; the values of the row were checked."""
         mask = ALL_AVAILABLE if available is None else as_mask(available, len(self._names))
-        self._start(row)
-        best, ties = self._ask(row, mask, self._draw(len(row)))
-        return best if ties == 1 else reading.nth_best(self._scratch[1], mask, best, int(self._rng.random() * ties))
-
-    def _ask(self, row: Vector, mask: NDArray[np.bool_], draws: Vector) -> tuple[int, int]:
-        if self._scratch.shape[1] != len(self._names):
-            self._scratch = np.empty((2, len(self._names)))
-        estimate, index = self._scratch
-        return reading.choose_arm(self._settings, self._memories, draws, row.reshape(1, -1), mask, estimate, index)
+        self._start(len(row))
+        best, ties, index = choosing.choose_arm(self._buffers, self._draw(len(row)), row.reshape(1, -1), mask)
+        return best if ties == 1 else choosing.nth_best(index, mask, best, int(self._rng.random() * ties))
 
     def index(self, context: ArrayLike) -> Vector:
         """The index of each arm, in the order of `arms`. Changes nothing."""
@@ -146,7 +141,7 @@ class Disjoint:
         """
         row = self._row(context)
         mask = np.ones(len(self._names), dtype=bool) if available is None else as_mask(available, len(self._names))
-        if self._policy.RULE != layout.SAMPLING:
+        if self._policy.rule.kind != SAMPLING:
             return self._policy.chances(self.index(row), mask)
         generator = self._rng.bit_generator.state
         shares = [share_of_best(self._read(row, renew=True)[1], mask) for _ in range(whole("samples", samples, 1))]
@@ -155,36 +150,31 @@ class Disjoint:
 
     def _read(self, context: ArrayLike, renew: bool = False) -> tuple[Vector, Vector]:
         row = self._row(context)
-        estimate, index = np.empty(len(self._names)), np.empty(len(self._names))
-        settings, memories = self._settings, self._memories
+        buffers = self._buffers
         if not self._dimension:
-            settings, fresh = self._fresh(len(row))
-            memories = np.tile(fresh, (len(self._names), 1))
+            buffers = np.tile(self._policy.buffer_for(len(row)), (len(self._names), 1))
         generator = self._rng.bit_generator.state
         draws = self._draw(len(row))
         if not renew:
             self._rng.bit_generator.state = generator
-        reading.read_arms(settings, memories, draws, row.reshape(1, -1), estimate, index)
+        index, estimate = choosing.read_arms(buffers, draws, row.reshape(1, -1))
         return estimate, index
 
     def _draw(self, d: int) -> Vector:
-        return draw(self._policy.RULE, self._rng, d * len(self._names))
+        return draw(self._policy.rule.kind, self._rng, d * len(self._names))
 
     # Learning
 
     def learn(self, arm: Hashable, context: ArrayLike, reward: float) -> None:
         """Learn the reward of an arm in a context: now or later, in any order."""
         at = self._place(arm)
-        if (
-            is_plain_row(context, self._dimension)
-            and isinstance(reward, float)
-            and learning.learn(self._settings, self._memories[at], context, reward) == layout.DONE
-        ):
+        quick = self._dimension and type(reward) is float and is_plain(context, 1)
+        if quick and memories.learn(self._buffers[at], context, reward) == 0:
             return
         row, reward = self._row(context), as_reward(reward)
-        self._start(row)
-        while learning.learn(self._settings, self._memories[at], row, reward) == layout.FULL:
-            self._grow()
+        self._start(len(row))
+        while memories.learn(self._buffers[at], row, reward) == Status.FULL:
+            self._buffers = self._grown(self._buffers)
 
     def learn_many(self, arms: Sequence[Hashable], contexts: ArrayLike, rewards: ArrayLike) -> None:
         """Learn a log, all of it or nothing: the arms played, in contexts (n, d), with rewards (n,), in order.
@@ -197,13 +187,13 @@ class Disjoint:
         places, column = np.array([self._place(arm) for arm in arms], dtype=int), as_rewards(rewards, len(table))
         if len(places) != len(table):
             raise ValueError(f"arms must be {len(table)} names, one for each context, got {len(places)}")
-        self._start(table[0])
-        memories: list[Vector] = [memory.copy() for memory in self._memories]
+        self._start(table.shape[1])
+        buffers = self._buffers.copy()
         for at in range(len(self._names)):
             rows, paid, first = table[places == at], column[places == at], 0
-            while (first := learning.learn_rows(self._settings, memories[at], rows, paid, first, True)) < len(rows):
-                memories = [self._policy.grown(memory) for memory in memories]
-        self._memories = np.array(memories)
+            while (first := memories.learn_rows(buffers[at], rows, paid, first, True)) < len(rows):
+                buffers = self._grown(buffers)
+        self._buffers = buffers
 
     def start_from(self, arm: Hashable, model: OnlineRegressor | Information) -> None:
         """Let an arm begin with what a fitted regressor knows, in place of what it has learned."""
@@ -213,13 +203,14 @@ class Disjoint:
             other.choose(np.zeros((1, self._dimension)))
         other.start_from(model)
         d = other.dimension or 0
-        self._start(np.zeros(d))
-        memory = other.memory_for(d)[1]
-        while len(memory) < self._memories.shape[1]:
-            memory = other.grown(memory)
-        for kept in (layout.OFFERED, layout.COUNTED):
-            memory[kept] = max(memory[kept], self._memories[at, kept])
-        self._memories[at] = memory
+        self._start(d)
+        buffer = other.buffer_for(d)
+        while len(buffer) < self._buffers.shape[1]:
+            buffer = grown(other.memory, buffer)
+        log, before = told_in(buffer).log, told_in(self._buffers[at]).log
+        for kept in ("offered", "counted"):
+            log[kept] = max(log[kept][0], before[kept][0])
+        self._buffers[at] = buffer
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers."""
@@ -231,20 +222,21 @@ class Disjoint:
         at = self._place(arm)
         if not self._dimension:
             raise ValueError("nothing is known yet, not even how many features a context has: let it choose or learn")
-        return self._policy.state_in(self._settings, self._memories[at], self._dimension)
+        return state_in(self._policy._settings, self._buffers[at])
 
     def coef(self, arm: Hashable) -> Vector:
-        """The ridge estimate θ (d,) of an arm, which both estimators share."""
-        return self.information(arm).coefficients()[:, 0]
+        """The ridge estimate θ (d,) of an arm, which both estimators share, the prior mean included."""
+        state = self.information(arm)
+        return np.asarray(state.coefficients()[:, 0] + state.prior[:, 0])
 
-    def _grow(self) -> None:
-        self._memories = np.array([self._policy.grown(memory) for memory in self._memories])
+    def _grown(self, buffers: Matrix) -> Matrix:
+        return np.array([grown(self._policy.memory, buffer) for buffer in buffers])
 
     def restart(self, arm: Hashable = None) -> None:
         """Forget all rewards of an arm, or of all arms; what is waiting stays."""
         places = range(len(self._names)) if arm is None else [self._place(arm)]
         for at in places if self._dimension else ():
-            layout.begin(self._settings, self._memories[at], self._dimension)
+            memories.begin(self._buffers[at])
 
     def _row(self, context: ArrayLike) -> Vector:
         row = self._policy.checked_row(context)
@@ -252,14 +244,10 @@ class Disjoint:
             raise ValueError(f"context has {len(row)} features, but this policy knows {self._dimension}")
         return row
 
-    def _start(self, row: Vector) -> None:
+    def _start(self, d: int) -> None:
         if not self._dimension:
-            self._settings, fresh = self._fresh(len(row))
-            self._memories = np.tile(fresh, (len(self._names), 1))
-            self._dimension = len(row)
-
-    def _fresh(self, d: int) -> tuple[Vector, Vector]:
-        return self._policy.memory_for(d)
+            self._buffers = np.tile(self._policy.buffer_for(d), (len(self._names), 1))
+            self._dimension = d
 
     # Rewards that come later
 
@@ -305,8 +293,10 @@ class Disjoint:
     @property
     def n_learned(self) -> dict[Hashable, int]:
         """How many rewards each arm has learned."""
-        counts = self._memories[:, layout.LEARNED] if self._dimension else np.zeros(len(self._names))
-        return dict(zip(self._names, (int(count) for count in counts), strict=True))
+        if not self._dimension:
+            return dict.fromkeys(self._names, 0)
+        counts = (int(told_in(buffer).log["learned"][0]) for buffer in self._buffers)
+        return dict(zip(self._names, counts, strict=True))
 
     def describe(self) -> dict[str, Any]:
         """Its settings, as plain values."""
@@ -326,7 +316,7 @@ class Disjoint:
             "generator": self._rng.bit_generator.state,
             "pending": keys,
         }
-        storage.save(path, "disjoint policy", settings, {"memories": self._memories, "pending": rows})
+        storage.save(path, "disjoint policy", settings, {"buffers": self._buffers, "pending": rows})
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
@@ -334,13 +324,15 @@ class Disjoint:
         policy = cls(Policy.described(settings["of"]), settings["names"])
         policy._serials, policy._next = [int(number) for number in settings["serials"]], int(settings["next"])
         policy._rng.bit_generator.state = settings["generator"]
-        d, memories = int(settings["dimension"]), arrays["memories"]
+        d = int(settings["dimension"])
         if d:
-            policy._start(np.zeros(d))
-            while policy._memories.shape[1] < memories.shape[1]:
-                policy._grow()
-            if policy._memories.shape != memories.shape or len(policy._serials) != len(memories):
-                raise ValueError(f"memories of shape {memories.shape}, expected {policy._memories.shape}")
-            policy._memories = memories
+            own = policy._policy
+            if "memories" in arrays:
+                buffers = [from_first_version(own, memory, d) for memory in arrays["memories"]]
+            else:
+                buffers = [own.fitting(buffer, d) for buffer in arrays["buffers"]]
+            if not len(buffers) == len(policy._names) == len(policy._serials):
+                raise ValueError(f"{len(buffers)} arms in the arrays, expected {len(policy._names)}")
+            policy._buffers, policy._dimension = np.array(buffers), d
         policy._pending = Pending.from_record(settings["pending"], arrays["pending"])
         return policy

@@ -1,4 +1,4 @@
-"""The policies by name: each is an estimator, a memory and a rule.
+"""The policies by name: each is a memory, a rule, an estimator and what is known.
 
 | policy | memory | rule |
 |---|---|---|
@@ -15,70 +15,100 @@ Each reads its memory as `estimator="forward"` (the ^f of the paper) or `"ridge"
 nothing to tune, though `scale` multiplies them for those who want to.
 """
 
-import math
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import Literal
+from typing import Any, ClassVar, TypedDict, Unpack
 
-import numpy as np
-from scipy.special import erfinv
+from numpy.typing import ArrayLike
 
-from onward.bandits import layout
-from onward.bandits.policy import Bias, Estimator, Policy
-from onward.confidence import Width
-from onward.core.checks import not_negative, probability, whole
-from onward.core.types import Vector
+from onward.bandits.functions import CompiledFunction
+from onward.bandits.known import Known
+from onward.bandits.memories import Detecting, Discounted, Everything, Memory, Restarting, Window
+from onward.bandits.policy import Lam, Policy, Seed
+from onward.bandits.rules import (
+    AtRandom,
+    Bias,
+    EpsilonGreedily,
+    Estimator,
+    Greedily,
+    Optimistic,
+    Rule,
+    Sampling,
+    Width,
+)
 
-Seed = int | np.random.SeedSequence | None
+
+class Exploration(TypedDict, total=False):
+    """What every policy that explores by the theory's widths can be told.
+
+    sigma, theta_bound, delta, action_bound: see `known.Known` (1.0, 1.0, 0.01, None).
+    width, bias, scale: see `rules.Optimistic`; the width is "determinant" unless the policy says otherwise.
+    estimator: "forward" or "ridge".
+    prior_mean: coefficients (features,) to start from; None for 0.
+    seed: of the policy's own random numbers.
+    """
+
+    sigma: float
+    theta_bound: float
+    delta: float
+    action_bound: float | None
+    width: Width | CompiledFunction
+    bias: Bias
+    scale: float
+    index: CompiledFunction
+    estimator: Estimator
+    prior_mean: ArrayLike | None
+    seed: Seed
 
 
-class OFUL(Policy):
+_OF_KNOWN = ("sigma", "theta_bound", "delta", "action_bound")
+_OF_RULE = ("width", "bias", "scale", "index")
+
+
+class _Named(Policy):
+    """A policy that is known by its name: its settings are told in one list."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The arguments that would make it again, as plain values."""
+        given = self._common() | {"estimator": self.estimator} | self.memory.parameters()
+        rule = self.rule.parameters()
+        if not self.rule.explores:
+            return given | rule
+        known = vars(self.known)
+        return given | {name: known[name] for name in _OF_KNOWN[:3]} | rule | {"action_bound": self.known.action_bound}
+
+
+class _Exploring(_Named):
+    _rule: ClassVar[type[Rule]] = Optimistic
+    _width: ClassVar[Width] = "determinant"
+
+    def _explore(self, memory: Memory, lam: Lam, settings: Exploration) -> None:
+        given: dict[str, Any] = {"width": self._width, **settings}
+        known = Known(**{name: given.pop(name) for name in _OF_KNOWN if name in given})
+        rule = self._rule(**{name: given.pop(name) for name in _OF_RULE if name in given})
+        unknown = given.keys() - {"estimator", "prior_mean", "seed"}
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no parameter {', '.join(map(repr, sorted(unknown)))}")
+        Policy.__init__(self, memory, rule, lam=lam, known=known, **given)
+
+
+class OFUL(_Exploring):
     """Optimism in the face of uncertainty, on everything learned so far: OFUL, and OFUL^f with forward.  [Alg 3]
 
     Index: `p + √q (√λ S + σ√(2 log(1/δ) + I))` with ridge, `p/(1+q) + √(q/(1+q)) (bias(x) S + σ√(2 log(1/δ) + I))`
     with forward.
 
     Args:
-        lam: λ > 0.
-        sigma: σ, the noise is σ-sub-Gaussian.
-        theta_bound: S ≥ ‖θ*‖.
-        delta: δ, the probability that some index is not optimistic, ever.
-        estimator: "forward" or "ridge".
-        width: "determinant" (tightest: I itself), "trace", or "uniform" (as in the paper). With forward, "printed" is
-            the whole index as Algorithm 3 prints it, error and all: no guarantee, to reproduce the paper only.
-        bias: for forward, "tight" √(λ + ‖x‖²) or "paper" √λ + ‖x‖; "none" drops the S-term, and the guarantee with it.
-        scale: multiplies what is added to explore.
-        action_bound: X, for the uniform width: no action is longer. None: the longest offered so far.
-        seed: of the random numbers that break ties.
+        lam: λ > 0, a number or one for each feature.
+        settings: sigma, theta_bound, delta, action_bound, width, bias, scale, estimator, prior_mean, seed: see
+            `Exploration`.
     """
 
-    def __init__(
-        self,
-        lam: float = 1.0,
-        *,
-        sigma: float = 1.0,
-        theta_bound: float = 1.0,
-        delta: float = 0.01,
-        estimator: Estimator = "forward",
-        width: Width | Literal["printed"] = "determinant",
-        bias: Bias = "tight",
-        scale: float = 1.0,
-        action_bound: float | None = None,
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(lam, estimator, seed)
-        if width == "printed" and (estimator, bias) != ("forward", "paper"):
-            raise ValueError(
-                "width='printed' is Algorithm 3 as printed: expected estimator='forward' and bias='paper', "
-                f"got {estimator!r} and {bias!r}"
-            )
-        self._explore(sigma, theta_bound, delta, "uniform" if width == "printed" else width, bias, scale, action_bound)
-        if width == "printed":
-            self.parameters["width"] = width
-            self._settings[layout.WIDTH] = layout.AS_PRINTED
+    def __init__(self, lam: Lam = 1.0, **settings: Unpack[Exploration]) -> None:
+        self._explore(Everything(), lam, settings)
 
 
-class DLinUCB(Policy):
+class DLinUCB(_Exploring):
     """Optimism for worlds that drift: every new reward lets the past count γ times as much.  [Alg 4]
 
     Index: `aᵀV⁻¹b + β √(aᵀV⁻¹ṼV⁻¹a)`, and with forward the same on V + aaᵀ and Ṽ + aaᵀ (D-LinUCB^f). The width
@@ -87,39 +117,16 @@ class DLinUCB(Policy):
 
     Args:
         gamma: γ in (0, 1]; 1 forgets nothing.
-        lam, sigma, theta_bound, delta, estimator, width, bias, scale, action_bound, seed: as in `OFUL`.
+        lam, settings: as in `OFUL`.
     """
 
-    MEMORY = layout.DISCOUNTED
+    _width = "uniform"
 
-    def __init__(
-        self,
-        gamma: float = 0.99,
-        lam: float = 1.0,
-        *,
-        sigma: float = 1.0,
-        theta_bound: float = 1.0,
-        delta: float = 0.01,
-        estimator: Estimator = "forward",
-        width: Width = "uniform",
-        bias: Bias = "tight",
-        scale: float = 1.0,
-        action_bound: float | None = None,
-        seed: Seed = None,
-    ) -> None:
-        if gamma != 1:
-            try:
-                probability("gamma", gamma)
-            except ValueError:
-                raise ValueError(f"gamma must be a number in (0, 1], got {gamma!r}") from None
-        if gamma < 1e-100:
-            raise ValueError(f"gamma must be at least 1e-100, or its square is no longer a number > 0, got {gamma!r}")
-        super().__init__(lam, estimator, seed, gamma=float(gamma))
-        self._explore(sigma, theta_bound, delta, width, bias, scale, action_bound)
-        self._settings[layout.GAMMA] = gamma
+    def __init__(self, gamma: float = 0.99, lam: Lam = 1.0, **settings: Unpack[Exploration]) -> None:
+        self._explore(Discounted(gamma), lam, settings)
 
 
-class SWLinUCB(Policy):
+class SWLinUCB(_Exploring):
     """Optimism on the last rewards only (Cheung et al. 2019).
 
     The width that its authors use is the default, `uniform`: `√λ S + σ√(d log((1 + τX²/λ)/δ))`; `determinant` and
@@ -127,75 +134,29 @@ class SWLinUCB(Policy):
 
     Args:
         window: τ ≥ 1, how many rewards count.
-        lam, sigma, theta_bound, delta, estimator, width, bias, scale, action_bound, seed: as in `OFUL`.
+        lam, settings: as in `OFUL`.
     """
 
-    MEMORY = layout.SLIDING
+    _width = "uniform"
 
-    def __init__(
-        self,
-        window: int = 100,
-        lam: float = 1.0,
-        *,
-        sigma: float = 1.0,
-        theta_bound: float = 1.0,
-        delta: float = 0.01,
-        estimator: Estimator = "forward",
-        width: Width = "uniform",
-        bias: Bias = "tight",
-        scale: float = 1.0,
-        action_bound: float | None = None,
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(lam, estimator, seed, window=whole("window", window, 1))
-        self._explore(sigma, theta_bound, delta, width, bias, scale, action_bound)
-        self._settings[layout.WINDOW] = window
+    def __init__(self, window: int = 100, lam: Lam = 1.0, **settings: Unpack[Exploration]) -> None:
+        self._explore(Window(window), lam, settings)
 
 
-class OracleRestart(Policy):
+class OracleRestart(_Exploring):
     """OFUL that is told when the world changes, and starts over there: what others are measured against.
 
     Args:
         change_points: after so many rewards (increasing whole numbers) it forgets everything. Rewards of a warm start
             (`learn_many`, `start_from`) do not count.
-        lam, sigma, theta_bound, delta, estimator, width, bias, scale, action_bound, seed: as in `OFUL`.
+        lam, settings: as in `OFUL`.
     """
 
-    MEMORY = layout.RESTARTING
-
-    def __init__(
-        self,
-        change_points: Sequence[int] = (),
-        lam: float = 1.0,
-        *,
-        sigma: float = 1.0,
-        theta_bound: float = 1.0,
-        delta: float = 0.01,
-        estimator: Estimator = "forward",
-        width: Width = "determinant",
-        bias: Bias = "tight",
-        scale: float = 1.0,
-        action_bound: float | None = None,
-        seed: Seed = None,
-    ) -> None:
-        if not isinstance(change_points, Sequence | np.ndarray) or isinstance(change_points, str):
-            raise ValueError(f"change_points must be whole numbers in a list, got {change_points!r}")
-        points = [whole("each of change_points", point, 1) for point in change_points]
-        if any(later <= earlier for earlier, later in pairwise(points)):
-            raise ValueError(f"change_points must increase, got {list(change_points)}")
-        super().__init__(lam, estimator, seed, change_points=points)
-        self._explore(sigma, theta_bound, delta, width, bias, scale, action_bound)
-
-    def _capacity(self) -> int:
-        return len(self.parameters["change_points"])
-
-    def _new_memory(self, d: int, given: int | None = None) -> tuple[Vector, Vector]:
-        settings, memory = super()._new_memory(d, given)
-        memory[len(memory) - self._capacity() :] = self.parameters["change_points"]
-        return settings, memory
+    def __init__(self, change_points: Sequence[int] = (), lam: Lam = 1.0, **settings: Unpack[Exploration]) -> None:
+        self._explore(Restarting(change_points), lam, settings)
 
 
-class DetectingLinUCB(Policy):
+class DetectingLinUCB(_Exploring):
     """Several OFUL models, each with a record of failures; those that fail too often are dropped (Wu et al. 2018).
 
     A model plays while its badness, less what chance explains, is the least. Every reward is checked by every model:
@@ -206,108 +167,79 @@ class DetectingLinUCB(Policy):
         failure_delta: δ₂ of the margin `√(log(1/δ₂)/(2m))` for chance.
         tolerance: δ̃, a model is good while its badness is below the margin plus this. It is dropped at the margin
             plus `delta`; when none is good, a new one begins.
-        lam, sigma, theta_bound, delta, estimator, width, bias, scale, action_bound, seed: as in `OFUL`.
+        lam, settings: as in `OFUL`.
     """
-
-    MEMORY = layout.DETECTING
 
     def __init__(
         self,
         window: int = 200,
-        lam: float = 1.0,
+        lam: Lam = 1.0,
         *,
         failure_delta: float = 0.01,
         tolerance: float = 0.002,
-        sigma: float = 1.0,
-        theta_bound: float = 1.0,
-        delta: float = 0.01,
-        estimator: Estimator = "forward",
-        width: Width = "determinant",
-        bias: Bias = "tight",
-        scale: float = 1.0,
-        action_bound: float | None = None,
-        seed: Seed = None,
+        **settings: Unpack[Exploration],
     ) -> None:
-        super().__init__(
-            lam,
-            estimator,
-            seed,
-            window=whole("window", window, 1),
-            failure_delta=probability("failure_delta", failure_delta),
-            tolerance=not_negative("tolerance", tolerance),
-        )
-        self._explore(sigma, theta_bound, delta, width, bias, scale, action_bound)
-        self._settings[layout.WINDOW] = window
-        self._settings[layout.FAILURE_DELTA] = failure_delta
-        self._settings[layout.TOLERANCE] = tolerance
-        self._settings[layout.SLACK] = math.sqrt(2) * sigma * float(erfinv(1 - delta))
+        self._explore(Detecting(window, failure_delta, tolerance), lam, settings)
 
 
-class LinTS(Policy):
+class LinTS(_Exploring):
     """Thompson sampling: the best action for coefficients drawn around the estimate, as wide as OFUL's set.
 
     With η standard normal and G = UᵀDU, action x is worth `p + radius · xᵀU⁻¹D^(−1/2)η` with ridge; with forward,
     `p/(1+q)` and the deviation divided by √(1+q): a draw from N(θ(x), (G + xxᵀ)⁻¹), with one η for all actions.
 
     Args:
-        lam, sigma, theta_bound, delta, estimator, width, bias, scale, action_bound: as in `OFUL`.
-        seed: of the samples.
+        lam, settings: as in `OFUL`; the seed is that of the samples.
     """
 
-    RULE = layout.SAMPLING
+    _rule = Sampling
+
+    def __init__(self, lam: Lam = 1.0, **settings: Unpack[Exploration]) -> None:
+        self._explore(Everything(), lam, settings)
+
+
+class Greedy(_Named):
+    """The action with the best estimate: no exploration at all. A baseline."""
 
     def __init__(
         self,
-        lam: float = 1.0,
+        lam: Lam = 1.0,
         *,
-        sigma: float = 1.0,
-        theta_bound: float = 1.0,
-        delta: float = 0.01,
         estimator: Estimator = "forward",
-        width: Width = "determinant",
-        bias: Bias = "tight",
-        scale: float = 1.0,
-        action_bound: float | None = None,
+        prior_mean: ArrayLike | None = None,
         seed: Seed = None,
     ) -> None:
-        super().__init__(lam, estimator, seed)
-        self._explore(sigma, theta_bound, delta, width, bias, scale, action_bound)
+        super().__init__(Everything(), Greedily(), estimator, lam, prior_mean=prior_mean, seed=seed)
 
 
-class Greedy(Policy):
-    """The action with the best estimate: no exploration at all. A baseline."""
-
-    RULE = layout.GREEDY
-
-    def __init__(self, lam: float = 1.0, *, estimator: Estimator = "forward", seed: Seed = None) -> None:
-        super().__init__(lam, estimator, seed)
-
-
-class EpsilonGreedy(Policy):
+class EpsilonGreedy(_Named):
     """The action with the best estimate, but any available one with probability epsilon. A baseline.
 
     Args:
         epsilon: the probability, from 0 to 1.
-        lam, estimator: as in `OFUL`.
+        lam, estimator, prior_mean: as in `OFUL`.
         seed: of the random numbers.
     """
 
-    RULE = layout.EPSILON_GREEDY
-
     def __init__(
-        self, epsilon: float = 0.05, lam: float = 1.0, *, estimator: Estimator = "forward", seed: Seed = None
+        self,
+        epsilon: float = 0.05,
+        lam: Lam = 1.0,
+        *,
+        estimator: Estimator = "forward",
+        prior_mean: ArrayLike | None = None,
+        seed: Seed = None,
     ) -> None:
-        if not (isinstance(epsilon, int | float) and 0 <= epsilon <= 1):
-            raise ValueError(f"epsilon must be a number from 0 to 1, got {epsilon!r}")
-        super().__init__(lam, estimator, seed, epsilon=float(epsilon))
-        self._settings[layout.EPSILON] = epsilon
+        super().__init__(Everything(), EpsilonGreedily(epsilon), estimator, lam, prior_mean=prior_mean, seed=seed)
 
 
-class Random(Policy):
+class Random(_Named):
     """Any available action, each with the same chance: learns nothing. A baseline."""
 
-    RULE = layout.UNIFORM_AT_RANDOM
-
     def __init__(self, seed: Seed = None) -> None:
-        super().__init__(1.0, "ridge", seed)
-        self.parameters.clear()
+        super().__init__(Everything(), AtRandom(), "ridge", seed=seed)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """None."""
+        return {}

@@ -1,108 +1,242 @@
-"""What a policy reads from its memory: estimates, indices, and the choice. Compiled."""
+"""What a model says of actions: estimates and indices. Compiled."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from onward.bandits.layout import (
-    ACTION_BOUND,
-    AGE,
+from onward.bandits.functions import call_index
+from onward.bandits.indices import (
+    bias_radius,
+    longest_counted,
+    noise_radius,
+    optimistic_index,
+    printed_index,
+    prior_part,
+    scaled_square,
+)
+from onward.bandits.memories import acting_model
+from onward.bandits.model import solved
+from onward.bandits.settings import (
     AS_PRINTED,
-    BIAS,
-    BY_CONSTANTS,
-    BY_DETERMINANT,
-    BY_TRACE,
-    DELTA,
-    DETECTING,
-    DIMENSION,
-    DISCOUNTED,
-    EPSILON,
     EPSILON_GREEDY,
-    ESTIMATOR,
-    FAILED,
-    FAILURE_DELTA,
     FORWARD,
     GREEDY,
-    HEAD,
-    HEADER,
-    HELD,
-    LAM,
-    MEMORY,
     NO_BIAS,
-    NONE_AVAILABLE,
-    NOT_FINITE,
-    OFFERED,
-    PEAK,
     RIDGE,
-    ROWS,
-    RULE,
     SAMPLING,
-    SCALE,
-    SEVERAL,
-    SIGMA,
-    SLIDING,
-    SQUARES,
-    THETA_BOUND,
-    TIGHT,
-    TOO_LONG,
     UNIFORM_AT_RANDOM,
-    WIDTH,
-    WINDOW,
-    factor,
-    model_size,
-    slot_size,
+    Told,
+    view_told,
 )
 from onward.core.compile import compiled, inlined
-from onward.core.kernel import ORDINARY, read, substitute
-from onward.core.simd import fma
+from onward.core.factor import Factor, padded_to, square_of
+from onward.core.simd import dot_from, fma
+from onward.core.tiles import TILE, read_rows, substitute
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "90e0561a065b70c8"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "d7a6a8c9a2847514"  # other files whose code is compiled into this one: see tools/digests.py
 
-# Rows of the scratch, with a column for each action
-INDEX, ESTIMATE, NORMS, LEVERAGE, REACH, COLUMNS = range(6)
-SCRATCH = COLUMNS + FEW + 1
+N_ROWS = 6  # of what was read, before the columns
 
 
-@inlined
-def _gain(settings: Vector, D: Vector, rows: float, squares: float, longest: float) -> float:
-    """What stands for the information gain, by the kind of width; `longest` is X²."""
-    lam, d = float(settings[LAM]), float(settings[DIMENSION])
-    if settings[WIDTH] == BY_DETERMINANT:
-        total, product = 0.0, 1.0
-        for k in range(D.shape[0]):
-            product *= D[k] / lam
-            if product > 1e150:  # a logarithm now and then: they cost more than the rest
-                total += math.log(product)
-                product = 1.0
-        return max(0.0, total + math.log(product))
-    if settings[WIDTH] == BY_TRACE:
-        return d * math.log1p(squares / (lam * d))
-    return d * math.log1p(rows * longest / (lam * d))
+class Read(NamedTuple):
+    """What was read of each action, and room to read it: rows of one matrix."""
+
+    index: Vector
+    estimate: Vector  # p = xᵀG⁻¹b while reading
+    squares: Vector  # ‖x‖²
+    leverage: Vector  # q = xᵀG⁻¹x
+    reach: Vector  # the squared norm that the radius multiplies
+    limit: Vector  # the radius; where actions are read lazily, what an index cannot exceed
+    columns: Matrix  # the actions' columns as rows, for few coordinates, and a row more
 
 
 @inlined
-def noise_width(settings: Vector, D: Vector, rows: float, squares: float, longest: float) -> float:
-    """What the noise can do to the estimate, in the norm of the factor."""
-    if settings[MEMORY] == SLIDING and settings[WIDTH] == BY_CONSTANTS:
-        growth = math.log1p(settings[WINDOW] * longest / settings[LAM]) - math.log(settings[DELTA])
-        return float(settings[SIGMA]) * math.sqrt(settings[DIMENSION] * growth)
-    gain = _gain(settings, D, rows, squares, longest)
-    return float(settings[SIGMA]) * math.sqrt(gain - 2.0 * math.log(settings[DELTA]))
+def new_rows(n: int, d: int) -> Matrix:
+    """Room for n actions."""
+    return np.empty((N_ROWS + (d + 1 if d <= FEW else 0), n))
 
 
 @inlined
-def _read_few(
-    R: Matrix, U: Matrix, D: Vector, c: Matrix, W: Matrix, E: Vector, double: bool, p: Vector, q: Vector, reach: Vector
-) -> None:
-    """`core.kernel.read` for few coordinates, or if `double` `_read_doubly`. Overwrites p, q and reach, and R.
+def view_read(rows: Matrix) -> Read:
+    """The rows by their names."""
+    return Read(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[N_ROWS:])
 
-    R has a row for each coordinate, and one more; a column for each action. With few coordinates and many actions that
-    is where the vectors are.
+
+# Norms
+
+
+@inlined
+def longest_of(actions: Matrix, read: Read) -> float:
+    """‖x‖² of each action, and the largest of them; inf if one is no number. Overwrites squares and columns."""
+    n, d = actions.shape
+    out = read.squares
+    if d <= FEW:
+        for j in range(d):
+            _column(actions, j, read.columns[j])
+        out[:] = 0.0
+        for j in range(d):
+            _add_squares(1.0, read.columns[j], out)
+    else:
+        for i in range(n):
+            out[i] = square_of(actions[i])
+    # Two at a time: one alone waits for itself. A sum is no number if one of its terms is none.
+    largest, other, total, more = 0.0, 0.0, 0.0, 0.0
+    i = 0
+    while i + 2 <= n:
+        largest, other = max(largest, out[i]), max(other, out[i + 1])
+        total += out[i]
+        more += out[i + 1]
+        i += 2
+    if i < n:
+        largest = max(largest, out[i])
+        total += out[i]
+    return max(largest, other) if total + more < np.inf else np.inf
+
+
+@inlined
+def radii(told: Told, noise: float, actions: Matrix, read: Read) -> None:
+    """The radius at each action, noise and bias, in `limit`."""
+    settings, out = told.settings[0], read.limit
+    if settings.bias == NO_BIAS or settings.estimator == RIDGE:
+        out[:] = noise + bias_radius(told, 0.0)
+    elif settings.even != 0.0:
+        for i in range(out.shape[0]):
+            out[i] = noise + bias_radius(told, read.squares[i])
+    else:
+        for i in range(out.shape[0]):
+            out[i] = noise + bias_radius(told, scaled_square(told, actions[i]))
+
+
+# Reading every action
+
+
+@compiled
+def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -> None:
+    """The index and the estimate of each action, once `longest_of` was called on them. Overwrites the rows.
+
+    `draws` are what a sampling rule needs: standard normal numbers, one for each coordinate.
     """
-    d = D.shape[0]
+    n, d = actions.shape
+    told, read = view_told(buffer), view_read(rows)
+    settings = told.settings[0]
+    forward, rule = settings.estimator == FORWARD, settings.rule
+    if rule == UNIFORM_AT_RANDOM:
+        read.index[:] = 0.0
+        read.estimate[:] = 0.0
+        return
+    model, second, double, window = acting_model(told, buffer)
+    index, p, radius, q = read.index, read.estimate, read.limit, read.leverage
+    longest = longest_counted(told, np.max(read.squares))
+    counts = model.factor.counts[0]
+    if rule == SAMPLING and not forward and d > FEW:
+        noise = noise_radius(told, second, counts.counted, window, longest)
+        radii(told, noise, actions, read)
+        theta, z = solved(model), _sample(model.factor, draws)
+        for i in range(n):
+            p[i] = dot_from(actions, i, theta, 0)
+            index[i] = fma(radius[i], dot_from(actions, i, z, 0), p[i])
+        _add_prior(told, actions, read)
+        return
+    if rule in (GREEDY, EPSILON_GREEDY):
+        radius[:] = 0.0
+    elif settings.width != AS_PRINTED:
+        radii(told, noise_radius(told, second, counts.counted, window, longest), actions, read)
+    reach = read.reach if double else q
+    if d <= FEW:
+        _read_few(read.columns, model.factor, second, double, p, q, reach)
+    elif double:
+        R = np.zeros((n, padded_to(d)))
+        R[:, :d] = actions
+        read_doubly(model.factor, second, R, p, q, reach)
+    else:
+        read_rows(model.factor, actions, False, p.reshape(n, 1), q)
+    if rule in (GREEDY, EPSILON_GREEDY):
+        for i in range(n):
+            p[i] = p[i] / (1.0 + q[i]) if forward else p[i]
+            index[i] = p[i]
+    elif settings.index_function != 0.0:
+        noise = noise_radius(told, second, counts.counted, window, longest)
+        for i in range(n):
+            index[i] = call_index(int(settings.index_function), p[i], q[i], read.squares[i], noise, counts.counted)
+            p[i] = p[i] / (1.0 + q[i]) if forward else p[i]
+    elif settings.width == AS_PRINTED:
+        for i in range(n):
+            index[i], p[i] = printed_index(told, counts.counted, counts.peak, p[i], q[i], read.squares[i])
+    elif rule == SAMPLING:
+        z = _sample(model.factor, draws)
+        for i in range(n):
+            shrinkage, along = 1.0 + q[i] if forward else 1.0, 0.0
+            for j in range(d):
+                along = fma(actions[i, j], z[j], along)
+            p[i] /= shrinkage
+            index[i] = p[i] + radius[i] * (along / math.sqrt(shrinkage))
+    elif not forward:  # three loops of one formula, each in vectors
+        for i in range(n):
+            index[i], p[i] = optimistic_index(p[i], q[i], reach[i], radius[i], False, False)
+    elif double:
+        for i in range(n):
+            index[i], p[i] = optimistic_index(p[i], q[i], reach[i], radius[i], True, True)
+    else:
+        for i in range(n):
+            index[i], p[i] = optimistic_index(p[i], q[i], reach[i], radius[i], True, False)
+    _add_prior(told, actions, read)
+
+
+@inlined
+def _add_prior(told: Told, actions: Matrix, read: Read) -> None:
+    if told.settings[0].has_prior != 0.0:
+        for i in range(actions.shape[0]):
+            base = prior_part(told, actions[i])
+            read.estimate[i] += base
+            read.index[i] += base
+
+
+@compiled
+def _sample(factor: Factor, draws: Vector) -> Vector:
+    """U⁻¹D^(−1/2)η, distributed as N(0, G⁻¹) for standard normal η; padded."""
+    d = factor.D.shape[0]
+    z = np.zeros(padded_to(d))
+    for k in range(d - 1, -1, -1):
+        z[k] = draws[k] / math.sqrt(factor.D[k]) - dot_from(factor.U, k, z, k + 1)
+    return z
+
+
+@compiled
+def read_doubly(V: Factor, second: Factor, R: Matrix, p: Vector, q: Vector, reach: Vector) -> None:
+    """p and q of the rows of R, padded, as `read_rows` has them, and xᵀV⁻¹ṼV⁻¹x for V = UᵀDU and Ṽ = WᵀEW.
+
+    Overwrites R, p, q and reach. With z = V⁻¹x from two substitutions, the last is Σ E_k (Wz)_k².
+    """
+    n, d = R.shape[0], V.D.shape[0]
+    substitute(V, R, False)
+    for i in range(n):
+        p[i], q[i], reach[i] = 0.0, 0.0, 0.0
+        for k in range(d):
+            inverse = 1.0 / V.D[k]
+            q[i] = fma(R[i, k] * inverse, R[i, k], q[i])
+            p[i] = fma(R[i, k], V.c[k, 0], p[i])
+            R[i, k] *= inverse
+    for first in range(0, n, TILE):  # a few rows at a time: what waits for one, another does not
+        last = min(first + TILE, n)
+        for k in range(d - 2, -1, -1):
+            for i in range(first, last):
+                R[i, k] -= dot_from(V.U, k, R[i], k + 1)
+        for k in range(d):
+            for i in range(first, last):
+                along = R[i, k] + dot_from(second.U, k, R[i], k + 1)
+                reach[i] = fma(second.D[k] * along, along, reach[i])
+
+
+# Few coordinates: a row for each coordinate and a column for each action, for that is where the vectors are
+
+
+@compiled
+def _read_few(R: Matrix, V: Factor, second: Factor, double: bool, p: Vector, q: Vector, reach: Vector) -> None:
+    """`read_rows` for few coordinates, or if `double` `read_doubly`. Overwrites p, q and reach, and R."""
+    U, D, c, W, E, d = V.U, V.D, V.c, second.U, second.D, V.D.shape[0]
     _first_pivot(1.0 / D[0], c[0, 0], R[0], q, p)
     for k in range(1, d):
         for j in range(k, d):
@@ -127,63 +261,6 @@ def _read_few(
 def _column(actions: Matrix, j: int, out: Vector) -> None:
     for i in range(actions.shape[0]):
         out[i] = actions[i, j]
-
-
-@inlined
-def square_of(x: Vector) -> float:
-    """‖x‖², to the same bits wherever it is asked for: an action must not be too long here and not there."""
-    d = x.shape[0]
-    if d > FEW:
-        return dot(x, x, 0, d)
-    square = 0.0
-    for j in range(d):
-        square = fma(x[j], x[j], square)
-    return square
-
-
-@compiled
-def judged(settings: Vector, longest: float) -> float:
-    """The largest squared norm, or what is wrong with it."""
-    if not longest < ORDINARY * ORDINARY:
-        return NOT_FINITE
-    return TOO_LONG if longest > settings[ACTION_BOUND] * settings[ACTION_BOUND] * (1.0 + 1e-12) else longest
-
-
-@compiled
-def check(settings: Vector, actions: Matrix) -> float:
-    """Whether actions can be chosen from and learned: negative if not."""
-    return judged(settings, norms(actions, np.empty((SCRATCH, actions.shape[0]))))
-
-
-@inlined
-def norms(actions: Matrix, scratch: Matrix) -> float:
-    """‖x‖² of each action, and the largest of them; inf if one is no number. Overwrites the scratch.
-
-    For few coordinates, the actions' columns are laid out as rows on the way.
-    """
-    n, d = actions.shape
-    out = scratch[NORMS]
-    if d <= FEW:
-        for j in range(d):
-            _column(actions, j, scratch[COLUMNS + j])
-        out[:] = 0.0
-        for j in range(d):
-            _add_squares(1.0, scratch[COLUMNS + j], out)
-    else:
-        for i in range(n):
-            out[i] = square_of(actions[i])
-    # Two at a time: one alone waits for itself. A sum is no number if one of its terms is none.
-    largest, other, total, more = 0.0, 0.0, 0.0, 0.0
-    i = 0
-    while i + 2 <= n:
-        largest, other = max(largest, out[i]), max(other, out[i + 1])
-        total += out[i]
-        more += out[i + 1]
-        i += 2
-    if i < n:
-        largest = max(largest, out[i])
-        total += out[i]
-    return max(largest, other) if total + more < np.inf else np.inf
 
 
 @inlined
@@ -216,335 +293,3 @@ def _add_squares(factor: float, x: Vector, out: Vector) -> None:
 def _divide(x: Vector, divisor: float) -> None:
     for i in range(x.shape[0]):
         x[i] /= divisor
-
-
-@compiled
-def _read_doubly(
-    actions: Matrix, U: Matrix, D: Vector, c: Matrix, W: Matrix, E: Vector, p: Vector, q: Vector, reach: Vector
-) -> None:
-    """`core.kernel.read`, to the last bit, and xᵀV⁻¹ṼV⁻¹x for V = UᵀDU and Ṽ = WᵀEW. Overwrites p, q and reach.
-
-    With r = U⁻ᵀx and N = WU⁻¹ it is Σ E_k (Σ_j N_kj r_j / D_j)²: both r and N come from the same substitution.
-    """
-    n, d = actions.shape
-    R, N = np.zeros((n, U.shape[1])), np.zeros((d, U.shape[1]))
-    R[:, :d] = actions
-    for k in range(d):
-        N[k, k] = 1.0
-        N[k, k + 1 : d] = W[k, k + 1 : d]
-    substitute(R, U, False)
-    substitute(N, U, True)
-    for i in range(n):
-        p[i], q[i], reach[i] = 0.0, 0.0, 0.0
-        for k in range(d):
-            inverse = 1.0 / D[k]
-            q[i] = fma(R[i, k] * inverse, R[i, k], q[i])
-            p[i] = fma(R[i, k], c[k, 0], p[i])
-            R[i, k] *= inverse
-        for k in range(d):
-            along = dot(N[k], R[i], k, d)
-            reach[i] = fma(E[k] * along, along, reach[i])
-
-
-@inlined
-def dot(a: Vector, b: Vector, first: int, last: int) -> float:
-    """Σ a_j b_j over first ≤ j < last, in four sums at once: one alone waits for itself."""
-    s, t, u, v = 0.0, 0.0, 0.0, 0.0
-    j = first
-    while j + 4 <= last:
-        s = fma(a[j], b[j], s)
-        t = fma(a[j + 1], b[j + 1], t)
-        u = fma(a[j + 2], b[j + 2], u)
-        v = fma(a[j + 3], b[j + 3], v)
-        j += 4
-    while j < last:
-        s = fma(a[j], b[j], s)
-        j += 1
-    return (s + t) + (u + v)
-
-
-@inlined
-def _sample(U: Matrix, D: Vector, draws: Vector) -> Vector:
-    """U⁻¹D^(−1/2)η, distributed as N(0, G⁻¹) for standard normal η."""
-    d = D.shape[0]
-    z = np.empty(d)
-    for k in range(d - 1, -1, -1):
-        z[k] = draws[k] / math.sqrt(D[k]) - dot(U[k], z, k + 1, d)
-    return z
-
-
-@inlined
-def acting_model(settings: Vector, memory: Vector, d: int) -> int:
-    """Where the model stands that chooses now: the only one, or a detector's least bad one, the older if they tie."""
-    if settings[MEMORY] != DETECTING:
-        return HEADER
-    size, boldness = slot_size(settings, d), math.sqrt(math.log(settings[WINDOW]))
-    best, least = HEADER, np.inf
-    for m in range(int(memory[HELD])):
-        at = HEADER + m * size
-        badness, margin = badness_of(settings, memory[at + FAILED], memory[at + AGE])
-        if badness - boldness * margin < least:
-            best, least = at, badness - boldness * margin
-    return best
-
-
-@inlined
-def badness_of(settings: Vector, failed: float, age: float) -> tuple[float, float]:
-    """The share of failures among a model's last records, and how far chance can take it."""
-    if age == 0.0:
-        return 0.0, 0.5
-    records = min(settings[WINDOW], age)
-    return failed / records, math.sqrt(-math.log(settings[FAILURE_DELTA]) / (2.0 * records))
-
-
-@compiled
-def read_out(settings: Vector, memory: Vector, draws: Vector, actions: Matrix, scratch: Matrix) -> float:
-    """The index and the estimated reward of each action, in those rows of `scratch`. Overwrites all of it.
-
-    `draws` are what a sampling rule needs: standard normal numbers, one for each coordinate. Returns the largest
-    squared norm, or a negative number that says what is wrong.
-    """
-    longest = judged(settings, norms(actions, scratch))
-    if longest < 0.0:
-        return longest
-    if settings[RULE] == UNIFORM_AT_RANDOM:
-        scratch[INDEX] = 0.0
-        scratch[ESTIMATE] = 0.0
-        return longest
-    bound = settings[ACTION_BOUND] * settings[ACTION_BOUND]
-    counted = bound if bound < np.inf else max(longest, memory[OFFERED])
-    read_model(settings, memory, acting_model(settings, memory, actions.shape[1]), draws, actions, counted, scratch)
-    return longest
-
-
-@compiled
-def read_model(
-    settings: Vector, memory: Vector, at: int, draws: Vector, actions: Matrix, longest: float, scratch: Matrix
-) -> None:
-    """The index and the estimate that the model at `at` gives each action, once `norms` was called on them."""
-    n, d = actions.shape
-    forward, rule, double = settings[ESTIMATOR] == FORWARD, settings[RULE], settings[MEMORY] == DISCOUNTED
-    U, D, c = factor(memory, at + HEAD, d)
-    W, E, _ = factor(memory, HEADER + model_size(d), d) if double else (U, D, c)
-    index, p, radii, q = scratch[INDEX], scratch[ESTIMATE], scratch[NORMS], scratch[LEVERAGE]
-    reach = scratch[REACH] if double else q  # the squared norm in which the radius is measured
-    if d <= FEW:
-        _read_few(scratch[COLUMNS:], U, D, c, W, E, double, p, q, reach)
-    elif double:
-        _read_doubly(actions, U, D, c, W, E, p, q, reach)
-    else:
-        read(actions, False, U, D, c, p.reshape(n, 1), q)
-    if rule in (GREEDY, EPSILON_GREEDY):
-        for i in range(n):
-            p[i] = p[i] / (1.0 + q[i]) if forward else p[i]
-            index[i] = p[i]
-        return
-    if settings[WIDTH] == AS_PRINTED:
-        _read_as_printed(settings, memory[at + ROWS], memory[at + PEAK], scratch)
-        return
-    scale = settings[SCALE]
-    noise = scale * noise_width(settings, E, memory[at + ROWS], memory[at + SQUARES], longest)
-    radii_for(settings, noise, radii)
-    if rule == SAMPLING:
-        z = _sample(U, D, draws)
-        for i in range(n):
-            shrinkage = 1.0 + q[i] if forward else 1.0
-            p[i] /= shrinkage
-            index[i] = p[i] + radii[i] * (dot(actions[i], z, 0, d) / math.sqrt(shrinkage))
-    elif not forward:
-        for i in range(n):
-            index[i] = p[i] + radii[i] * math.sqrt(reach[i])
-    elif double:
-        for i in range(n):
-            kept = 1.0 / (1.0 + q[i])
-            p[i] *= kept
-            index[i] = p[i] + radii[i] * math.sqrt(fma(q[i], q[i], reach[i])) * kept
-    else:
-        for i in range(n):
-            kept = 1.0 / (1.0 + q[i])
-            p[i] *= kept
-            index[i] = p[i] + radii[i] * math.sqrt(q[i] * kept)
-
-
-@inlined
-def radii_for(settings: Vector, noise: float, radii: Vector) -> None:
-    """The radius at each action, noise and bias, takes the place of its squared norm."""
-    scale, lam, root = settings[SCALE], settings[LAM], math.sqrt(settings[LAM])
-    bound = scale * settings[THETA_BOUND]
-    if settings[BIAS] == NO_BIAS or settings[ESTIMATOR] == RIDGE:
-        radii[:] = noise + (0.0 if settings[BIAS] == NO_BIAS else bound * root)
-    elif settings[BIAS] == TIGHT:
-        for i in range(radii.shape[0]):
-            radii[i] = noise + bound * math.sqrt(lam + radii[i])
-    else:
-        for i in range(radii.shape[0]):
-            radii[i] = noise + bound * (root + math.sqrt(radii[i]))
-
-
-@compiled
-def _read_as_printed(settings: Vector, rows: float, peak: float, scratch: Matrix) -> None:
-    """Algorithm 3's index as it is printed, from p and q: the noise stands outside the product with ‖x‖."""
-    index, p, squares, q = scratch[INDEX], scratch[ESTIMATE], scratch[NORMS], scratch[LEVERAGE]
-    lam, d, scale = settings[LAM], settings[DIMENSION], settings[SCALE]
-    for i in range(index.shape[0]):
-        gain = d * math.log1p((rows + 1.0) * max(peak, squares[i]) / (lam * d))
-        noise = settings[SIGMA] * math.sqrt(gain - 2.0 * math.log(settings[DELTA]))
-        bias = settings[THETA_BOUND] * (math.sqrt(lam) + math.sqrt(squares[i]))
-        kept = 1.0 / (1.0 + q[i])
-        p[i] *= kept
-        index[i] = p[i] + scale * (bias * math.sqrt(q[i] * kept) + noise)
-
-
-# Choosing
-
-
-@inlined
-def draws_needed(settings: Vector, d: int) -> int:
-    """How many random numbers a choice takes: uniform ones, or standard normal ones for a sampling rule."""
-    rule = settings[RULE]
-    if rule == SAMPLING:
-        return d
-    return 2 if rule == EPSILON_GREEDY else (1 if rule == UNIFORM_AT_RANDOM else 0)
-
-
-@compiled
-def choose(
-    settings: Vector, memory: Vector, draws: Vector, actions: Matrix, available: NDArray[np.bool_], scratch: Matrix
-) -> tuple[int, int]:
-    """The action to play, and how many are as good. Overwrites the scratch, and notes how long the actions are.
-
-    An empty mask means that all are available. The choice is the first of those that tie: `nth_best` gives another.
-    A negative choice says why there is none; then nothing was changed but the scratch.
-    """
-    longest = read_out(settings, memory, draws, actions, scratch)
-    if longest < 0.0:
-        return int(longest), 0
-    memory[OFFERED] = max(memory[OFFERED], longest)
-    return _pick(settings, draws, available, scratch[INDEX])
-
-
-@compiled
-def choose_plainly(settings: Vector, memory: Vector, actions: Matrix, scratch: Matrix) -> int:
-    """`choose` where all actions are available and nothing is drawn; negative, and nothing noted, if several tie.
-
-    From Python a call costs as much as what it does, and more the more it is given.
-    """
-    longest = read_out(settings, memory, scratch[INDEX, :0], actions, scratch)
-    if longest < 0.0:
-        return int(longest)
-    best, ties = best_of(scratch[INDEX])
-    if ties > 1:
-        return SEVERAL
-    memory[OFFERED] = max(memory[OFFERED], longest)
-    return best
-
-
-@compiled
-def choose_arm(
-    settings: Vector,
-    memories: Matrix,
-    draws: Vector,
-    context: Matrix,
-    available: NDArray[np.bool_],
-    estimate: Vector,
-    index: Vector,
-) -> tuple[int, int]:
-    """`choose` among arms that share a context (1, d) and have a memory each. Overwrites `estimate` and `index`.
-
-    A sampling rule takes d draws for each arm. All arms note how long the context is.
-    """
-    square = read_arms(settings, memories, draws, context, estimate, index)
-    if square < 0.0:
-        return int(square), 0
-    for a in range(memories.shape[0]):
-        memories[a, OFFERED] = max(memories[a, OFFERED], square)
-    return _pick(settings, draws, available, index)
-
-
-@compiled
-def read_arms(
-    settings: Vector, memories: Matrix, draws: Vector, context: Matrix, estimate: Vector, index: Vector
-) -> float:
-    """`read_out` of a context (1, d) by the memory of each arm. Overwrites `estimate` and `index`, unless it fails."""
-    d, samples, scratch, status = context.shape[1], settings[RULE] == SAMPLING, np.empty((SCRATCH, 1)), 0.0
-    for a in range(memories.shape[0]):
-        own = draws[a * d : (a + 1) * d] if samples else draws
-        status = read_out(settings, memories[a], own, context, scratch)
-        if status < 0.0:
-            return status
-        estimate[a], index[a] = scratch[ESTIMATE, 0], scratch[INDEX, 0]
-    return status
-
-
-@compiled
-def sampled_shares(
-    settings: Vector, memory: Vector, draws: Matrix, actions: Matrix, available: NDArray[np.bool_]
-) -> Vector:
-    """For a sampling rule, the share of the rows of draws with which each action is chosen; those that tie share."""
-    n = actions.shape[0]
-    shares, scratch = np.zeros(n), np.empty((SCRATCH, n))
-    index = scratch[INDEX]
-    for s in range(draws.shape[0]):
-        read_out(settings, memory, draws[s], actions, scratch)
-        best, ties = _pick(settings, draws[s], available, index)
-        for i in range(n):
-            if index[i] == index[best] and (available.shape[0] == 0 or available[i]):
-                shares[i] += 1.0 / (ties * draws.shape[0])
-    return shares
-
-
-@inlined
-def _pick(settings: Vector, draws: Vector, available: NDArray[np.bool_], index: Vector) -> tuple[int, int]:
-    n, rule = index.shape[0], settings[RULE]
-    free = n
-    if available.shape[0] > 0:
-        free = 0
-        for i in range(n):
-            free += available[i]
-    if free == 0:
-        return NONE_AVAILABLE, 0
-    if rule == UNIFORM_AT_RANDOM:
-        return _nth_available(available, int(draws[0] * free)), 1
-    if rule == EPSILON_GREEDY and draws[0] < settings[EPSILON]:
-        return _nth_available(available, int(draws[1] * free)), 1
-    if free == n:
-        return best_of(index)
-    best, ties = -1, 0
-    for i in range(n):
-        if available[i] and (ties == 0 or index[i] >= index[best]):
-            best, ties = (best, ties + 1) if ties > 0 and index[i] == index[best] else (i, 1)
-    return best, ties
-
-
-@inlined
-def best_of(index: Vector) -> tuple[int, int]:
-    """The first of the largest, and how many there are of them."""
-    best, ties, most = 0, 1, index[0]
-    for i in range(1, index.shape[0]):
-        if index[i] >= most:
-            best, ties = (best, ties + 1) if index[i] == most else (i, 1)
-            most = index[i]
-    return best, ties
-
-
-@inlined
-def _nth_available(available: NDArray[np.bool_], n: int) -> int:
-    if available.shape[0] == 0:
-        return n
-    for i in range(available.shape[0]):
-        if available[i]:
-            if n == 0:
-                return i
-            n -= 1
-    return -1
-
-
-@compiled
-def nth_best(index: Vector, available: NDArray[np.bool_], best: int, n: int) -> int:
-    """The n-th (from 0) of the available actions whose index is that of `best`."""
-    for i in range(best, index.shape[0]):
-        if index[i] == index[best] and (available.shape[0] == 0 or available[i]):
-            if n == 0:
-                return i
-            n -= 1
-    return best

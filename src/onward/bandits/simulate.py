@@ -15,16 +15,15 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
+from onward.bandits.buffers import grown, refusal
 from onward.bandits.environments import Block, Environment, EnvironmentRun, LinearWorld
 from onward.bandits.game import play_rounds
-from onward.bandits.layout import FLOOR, FULL, HEADER, ROWS
-from onward.bandits.policy import Policy, own_generator, refusal
+from onward.bandits.policy import Policy, own_generator
 from onward.bandits.runs import Runs
+from onward.bandits.settings import Status
 from onward.core.checks import whole
 from onward.core.types import Matrix, Vector
-from onward.core.unrolled import FEW
 
-LOOK_AGAIN = 1.3  # the smallest eigenvalue is found anew after so many times as many rows
 BLOCK_VALUES = 1 << 16  # numbers drawn for a block: enough rounds to be worth a call, few enough for the cache
 
 
@@ -317,55 +316,42 @@ class _CompiledGame:
 
     def __init__(self, policy: Policy, seed: np.random.SeedSequence) -> None:
         self._policy, self._rng = policy, own_generator(seed)
-        self._settings: Vector = np.empty(0)
-        self._memory: Vector = np.empty(0)
+        self._buffer: Vector = np.empty(0)
         self._lost = 0.0
         self._arms: NDArray[np.float64] | None = None  # in their span
-        self._looked_at = 0.0  # rows when the smallest eigenvalue was last found
 
     def play(self, block: Block) -> tuple[Vector, NDArray[np.int32]]:
-        if not len(self._settings):
+        if not len(self._buffer):
             self._begin(block)
         actions = block.actions if self._arms is None else self._arms
-        self._look_for_the_floor(actions.shape[2])
         n = len(block.means)
         regret, choices, done = np.empty(n), np.empty(n, dtype=np.int32), 0
         while True:
             lost = regret[done - 1] if done else self._lost
             done, status = play_rounds(
-                self._settings, self._memory, self._rng, actions, block.means, block.noise, done, lost, regret, choices
+                self._buffer, self._rng, actions, block.means, block.noise, done, lost, regret, choices
             )
             if done == n:
                 break
-            if status != FULL:
+            if status != Status.FULL:
                 offered = block.actions[0 if len(block.actions) == 1 else done]
-                raise refusal(status, offered, self._policy.parameters.get("action_bound") or np.inf)
-            self._memory = self._policy.grown(self._memory)
+                raise refusal(status, offered, self._policy.known.action_bound)
+            self._buffer = grown(self._policy.memory, self._buffer)
         self._lost = float(regret[-1])
         return regret, choices
 
-    def _look_for_the_floor(self, d: int) -> None:
-        """Now and then, find the smallest eigenvalue of G: with it, most actions need not be read."""
-        rows = self._memory[HEADER + ROWS]
-        if d <= FEW or rows < max(2 * d, self._looked_at * LOOK_AGAIN):
-            return
-        if rows < self._looked_at:  # it has started over
-            self._looked_at = 0.0
-            return
-        G = self._policy.state_in(self._settings, self._memory, d).second_moment()
-        values = np.linalg.eigvalsh(G)
-        self._memory[FLOOR] = max(0.0, values[0] - 1e-12 * values[-1])
-        self._looked_at = rows
-
     def _begin(self, block: Block) -> None:
-        d = block.actions.shape[2]
-        if self._policy.dimension is None and len(block.actions) == 1:
+        policy, d = self._policy, block.actions.shape[2]
+        # With a λ or a prior for each feature, features are not all the same: they stay as they are.
+        alike = not isinstance(policy.lam, tuple) and policy.prior_mean is None
+        if policy.dimension is None and alike and len(block.actions) == 1:
             arms = in_their_span(block.actions[0])
             if arms is not None:
                 self._arms = arms[None]
-                self._settings, self._memory = self._policy.memory_for(arms.shape[1], given=d)
+                self._buffer = policy.buffer_for(arms.shape[1], given=d)
                 return
-        self._settings, self._memory = self._policy.memory_for(d)
+        policy.checked_table(block.actions[0])
+        self._buffer = policy.buffer_for(d).copy()
 
 
 def _player(name: str, policy: Player, seed: np.random.SeedSequence) -> _Steps | _CompiledGame:

@@ -1,25 +1,59 @@
-"""How wide a set must be: the noise's part and the regularisation's part."""
+"""How wide a set must be: the noise's part and the regularisation's part. Compiled: sets and policies call the same.
+
+With a λ for each coordinate, everything is as with one λ for all in coordinates of their own scale: x_j √(λ̄/λ_j) and
+θ_j √(λ_j/λ̄), with λ̄ the largest λ. So S bounds √(Σ λ_j/λ̄ (θ*_j − θ_0j)²), which is never more than ‖θ* − θ_0‖, and
+where formulas have ‖x‖² there stands Σ λ̄/λ_j x_j².
+"""
 
 import math
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from onward.core import Information
 from onward.core.checks import positive, probability
+from onward.core.compile import compiled
 from onward.core.types import Vector
 
 Width = Literal["determinant", "trace", "uniform"]
 Bias = Literal["tight", "paper"]
+Number = TypeVar("Number", float, Vector)
+
+
+@compiled
+def bounded_gain(d: float, scaled_squares: float) -> float:
+    """d log(1 + Σ w‖x‖²_{Λ⁻¹} / d): no information gain is larger, by the inequality of the means."""
+    return d * math.log1p(scaled_squares / d)
+
+
+@compiled
+def radius_of_noise(sigma: float, delta: float, gain: Number) -> Number:
+    """σ√(2 log(1/δ) + I)."""
+    root: Number = np.sqrt(gain - 2.0 * math.log(delta))
+    return sigma * root
+
+
+@compiled
+def radius_of_window(sigma: float, delta: float, d: float, scaled_squares: float) -> float:
+    """σ√(d log((1 + τX²/λ)/δ)), of a window of τ rows (Cheung et al. 2019)."""
+    return sigma * math.sqrt(d * (math.log1p(scaled_squares) - math.log(delta)))
+
+
+@compiled
+def radius_of_bias(lam: float, square: Number, tight: bool) -> Number:
+    """What regularisation does to the forward estimate at x for each unit of S: √(λ + ‖x‖²), or √λ + ‖x‖."""
+    width: Number = np.sqrt(lam + square) if tight else math.sqrt(lam) + np.sqrt(square)
+    return width
 
 
 def information(state: Information, width: Width = "determinant", feature_bound: float | None = None) -> float:
     """The information gain I_t, or what bounds it: from tight to loose, `determinant`, `trace`, `uniform`.
 
-    `uniform` is u_t = d log(1 + tX²/(λd)), with X the largest √w·‖x‖ seen unless `feature_bound` is given.
+    `uniform` is u_t = d log(1 + tX²/(λd)), with X the largest √w·‖x‖ seen unless `feature_bound` is given, and λ the
+    smallest.
     """
-    positive("lam", state.lam)
-    d, lam = len(state.D), state.lam
+    least = positive("lam", float(state.lam.min()) if len(state.lam) else 1.0)
+    d = len(state.D)
     if feature_bound is not None:
         positive("feature_bound", feature_bound)
         if width != "uniform":
@@ -30,28 +64,29 @@ def information(state: Information, width: Width = "determinant", feature_bound:
     if width == "determinant":
         return state.information_gain
     if width == "trace":
-        return d * math.log1p(state.trace / (lam * d))
+        return bounded_gain(float(d), state.scaled_trace(1.0 / state.lam))
     if width == "uniform":
         largest = state.peak if feature_bound is None else feature_bound**2
-        return d * math.log1p(state.rows * largest / (lam * d))
+        return bounded_gain(float(d), state.rows * largest / least)
     raise ValueError(f"width must be 'determinant', 'trace' or 'uniform', got {width!r}")
 
 
-def noise_width(sigma: float, delta: float, gain: float | Vector) -> float | Vector:
+def largest_lam(state: Information) -> float:
+    """λ̄, the largest λ."""
+    return float(state.lam.max()) if len(state.lam) else 1.0
+
+
+def noise_width(sigma: float, delta: float, gain: Number) -> Number:
     """σ√(2 log(1/δ) + I): what the noise can do to the estimate, in the norm of G, at all rounds at once."""
-    positive("sigma", sigma)
-    probability("delta", delta)
-    return sigma * np.sqrt(gain - 2 * math.log(delta))
+    return radius_of_noise(positive("sigma", sigma), probability("delta", delta), gain)
 
 
-def bias_width(lam: float, squared_norm: float | Vector, bias: Bias = "tight") -> float | Vector:
+def bias_width(lam: float, squared_norm: Number, bias: Bias = "tight") -> Number:
     """What the regularisation does to the forward estimate at x, for each unit of S.
 
-    `tight`: √(λ + ‖x‖²); `paper`: √λ + ‖x‖. At x = 0 both are ridge's √λ.
+    `tight`: √(λ + ‖x‖²); `paper`: √λ + ‖x‖. At x = 0 both are ridge's √λ. With a λ for each coordinate, λ is the
+    largest and ‖x‖² is Σ λ/λ_j x_j².
     """
-    positive("lam", lam)
-    if bias == "tight":
-        return np.sqrt(lam + squared_norm)
-    if bias == "paper":
-        return math.sqrt(lam) + np.sqrt(squared_norm)
-    raise ValueError(f"bias must be 'tight' or 'paper', got {bias!r}")
+    if bias not in ("tight", "paper"):
+        raise ValueError(f"bias must be 'tight' or 'paper', got {bias!r}")
+    return radius_of_bias(positive("lam", lam), squared_norm, bias == "tight")

@@ -27,3 +27,11 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 def unlocked(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a long loop, and let other threads run while it does."""
     return cast(Callable[P, R], numba.njit(cache=True, error_model="numpy", nogil=True)(function))
+
+
+def spliced(function: Callable[P, R]) -> Callable[P, R]:
+    """Write a function's body out in each of its callers: for steps that call much.
+
+    What a function calls is optimised once more with each function around it; what is spliced in is none of its own.
+    """
+    return cast(Callable[P, R], numba.njit(error_model="numpy", inline="always")(function))

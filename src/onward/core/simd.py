@@ -189,13 +189,20 @@ def _dot_from(typingctx: Any, U: Any, k: Any, v: Any, first: Any) -> Any:
         with cgutils.for_range_slice(builder, start, middle, step, intp) as (j, _):
             for i, place in enumerate(sums):
                 add(builder.add(j, intp(LANES * i)), place)
-        with cgutils.for_range_slice(builder, middle, columns, intp(LANES), intp) as (j, _):
+        vectors = builder.and_(columns, intp(-LANES))
+        with cgutils.for_range_slice(builder, middle, vectors, intp(LANES), intp) as (j, _):
             add(j, sums[0])
+        rest = cgutils.alloca_once(builder, _F64)
+        builder.store(_F64(0.0), rest)
+        with cgutils.for_range_slice(builder, vectors, columns, intp(1), intp) as (j, _):
+            a, b = (builder.load(builder.gep(pointer, [j])) for pointer in (row, vector.data))
+            builder.store(builder.fma(a, b, builder.load(rest)), rest)
         total = builder.load(sums[0])
         for place in sums[1:]:
             total = builder.fadd(total, builder.load(place))
         parts = [builder.extract_element(total, _I32(i)) for i in range(LANES)]
-        return builder.fadd(builder.fadd(parts[0], parts[1]), builder.fadd(parts[2], parts[3]))
+        summed = builder.fadd(builder.fadd(parts[0], parts[1]), builder.fadd(parts[2], parts[3]))
+        return builder.fadd(summed, builder.load(rest))
 
     return signature, codegen
 
@@ -203,4 +210,4 @@ def _dot_from(typingctx: Any, U: Any, k: Any, v: Any, first: Any) -> Any:
 CHAINS = 4  # sums at once: one alone waits for itself
 
 dot_from = cast(Callable[[Matrix, int, Vector, int], float], _dot_from)
-"""Σ U[k, j]·v[j] over columns j ≥ first; rows of U and v are padded alike, and the padding is zero."""
+"""Σ U[k, j]·v[j] over columns j ≥ first. Rows of U and v are padded alike with zeros; or first is 0, and d ≥ LANES."""

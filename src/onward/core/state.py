@@ -1,14 +1,15 @@
-"""What is known: the one state that learners, confidence sets and bandits share."""
+"""What is known: the state of a learner in one buffer, with its rules for learning, merging and growing."""
 
 import math
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import lstsq, solve_triangular
 
 from onward.core import kernel
-from onward.core.simd import padded
+from onward.core.factor import ORDINARY, Factor, information_gain, weighted_trace
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 
@@ -22,31 +23,72 @@ class TooExtremeError(ValueError):
 class Information:
     """The regularised least-squares problem of all rows seen, factored.
 
-    It stands for the quadratic  Σ w (y − xᵀθ)² + λ‖θ‖²  of every θ, as  loss + ‖c − Uθ‖²_D  with
-    G = λI + Σ w xxᵀ = UᵀDU. States of rows that are apart add up (`merge`): with λ = 0 they form a monoid.
+    It stands for the quadratic  Σ w (y − xᵀθ)² + Σ λ_j θ_j²  of every θ, as  loss + ‖c − Uθ‖²_D  with
+    G = diag(λ) + Σ w xxᵀ = UᵀDU. States of rows that are apart add up (`merge`): with λ = 0 they form a monoid.
+
+    Everything is one array of numbers, `buffer`; the attributes are views of it.
 
     Attributes:
-        U: unit upper triangle of shape (d, d padded); only what is above the diagonal counts (see the kernel).
-        D: pivots (d,). Without regularisation a pivot is 0 until the rank fills it.
+        U: unit upper triangle of shape (d, d padded); only what is above the diagonal counts (see `core.factor`).
+        D: pivots (d,). Where nothing is regularised, a pivot is 0 until the rank fills it.
         c: coefficients (d, m) of the factored system, a column for each target.
         loss: min over θ of the quadratic, for each target (m,).
-        lam: λ.
-        tally: rows absorbed, those of them with a weight, the largest w‖x‖². Numbers in an array, for the compiled
-            loops to keep with the rest; read them as `rows`, `counted` and `peak`.
+        lam: λ of each coordinate (d,).
+        prior: the mean (d, m) that a learner starts from; its part is taken from the targets before they come here.
+        online_loss: what a learner's predictions have cost, for each target (m,); it keeps this itself.
         intercept: whether coordinate 0 is a constant 1, which the rows that are given then lack.
     """
 
-    def __init__(self, n_features: int, n_targets: int = 1, lam: float = 1.0, intercept: bool = False) -> None:
+    buffer: Vector
+    lam: Vector
+    online_loss: Vector
+    prior: Matrix
+    factor: Factor
+
+    def __init__(
+        self, n_features: int, n_targets: int = 1, lam: ArrayLike = 1.0, intercept: bool = False, prior: ArrayLike = 0.0
+    ) -> None:
         d = n_features + intercept
-        self.U: Matrix = np.zeros((d, padded(d)))
-        self.D: Vector = np.full(d, float(lam))
-        self.c: Matrix = np.zeros((d, n_targets))
-        self.loss: Vector = np.zeros(n_targets)
-        self.lam = float(lam)
-        self.tally: Vector = np.zeros(3)
-        self.intercept = bool(intercept)
+        buffer = np.zeros(kernel.state_size(d, n_targets))
+        header = buffer[: kernel.N_STATE].view(kernel.STATE)
+        header["intercept"], header["coordinates"], header["targets"] = bool(intercept), d, n_targets
+        self._bind(buffer)
+        self.lam[:] = lam
+        self.D[:] = lam
+        self.set_prior(prior)
+
+    def _bind(self, buffer: Vector) -> None:
+        """Take this buffer for the state's own."""
+        state = kernel.view_state(buffer)
+        self.buffer, self._header = buffer, state.header
+        self.lam, self.online_loss, self.prior, self.factor = state.lam, state.online_loss, state.prior, state.factor
 
     # What is known
+
+    @property
+    def U(self) -> Matrix:  # noqa: N802
+        """The triangle."""
+        return self.factor.U
+
+    @property
+    def D(self) -> Vector:  # noqa: N802
+        """The pivots."""
+        return self.factor.D
+
+    @property
+    def c(self) -> Matrix:
+        """The coefficients of the factored system."""
+        return self.factor.c
+
+    @property
+    def loss(self) -> Vector:
+        """The least value of the quadratic, for each target."""
+        return self.factor.loss
+
+    @property
+    def intercept(self) -> bool:
+        """Whether coordinate 0 is a constant."""
+        return bool(self._header["intercept"][0])
 
     @property
     def n_features(self) -> int:
@@ -56,17 +98,26 @@ class Information:
     @property
     def rows(self) -> int:
         """How many rows were absorbed."""
-        return int(self.tally[0])
+        return int(self.factor.counts["seen"][0])
 
     @property
     def counted(self) -> int:
         """How many of them had a weight other than 0."""
-        return int(self.tally[1])
+        return int(self.factor.counts["counted"][0])
 
     @property
     def peak(self) -> float:
         """The largest w‖x‖² absorbed."""
-        return float(self.tally[2])
+        return float(self.factor.counts["peak"][0])
+
+    @property
+    def tally(self) -> Vector:
+        """`rows`, `counted` and `peak` as numbers: a copy."""
+        return np.array([self.rows, self.counted, self.peak])
+
+    @tally.setter
+    def tally(self, numbers: Vector) -> None:
+        self.factor.counts[0] = tuple(numbers)
 
     @property
     def n_targets(self) -> int:
@@ -79,24 +130,30 @@ class Information:
         return int(np.count_nonzero(self.D))
 
     @property
+    def regularized(self) -> bool:
+        """Whether λ > 0 for each coordinate."""
+        return bool((self.lam > 0).all())
+
+    @property
     def log_det(self) -> float:
         """log det G; −inf while the rank is deficient."""
         return float(np.sum(np.log(self.D))) if self.D.all() else -math.inf
 
     @property
     def information_gain(self) -> float:
-        """I = log det G − d log λ = Σ log(1 + w q).  Infinite for λ = 0 once a row other than 0 was seen."""
-        if self.lam == 0:
-            return math.inf if self.rank else 0.0
-        with np.errstate(over="ignore"):
-            ratio = self.D / self.lam
-        return float(np.sum(np.where(np.isfinite(ratio), np.log(ratio), np.log(self.D) - math.log(self.lam))))
+        """I = log det G − Σ log λ = Σ log(1 + w q).  Infinite if a λ is 0, once a row other than 0 was seen."""
+        if not self.regularized:
+            return math.inf if np.any(self.lam < self.D) else 0.0
+        return information_gain(self.factor, self.lam)
 
     @property
     def trace(self) -> float:
-        """Σ w ‖x‖² = tr(G) − dλ."""
-        above = self.triangle() - np.eye(len(self.D))
-        return float(max(0.0, np.sum(self.D @ np.square(above)) + np.sum(self.D - self.lam)))
+        """Σ w ‖x‖² = tr(G) − Σ λ."""
+        return self.scaled_trace(np.ones(len(self.D)))
+
+    def scaled_trace(self, weights: Vector) -> float:
+        """Σ_j weights_j Σ w x_j² over all rows."""
+        return max(0.0, weighted_trace(self.factor, weights) - float(weights @ self.lam))
 
     def norm(self, vector: Vector) -> float:
         """√(vᵀGv) of a vector over all coordinates."""
@@ -104,9 +161,17 @@ class Information:
 
     def of_target(self, target: int) -> Self:
         """A copy that knows of one target only."""
-        other = self.copy()
-        other.c, other.loss = self.c[:, [target]], self.loss[[target]]
+        other = object.__new__(type(self))
+        Information.__init__(other, self.n_features, 1, self.lam, self.intercept, self.prior[:, [target]])
+        other._take_factor(self, [target])
         return other
+
+    def _take_factor(self, other: "Information", targets: Sequence[int] | None = None) -> None:
+        """Take over what another state of the same coordinates has learned, of all its targets or of some."""
+        chosen = slice(None) if targets is None else list(targets)
+        self.U[:], self.D[:], self.c[:] = other.U, other.D, other.c[:, chosen]
+        self.loss[:], self.online_loss[:] = other.loss[chosen], other.online_loss[chosen]
+        self.factor.counts[:] = other.factor.counts
 
     def triangle(self) -> Matrix:
         """U with its unit diagonal, and without the padding."""
@@ -119,7 +184,7 @@ class Information:
         return U.T @ (self.D[:, None] * U)
 
     def coefficients(self) -> Matrix:
-        """θ = G⁻¹b, of shape (d, m); the shortest of all minimisers while the rank is deficient."""
+        """θ = G⁻¹b, of shape (d, m), without the prior; the shortest of all minimisers while the rank is deficient."""
         d = len(self.D)
         if d == 0:
             return self.c.copy()
@@ -133,16 +198,31 @@ class Information:
         theta = lstsq(self.triangle()[known], self.c[known], lapack_driver="gelsy", cond=0.0, check_finite=False)[0]
         return theta
 
+    def base(self, X: Matrix) -> Matrix | None:
+        """The prior's part of predictions (n, m); None for zero."""
+        return kernel.multiply(X, self.intercept, self.prior) if self._header["has_prior"][0] else None
+
     def read(self, X: Matrix) -> tuple[Matrix, Vector]:
         """For each row of X: p = xᵀG⁻¹b of shape (n, m), and the leverage q = xᵀG⁻¹x of shape (n,).
 
-        A row outside the span of the rows seen (only for λ = 0) has p = 0 and q = inf.
+        A row outside the span of the rows seen (only where λ is 0) has p = 0 and q = inf.
         """
         p, q = np.empty((len(X), self.n_targets)), np.empty(len(X))
-        kernel.read(X, self.intercept, self.U, self.D, self.c, p, q)
+        kernel.read(self.buffer, X, p, q)
         return p, q
 
+    def leverages(self, rows: Matrix) -> Vector:
+        """The leverage (n,) of rows over all coordinates, the constant included."""
+        p, q = np.empty((len(rows), self.n_targets)), np.empty(len(rows))
+        kernel.read_coordinates(self.buffer, np.ascontiguousarray(rows), p, q)
+        return q
+
     # What changes it
+
+    def set_prior(self, prior: ArrayLike) -> None:
+        """Start from this mean (d, m); nothing may have been learned."""
+        self.prior[:] = prior
+        self._header["has_prior"] = bool(self.prior.any())
 
     def absorb(self, X: Matrix, Y: Matrix, w: Vector, ordinary: bool | None = None) -> tuple[Matrix, Vector]:
         """Learn rows X (n, features) with targets Y (n, m) and weights w ≥ 0, in order.
@@ -153,31 +233,28 @@ class Information:
         """
         self._check(X, Y, w)
         p, q = np.empty((len(X), self.n_targets)), np.empty(len(X))
-        state = (self.U, self.D, self.c, self.loss, self.tally)
         if self.is_ordinary(sum_of_squares(X), Y, w) if ordinary is None else ordinary:
-            kernel.absorb(X, Y, w, self.intercept, *state, p, q)
+            kernel.absorb(self.buffer, X, Y, w, p, q)
             return p, q
-        before = self.copy()
+        before = self.buffer.copy()
         try:
-            taken = kernel.absorb(X, Y, w, self.intercept, *state, p, q)
+            taken = kernel.absorb(self.buffer, X, Y, w, p, q)
             if taken < len(X) or not self._holds(p, q):
                 raise TooExtremeError(
                     "the rows cannot be learned in double precision: expected values whose squares and ratios stay "
                     f"between 1e-300 and 1e300, got magnitudes up to {_largest(X):.3g} in X and {_largest(Y):.3g} in y "
-                    f"with lam={self.lam:g}; rescale the columns"
+                    f"with lam={described(self.lam)}; rescale the columns"
                 )
         except BaseException:
-            self.restore(before)
+            self.buffer[:] = before
             raise
         return p, q
 
     def _check(self, X: Matrix, Y: Matrix, w: Vector) -> None:
-        """The loops trust what they are given."""
-        for name, array, shape in (
-            ("X", X, (len(X), self.n_features)),
-            ("Y", Y, (len(X), self.n_targets)),
-            ("w", w, (len(X),)),
-        ):
+        """The compiled loops do not look where they write, so shapes and layouts must be right."""
+        n = X.shape[0]
+        expected = {"X": (X, (n, self.n_features)), "Y": (Y, (n, self.n_targets)), "w": (w, (n,))}
+        for name, (array, shape) in expected.items():
             if array.shape != shape or array.dtype != np.float64 or not array.flags.carray:
                 raise ValueError(
                     f"{name} must be a writeable C-contiguous float64 array of shape {shape}, "
@@ -193,57 +270,70 @@ class Information:
         d = len(self.D)
         places = range(len(other.D)) if places is None else places
         fits = len(places) == len(other.D) and all(0 <= place < d for place in places)
-        mine, theirs = (self.lam, self.n_targets, self.intercept), (other.lam, other.n_targets, other.intercept)
-        if not fits or mine[1:] != theirs[1:] or other.lam not in (self.lam, 0.0):
+        mine, theirs = (self.n_targets, self.intercept), (other.n_targets, other.intercept)
+        given = other.lam.any()
+        if not fits or mine != theirs or (given and not np.array_equal(self.lam[list(places)], other.lam)):
             raise ValueError(
-                f"cannot merge states: expected lam, targets, intercept {mine} on at most {d} coordinates, "
-                f"got {theirs} on {len(other.D)}"
+                f"cannot merge states: expected lam, targets, intercept {(described(self.lam), *mine)} on at most {d} "
+                f"coordinates, got {(described(other.lam), *theirs)} on {len(other.D)}"
             )
         embedding = np.zeros((len(places), d))
         embedding[np.arange(len(places)), places] = 1.0
-        before = self.copy()
+        before = self.buffer.copy()
         try:
             rows = other.triangle() @ embedding
             if not self.D.all():
                 # Sizes below the diagonal of U: what is rounding in the other factor must not pass for data here.
                 sizes = (np.tril(other.U[:, : len(other.D)], -1).T + np.eye(len(other.D))) @ embedding
-                taken = kernel.absorb_factor(rows, sizes, other.c, other.D, self.U, self.D, self.c, self.loss)
+                taken = kernel.absorb_factor(self.buffer, rows, sizes, other.c, other.D)
                 if taken < len(rows) or not self._holds(self.c, self.D):
                     raise TooExtremeError(
                         "cannot merge states: their values are too far apart for double precision; rescale"
                     )
             else:
                 self._absorb_coordinates(rows, other.c, other.D)
-                if other.lam > 0:
-                    # Both brought their λI. What stays is at least λI, so taking one away is well conditioned.
-                    self._absorb_coordinates(embedding, np.zeros_like(other.c), np.full(len(places), -self.lam))
-            self.loss += other.loss
+            if given:
+                # Both brought their λ. What stays is at least λ, so taking one away is well conditioned.
+                kept = np.flatnonzero(other.lam)
+                self._absorb_coordinates(embedding[kept], np.zeros((len(kept), mine[0])), -other.lam[kept])
+            self.loss[:] += other.loss
         except BaseException:
-            self.restore(before)
+            self.buffer[:] = before
             raise
-        self.tally[:2] += other.tally[:2]
-        self.tally[2] = max(self.peak, other.peak)
+        counts, theirs_counted = self.factor.counts, other.factor.counts
+        for name in ("seen", "counted"):
+            counts[name] += theirs_counted[name]
+        counts["peak"] = max(self.peak, other.peak)
+        self.online_loss += other.online_loss
 
-    def regularize(self, weight: float) -> None:
-        """Add weight·I to G (take it away, if negative): absorb the unit rows with target 0."""
+    def regularize(self, weights: ArrayLike) -> None:
+        """Add diag(weights) to G (a number for all; take it away, if negative): the unit rows with target 0."""
         d = len(self.D)
-        self._absorb_coordinates(np.eye(d), np.zeros_like(self.c), np.full(d, float(weight)))
+        self._absorb_coordinates(np.eye(d), np.zeros_like(self.c), np.broadcast_to(weights, (d,)).astype(np.float64))
 
-    def grow(self, count: int) -> None:
-        """Add coordinates that were 0 in every row so far: exact, at any time."""
-        d = len(self.D) + count
-        U = np.zeros((d, padded(d)))
-        U[: len(self.D), : len(self.D)] = self.U[:, : len(self.D)]
-        self.U = U
-        self.D = np.concatenate([self.D, np.full(count, self.lam)])
-        self.c = np.concatenate([self.c, np.zeros((count, self.n_targets))])
+    def grow(self, count: int, lam: ArrayLike | None = None, prior: ArrayLike = 0.0) -> None:
+        """Add coordinates that were 0 in every row so far: exact, at any time.
+
+        `lam` is the λ of each, that of the last coordinate if None; `prior` their prior mean (count, m).
+        """
+        old, d = self.factor, len(self.D)
+        added = np.broadcast_to(self.lam[-1] if lam is None else lam, (count,))
+        grown = Information(self.n_features + count, self.n_targets, np.append(self.lam, added), self.intercept)
+        means = np.zeros_like(grown.prior)
+        means[:d], means[d:] = self.prior, prior
+        grown.set_prior(means)
+        grown.U[:d, :d], grown.D[:d], grown.c[:d] = old.U[:, :d], old.D, old.c
+        grown.loss[:], grown.online_loss[:] = old.loss, self.online_loss
+        grown.factor.counts[:] = old.counts
+        self._bind(grown.buffer)
 
     def discount(self, gamma: float) -> None:
-        """Let the past count γ times as much, λI with it (`regularize` gives it back)."""
+        """Let the past count γ times as much, and λ as much as before. Every λ is positive."""
         if not 0 < gamma <= 1:
             raise ValueError(f"gamma must be in (0, 1], got {gamma!r}")
-        self.D *= gamma
-        self.loss *= gamma
+        if not self.regularized:
+            raise ValueError(f"only what is regularised can be discounted, got lam={described(self.lam)}")
+        kernel.discount(self.buffer, gamma)
 
     def remove(self, x: Vector, y: Vector, w: float = 1.0) -> None:
         """Forget one row with its targets, as if it had never been seen.
@@ -259,48 +349,56 @@ class Information:
                 f"cannot remove the row: {left:.3g} of the information in its direction would be left, "
                 f"expected more than {REMOVAL_MARGIN:g}"
             )
-        tally = self.tally.copy()
+        tally = self.tally
         self.absorb(X, np.ascontiguousarray(y, dtype=np.float64).reshape(1, -1), np.array([-float(w)]))
         self.tally = tally - [1, bool(w), 0]
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"buffer": self.buffer}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(writeable(state))
+        self._bind(np.require(state["buffer"], requirements=["W"]))  # that of a memory map may not be written to
 
     def copy(self) -> Self:
         """A state that can be changed without touching this one."""
         other = object.__new__(type(self))
-        other.restore(self)
+        other._bind(self.buffer.copy())
         return other
 
     def restore(self, saved: "Information") -> None:
         """Become what a copy was."""
-        for name, value in vars(saved).items():
-            setattr(self, name, value.copy() if isinstance(value, np.ndarray) else value)
+        self._bind(saved.buffer.copy())
 
     def _absorb_coordinates(self, rows: Matrix, targets: Matrix, weights: Vector) -> None:
         """Absorb rows over all coordinates, the constant included; they are no observations, so none is counted."""
-        tally, intercept = self.tally.copy(), self.intercept
-        self.intercept = False
-        try:
-            self.absorb(np.ascontiguousarray(rows), np.ascontiguousarray(targets), weights)
-        finally:
-            self.tally, self.intercept = tally, intercept
+        p, q = np.empty((len(rows), self.n_targets)), np.empty(len(rows))
+        before = self.buffer.copy()
+        taken = kernel.absorb_coordinates(
+            self.buffer, np.ascontiguousarray(rows), np.ascontiguousarray(targets), weights, p, q
+        )
+        if taken < len(rows) or not self._holds(p, q):
+            self.buffer[:] = before
+            raise TooExtremeError("the values are too far apart for double precision; rescale the columns")
 
     def is_ordinary(self, squares: float, Y: Matrix, w: Vector) -> bool:
         """Whether nothing can overflow or underflow: true of nearly all data, and cheap to see."""
         largest = max(squares, sum_of_squares(Y), sum_of_squares(w))
-        return bool(largest < kernel.ORDINARY**2) and kernel.ordinary(self.D, self.c)
+        return bool(largest < ORDINARY**2) and kernel.ordinary(self.buffer)
 
     def _holds(self, p: Matrix, q: Vector) -> bool:
         """Whether everything came out as a number. q may be inf, but only where the rank rose."""
         finite = all(np.isfinite(array).all() for array in (self.U, self.D, self.c, self.loss, p))
-        overflowed = np.isnan(q) if self.lam == 0 else ~np.isfinite(q)
+        overflowed = ~np.isfinite(q) if self.regularized else np.isnan(q)
         return finite and not overflowed.any() and bool((self.D >= 0).all())
 
 
-def writeable(state: dict[str, Any]) -> dict[str, Any]:
-    """Attributes as they came from a pickle, with arrays that can be written to: those of a memory map may not be."""
-    return {name: np.require(v, requirements=["W"]) if isinstance(v, np.ndarray) else v for name, v in state.items()}
+def described(lam: Vector) -> str:
+    """λ of each coordinate as a reader would say it: one number if they are the same, a range if they are many."""
+    if len(lam) and (lam == lam[0]).all():
+        return f"{lam[0]:g}"
+    if len(lam) > 8:
+        return f"{lam.min():g} to {lam.max():g}"
+    return f"[{', '.join(f'{value:g}' for value in lam)}]"
 
 
 def _largest(array: Matrix) -> float:

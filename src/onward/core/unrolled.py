@@ -1,6 +1,6 @@
 """Absorbing rows of few coordinates: the whole factor stays in registers, and no loop is left but that over the rows.
 
-The operations are those of the kernel's tiles, in the same order, so the results are the same to the last bit.
+The operations are those of the tiles, in the same order, so the results are the same to the last bit.
 """
 
 from collections.abc import Callable
@@ -13,16 +13,18 @@ from numba.extending import intrinsic
 
 from onward.core.types import Matrix, Vector
 
-PEAK = 2  # where the largest w‖x‖² is kept, in a state's tally
 FEW = 5  # beyond so many coordinates the factor no longer fits into the registers
 
-Unrolled = Callable[[int, Matrix, Matrix, Vector, bool, Matrix, Vector, Matrix, Vector, Vector, Matrix, Vector], None]
+Unrolled = Callable[[int, Matrix, Matrix, Vector, bool, Matrix, Vector, Matrix, Vector, float, Matrix, Vector], float]
 
 _F64 = ir.DoubleType()
 
 
 def make_unrolled(d: int) -> Unrolled:
-    """Build the kernel's `absorb` of the rows from `first` on, for d coordinates, one target and no empty pivots."""
+    """Build `absorb_rows` from row `first` on, for d coordinates, one target and no empty pivots.
+
+    It takes the largest w‖x‖² so far, as `peak`, and returns it.
+    """
 
     @intrinsic
     def unrolled(
@@ -36,18 +38,18 @@ def make_unrolled(d: int) -> Unrolled:
         D: Any,
         c: Any,
         loss: Any,
-        tally: Any,
+        peak: Any,
         p: Any,
         q: Any,
     ) -> Any:
-        names = ("first", "X", "Y", "w", "intercept", "U", "D", "c", "loss", "tally", "p", "q")
-        signature = types.void(types.intp, X, Y, w, intercept, U, D, c, loss, tally, p, q)
+        names = ("first", "X", "Y", "w", "intercept", "U", "D", "c", "loss", "peak", "p", "q")
+        signature = types.float64(types.intp, X, Y, w, intercept, U, D, c, loss, types.float64, p, q)
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             arrays = {
                 name: context.make_array(kind)(context, builder, value)
                 for name, kind, value in zip(names, signature.args, args, strict=True)
-                if name not in ("first", "intercept")
+                if name not in ("first", "intercept", "peak")
             }
             intp = context.get_value_type(types.intp)
             rows, columns = cgutils.unpack_tuple(builder, arrays["X"].shape)
@@ -75,7 +77,7 @@ def make_unrolled(d: int) -> Unrolled:
             c_ = [variable(builder.load(element("c", intp(k)))) for k in pivots]
             U_ = {(k, j): variable(builder.load(above(k, j))) for k in pivots for j in range(k + 1, d)}
             total = variable(builder.load(element("loss", intp(0))))
-            largest = variable(builder.load(element("tally", intp(PEAK))))
+            largest = variable(args[9])
             one = variable(_F64(1.0))
             lead = builder.zext(constant, intp)
 
@@ -124,8 +126,7 @@ def make_unrolled(d: int) -> Unrolled:
                 for j in range(k + 1, d):
                     builder.store(builder.load(U_[k, j]), above(k, j))
             builder.store(builder.load(total), element("loss", intp(0)))
-            builder.store(builder.load(largest), element("tally", intp(PEAK)))
-            return context.get_dummy_value()
+            return builder.load(largest)
 
         return signature, codegen
 

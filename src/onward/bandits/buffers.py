@@ -1,0 +1,153 @@
+"""A policy's buffer, seen from Python: made, grown, filled from a regressor's state, and read as one."""
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from onward.bandits import memories
+from onward.bandits.memories import Memory
+from onward.bandits.model import Model
+from onward.bandits.rules import ESTIMATORS
+from onward.bandits.settings import N_SETTINGS, SETTINGS, Status, Told, memory_at, view_told
+from onward.core import Information
+from onward.core.factor import ORDINARY, Factor
+from onward.core.state import described
+from onward.core.types import Matrix, Vector
+
+if TYPE_CHECKING:
+    from onward.bandits.policy import Policy
+
+
+class PolicySettings(NamedTuple):
+    """What a policy tells its buffers: numbers by name, and what there is of each feature."""
+
+    numbers: dict[str, float]
+    lam: float | tuple[float, ...]
+    prior_mean: tuple[float, ...] | None
+
+
+def policy_settings(policy: "Policy") -> PolicySettings:
+    """The settings of a policy, as numbers."""
+    memory, rule, known = policy.memory, policy.rule, policy.known
+    numbers: dict[str, float] = {"scale": 1.0, "gamma": 1.0, "memory": memory.kind, "rule": rule.kind}
+    numbers |= {"estimator": ESTIMATORS[policy.estimator], "slack": known.slack}
+    return PolicySettings(
+        numbers | known.settings() | memory.settings() | rule.settings(), policy.lam, policy.prior_mean
+    )
+
+
+def settings_buffer(settings: PolicySettings) -> Vector:
+    """A buffer for no coordinates at all: every action is of the wrong shape."""
+    return _with_head(settings, 0, 0, memory_at(0))
+
+
+def fresh_buffer(settings: PolicySettings, memory: Memory, d: int, given: int) -> Vector:
+    """A buffer that knows nothing, for d coordinates of actions that were given with as many or more of them."""
+    capacity = memory.first_capacity()
+    start = memory_at(d)
+    buffer = _with_head(settings, d, given, start + memory.size(d, capacity))
+    told_in(buffer).log["capacity"] = capacity
+    memory.write(buffer[start:], d)
+    memories.begin(buffer)
+    return buffer
+
+
+def _with_head(settings: PolicySettings, d: int, given: int, size: int) -> Vector:
+    buffer = np.zeros(size)
+    head = buffer[:N_SETTINGS].view(SETTINGS)
+    head["coordinates"], head["dimension"] = d, given
+    for name, value in settings.numbers.items():
+        head[name] = value
+    told = told_in(buffer)
+    if d:
+        told.lam[:] = settings.lam
+        least, most = float(told.lam.min()), float(told.lam.max())
+        head["lam_least"], head["lam_most"], head["even"] = least, most, least == most
+        told.scales[:] = most / told.lam
+    if settings.prior_mean is not None and d:
+        told.prior[:] = settings.prior_mean
+        head["has_prior"] = bool(told.prior.any())
+    return buffer
+
+
+def told_in(buffer: Vector) -> Told:
+    """What the policy of this buffer was told: views."""
+    return view_told(buffer)
+
+
+def grown(memory: Memory, buffer: Vector) -> Vector:
+    """The buffer with room for more rows or models."""
+    log, d = told_in(buffer).log, len(told_in(buffer).lam)
+    old = int(log["capacity"][0])
+    capacity = memory.grown_capacity(old)
+    larger = np.concatenate([buffer, np.zeros(memory.size(d, capacity) - memory.size(d, old))])
+    told_in(larger).log["capacity"] = capacity
+    return larger
+
+
+def state_in(settings: PolicySettings, buffer: Vector) -> Information:
+    """A copy of the state of the model that chooses now."""
+    told, model = told_in(buffer), memories.model_in(buffer)
+    state = Information(len(told.lam), 1, told.lam, prior=told.prior[:, None])
+    copy_factor(state.factor, model.factor)
+    discounted = settings.numbers["memory"] == memories.DISCOUNTED
+    rows = told.log["learned"][0] if discounted else model.factor.counts["counted"][0]
+    state.tally = np.array([rows, rows, model.factor.counts["peak"][0]])
+    return state
+
+
+def take_state(settings: PolicySettings, memory: Memory, buffer: Vector, state: Information) -> Vector:
+    """A new buffer that knows what a regressor's state knows; the log of what was offered goes on."""
+    if memory.kind == memories.WINDOW:
+        raise ValueError("a window needs rows, not a model: give them to learn_many")
+    d = state.n_features
+    lam = np.broadcast_to(settings.lam, (d,)) if np.ndim(settings.lam) == 0 else np.array(settings.lam)
+    if (state.n_targets, state.intercept) != (1, False) or not np.array_equal(lam, state.lam):
+        raise ValueError(
+            f"cannot start from this model: expected targets, intercept, lam of 1, False, {described(lam)}, "
+            f"got {state.n_targets}, {state.intercept}, {described(state.lam)}"
+            + ("; fit it with fit_intercept=False, and give actions a constant feature if need be" * state.intercept)
+        )
+    mean = np.zeros(d) if settings.prior_mean is None else np.array(settings.prior_mean)
+    if not np.array_equal(mean, state.prior[:, 0]):
+        raise ValueError(
+            f"cannot start from a model with another prior: expected {mean.tolist()}, got {state.prior[:, 0].tolist()}"
+        )
+    fresh = fresh_buffer(settings, memory, d, d)
+    log, before = told_in(fresh).log, told_in(buffer).log
+    model = memories.model_in(fresh)
+    copy_factor(model.factor, state.factor)
+    model.about["solved"] = 0.0
+    model.factor.counts["seen"] = model.factor.counts["counted"] = state.counted
+    log["learned"], log["counted"] = state.rows, before["counted"]
+    log["offered"] = max(state.peak, before["offered"][0])
+    if memory.kind == memories.DISCOUNTED:  # all rows are as old as the last one
+        second = memories.second_in(fresh)
+        second.U[:], second.D[:] = state.U, state.D
+    if memory.kind == memories.DETECTING:
+        model.factor.counts["seen"] = 0.0  # it has checked none of them
+    return fresh
+
+
+def copy_factor(to: Factor, origin: Factor) -> None:
+    """Copy one factor into another of the same size."""
+    to.U[:], to.D[:], to.c[:], to.loss[:], to.counts[:] = origin.U, origin.D, origin.c, origin.loss, origin.counts
+
+
+def acting(buffer: Vector) -> Model:
+    """The model that chooses now: views."""
+    return memories.model_in(buffer)
+
+
+def refusal(status: int, actions: Matrix, bound: float | None) -> ValueError:
+    """What is wrong with actions that the loops refuse."""
+    largest = ORDINARY / math.sqrt(actions.shape[1])
+    small = np.abs(actions) < largest
+    if not small.all():
+        i, j = np.argwhere(~small)[0]
+        return ValueError(f"actions must hold finite numbers below {largest:.1g}, got {actions[i, j]} in row {i}")
+    norms = np.sqrt(np.einsum("ij,ij->i", actions, actions))
+    row = int(np.argmax(norms))
+    words = {"bound": math.inf if bound is None else bound, "norm": norms[row], "row": row, "most": ORDINARY}
+    return ValueError(Status(status).message.format(**words))

@@ -1,0 +1,401 @@
+"""The choice: every action read, or only those that can be the best. Compiled.
+
+An action's estimate is cheap once θ is known, and its leverage is at most ‖x‖² over the smallest eigenvalue of G. So
+among many actions most are seen to be worse than the best one without their leverage being read: exactly the same
+choice, sooner.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward.bandits.indices import (
+    bias_radius,
+    checked_square,
+    longest_counted,
+    noise_radius,
+    optimistic_index,
+    prior_part,
+    scaled_square,
+)
+from onward.bandits.memories import DISCOUNTED, acting_model, keeps_floor
+from onward.bandits.model import Model, raise_floor, solved
+from onward.bandits.reading import longest_of, new_rows, radii, read_actions, read_doubly, view_read
+from onward.bandits.settings import (
+    AS_PRINTED,
+    EPSILON_GREEDY,
+    FORWARD,
+    NO_INDEX,
+    NONE_AVAILABLE,
+    OPTIMISTIC,
+    SAMPLING,
+    SEVERAL,
+    UNIFORM_AT_RANDOM,
+    WRONG_SHAPE,
+    Told,
+    view_told,
+)
+from onward.core.compile import compiled, inlined, spliced
+from onward.core.factor import load_row, new_scratch, read_row, square_of
+from onward.core.simd import dot_from
+from onward.core.tiles import TILE, new_tile, put_in_tile, read_tile
+from onward.core.types import Matrix, Vector
+from onward.core.unrolled import FEW
+
+COMPILED_FROM = "1e137ca5be1a6a0d"  # other files whose code is compiled into this one: see tools/digests.py
+
+ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
+WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
+MANY = 16  # of fewer actions than this, all are read
+
+Mask = NDArray[np.bool_]
+
+
+@inlined
+def draws_needed(told: Told) -> int:
+    """How many random numbers a choice takes: uniform ones, or standard normal ones for a sampling rule."""
+    rule = told.settings[0].rule
+    if rule == SAMPLING:
+        return told.lam.shape[0]
+    return 2 if rule == EPSILON_GREEDY else (1 if rule == UNIFORM_AT_RANDOM else 0)
+
+
+@compiled
+def check(buffer: Vector, actions: Matrix) -> int:
+    """Whether actions can be chosen from and learned: a negative status if not."""
+    longest = longest_of(actions, view_read(new_rows(actions.shape[0], actions.shape[1])))
+    status = checked_square(view_told(buffer).settings, longest)
+    return int(status) if status < 0.0 else 0
+
+
+@compiled
+def read_all(buffer: Vector, draws: Vector, actions: Matrix) -> Matrix:
+    """The index and the estimate of each action, in two rows. Changes nothing but what is kept to be quick."""
+    rows = new_rows(actions.shape[0], actions.shape[1])
+    longest_of(actions, view_read(rows))
+    read_actions(buffer, draws, actions, rows)
+    return rows[:2]
+
+
+@spliced
+def choose_into(buffer: Vector, draws: Vector, actions: Matrix, available: Mask, rows: Matrix) -> tuple[int, int]:
+    """The action to play, and how many are as good. Overwrites the rows, and notes how long the actions are.
+
+    An empty mask means that all are available. The choice is the first of those that tie: `nth_best` gives another.
+    A negative choice is a status; then nothing was changed.
+    """
+    told = view_told(buffer)
+    log = told.log[0]
+    offered, longest = log.offered, checked_square(told.settings, longest_of(actions, view_read(rows)))
+    best, ties = int(longest), 0
+    if longest >= 0.0:
+        log.offered = max(offered, longest)
+        lazy = told.settings[0].rule == OPTIMISTIC and actions.shape[0] >= MANY and actions.shape[1] > FEW
+        if not (lazy and _read_best(buffer, actions, available, rows)):
+            read_actions(buffer, draws, actions, rows)
+        best, ties = _pick(told, draws, available, rows[0])
+        if best < 0:
+            log.offered = offered
+    return best, ties
+
+
+@compiled
+def choose(buffer: Vector, draws: Vector, actions: Matrix, available: Mask) -> tuple[int, int, Vector]:
+    """`choose_into`, and the index of each action: −inf if it was not read because it cannot be the best."""
+    rows = new_rows(actions.shape[0], actions.shape[1])
+    best, ties = choose_into(buffer, draws, actions, available, rows)
+    return best, ties, rows[0]
+
+
+@spliced
+def _choose_drawn(buffer: Vector, draws: Vector, actions: Matrix) -> int:
+    if actions.shape[0] == 0 or actions.shape[1] != view_told(buffer).lam.shape[0]:
+        return WRONG_SHAPE
+    offered = view_told(buffer).log[0].offered
+    rows = new_rows(actions.shape[0], actions.shape[1])
+    best, ties = choose_into(buffer, draws, actions, np.empty(0, dtype=np.bool_), rows)
+    if ties > 1:
+        view_told(buffer).log[0].offered = offered
+        return SEVERAL
+    return best
+
+
+@compiled
+def choose_drawn(buffer: Vector, draws: Vector, actions: Matrix) -> int:
+    """`choose` where all actions are available; a negative status, and no trace, if several tie or none is given."""
+    return _choose_drawn(buffer, draws, actions)
+
+
+@compiled
+def choose_plainly(buffer: Vector, actions: Matrix) -> int:
+    """`choose_drawn` of a rule that draws nothing. From Python a call costs more the more it is given."""
+    return _choose_drawn(buffer, buffer[:0], actions)
+
+
+# Reading only what can be the best
+
+
+@inlined
+def _is_safe(model: Model) -> bool:
+    """Whether rounding is small enough for bounds: G is not too badly conditioned."""
+    counts = model.factor.counts[0]
+    return bool(counts.seen * counts.peak < WORST_CONDITION * model.about[0].floor)
+
+
+@inlined
+def optimistic_limit(p: float, most: float, radius: float, forward: bool) -> float:
+    """What an index cannot exceed, if the leverage is at most `most`; of a discounted memory, because Ṽ ≤ V."""
+    if forward:
+        best, width = max(p, p / (1.0 + most)), radius * math.sqrt(most / (1.0 + most))
+    else:
+        best, width = p, radius * math.sqrt(most)
+    return best + width + ROUNDING * (abs(p) + width)
+
+
+@compiled
+def _read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) -> bool:
+    """The index of every action that can be the best, −inf of the others; False, and nothing read, if not worth it."""
+    told, read, n = view_told(buffer), view_read(rows), actions.shape[0]
+    settings = told.settings[0]
+    model, second, double, window = acting_model(told, buffer)
+    if settings.width == AS_PRINTED or settings.index_function != 0.0 or not _is_safe(model):
+        return False
+    forward = settings.estimator == FORWARD
+    noise = noise_radius(told, second, model.factor.counts[0].counted, window, told_longest(told))
+    radii(told, noise, actions, read)
+    radius, limit, index, estimate, theta = read.limit, read.leverage, read.index, read.estimate, solved(model)
+    masked, prior = available.shape[0] > 0, settings.has_prior != 0.0
+    floor = 1.0 / model.about[0].floor
+    for i in range(n):
+        p = dot_from(actions, i, theta, 0)
+        limit[i] = optimistic_limit(p, read.squares[i] * floor, radius[i], forward)
+        index[i] = -np.inf
+        estimate[i] = 0.0
+    if prior:
+        for i in range(n):
+            estimate[i] = prior_part(told, actions[i])
+            limit[i] += estimate[i] + ROUNDING * abs(estimate[i])
+    if masked:
+        for i in range(n):
+            limit[i] = limit[i] if available[i] else -np.inf
+    # First those that promise most, then whichever else can still be better than the best of them.
+    places, waiting, tile = np.empty(TILE, dtype=np.int64), 0, new_tile(model.factor)
+    for i in range(n):
+        if limit[i] > -np.inf:
+            waiting = _insert(places, waiting, limit, i)
+    for b in range(waiting):
+        limit[places[b]] = -np.inf
+        put_in_tile(tile, b, actions[places[b]])
+    p, q, reach = np.empty(TILE), np.empty(TILE), np.empty(TILE)
+    largest, count, i = -np.inf, 0, 0
+    while True:
+        if waiting == TILE or i == n:
+            if double:
+                read_doubly(model.factor, second, tile.R[:waiting], p, q, reach)
+            else:
+                read_tile(model.factor, tile, waiting, p, q)
+            count += waiting
+            for b in range(waiting):
+                at, spread = places[b], reach[b] if double else q[b]
+                index[at] = optimistic_index(p[b], q[b], spread, radius[at], forward, double)[0] + estimate[at]
+                largest = max(largest, index[at])
+            waiting = 0
+            if i == n:
+                break
+        if limit[i] >= largest and limit[i] > -np.inf:
+            places[waiting] = i
+            put_in_tile(tile, waiting, actions[i])
+            waiting += 1
+        i += 1
+    if 4 * count > n and keeps_floor(told) and model.factor.counts[0].counted >= model.about[0].look_at:
+        raise_floor(model)
+    return True
+
+
+@inlined
+def told_longest(told: Told) -> float:
+    """X² of the uniform width, once what is offered was noted."""
+    return longest_counted(told, told.log[0].offered)
+
+
+@inlined
+def _insert(places: NDArray[np.int64], count: int, limit: Vector, i: int) -> int:
+    """Keep the places of the largest limits, in falling order; returns how many there are."""
+    if count == places.shape[0]:
+        if not limit[i] > limit[places[count - 1]]:
+            return count
+        count -= 1
+    at = count
+    while at > 0 and limit[places[at - 1]] < limit[i]:
+        places[at] = places[at - 1]
+        at -= 1
+    places[at] = i
+    return count + 1
+
+
+# Which is the best
+
+
+@inlined
+def _pick(told: Told, draws: Vector, available: Mask, index: Vector) -> tuple[int, int]:
+    n, settings = index.shape[0], told.settings[0]
+    rule, free = settings.rule, n
+    if available.shape[0] > 0:
+        free = 0
+        for i in range(n):
+            free += available[i]
+    if free == 0:
+        return NONE_AVAILABLE, 0
+    if rule == UNIFORM_AT_RANDOM:
+        return _nth_available(available, int(draws[0] * free)), 1
+    if rule == EPSILON_GREEDY and draws[0] < settings.epsilon:
+        return _nth_available(available, int(draws[1] * free)), 1
+    if settings.index_function != 0.0 or settings.width_function != 0.0:
+        for i in range(n):
+            if np.isnan(index[i]):
+                return NO_INDEX, 0
+    if free == n:
+        return best_of(index)
+    best, ties = -1, 0
+    for i in range(n):
+        if available[i] and (ties == 0 or index[i] >= index[best]):
+            best, ties = (best, ties + 1) if ties > 0 and index[i] == index[best] else (i, 1)
+    return best, ties
+
+
+@inlined
+def best_of(index: Vector) -> tuple[int, int]:
+    """The first of the largest, and how many there are of them."""
+    best, ties, most = 0, 1, index[0]
+    for i in range(1, index.shape[0]):
+        if index[i] >= most:
+            best, ties = (best, ties + 1) if index[i] == most else (i, 1)
+            most = index[i]
+    return best, ties
+
+
+@inlined
+def _nth_available(available: Mask, n: int) -> int:
+    if available.shape[0] == 0:
+        return n
+    for i in range(available.shape[0]):
+        if available[i]:
+            if n == 0:
+                return i
+            n -= 1
+    return -1
+
+
+@compiled
+def nth_best(index: Vector, available: Mask, best: int, n: int) -> int:
+    """The n-th (from 0) of the available actions whose index is that of `best`."""
+    for i in range(best, index.shape[0]):
+        if index[i] == index[best] and (available.shape[0] == 0 or available[i]):
+            if n == 0:
+                return i
+            n -= 1
+    return best
+
+
+@compiled
+def sampled_shares(buffer: Vector, draws: Matrix, actions: Matrix, available: Mask) -> Vector:
+    """For a sampling rule, the share of the rows of draws with which each action is chosen; those that tie share."""
+    n, told = actions.shape[0], view_told(buffer)
+    shares, rows = np.zeros(n), new_rows(n, actions.shape[1])
+    index = rows[0]
+    for s in range(draws.shape[0]):
+        longest_of(actions, view_read(rows))
+        read_actions(buffer, draws[s], actions, rows)
+        best, ties = _pick(told, draws[s], available, index)
+        for i in range(n):
+            if index[i] == index[best] and (available.shape[0] == 0 or available[i]):
+                shares[i] += 1.0 / (ties * draws.shape[0])
+    return shares
+
+
+# Arms that share a context, each with a policy's buffer of its own
+
+
+@compiled
+def read_arms(buffers: Matrix, draws: Vector, context: Matrix) -> Matrix:
+    """What each arm's policy makes of a context (1, d): indices and estimates. A sampling rule takes d draws an arm."""
+    n, d = buffers.shape[0], context.shape[1]
+    out, rows = np.empty((2, n)), new_rows(1, d)
+    for a in range(n):
+        samples = view_told(buffers[a]).settings[0].rule == SAMPLING
+        longest_of(context, view_read(rows))
+        read_actions(buffers[a], draws[a * d : (a + 1) * d] if samples else draws, context, rows)
+        out[0, a], out[1, a] = rows[0, 0], rows[1, 0]
+    return out
+
+
+@compiled
+def choose_arm(buffers: Matrix, draws: Vector, context: Matrix, available: Mask) -> tuple[int, int, Vector]:
+    """`choose` among arms that share a context (1, d). All arms note how long the context is."""
+    n, x = buffers.shape[0], context[0]
+    told = view_told(buffers[0])
+    square = checked_square(told.settings, square_of(x))
+    if square < 0.0:
+        return int(square), 0, x
+    index = np.empty(n)
+    for a in range(n):
+        log = view_told(buffers[a]).log[0]
+        log.offered = max(log.offered, square)
+    settings = told.settings[0]
+    plain = settings.rule == OPTIMISTIC and settings.width != AS_PRINTED and settings.index_function == 0.0
+    if plain and x.shape[0] > FEW and settings.memory != DISCOUNTED:
+        _read_best_arms(buffers, x, square, available, index)
+    else:
+        index = read_arms(buffers, draws, context)[0]
+    best, ties = _pick(told, draws, available, index)
+    return best, ties, index
+
+
+@compiled
+def choose_arm_plainly(buffers: Matrix, x: Vector) -> int:
+    """`choose_arm` where all arms are available and nothing is drawn; a negative status if several tie."""
+    if x.shape[0] != view_told(buffers[0]).lam.shape[0]:
+        return WRONG_SHAPE
+    best, ties, _ = choose_arm(buffers, x[:0], x.reshape(1, x.shape[0]), np.empty(0, dtype=np.bool_))
+    return best if ties <= 1 else SEVERAL
+
+
+@compiled
+def _read_best_arms(buffers: Matrix, x: Vector, square: float, available: Mask, index: Vector) -> None:
+    """The index of every arm that can be the best, −inf of the others. Arms need not be read while they cannot be."""
+    n, d = buffers.shape[0], x.shape[0]
+    limit, radius, scratch = np.empty(n), np.empty(n), new_scratch(d)
+    context = x.reshape(1, d)
+    forward = view_told(buffers[0]).settings[0].estimator == FORWARD
+    for a in range(n):
+        index[a] = -np.inf
+        limit[a] = -np.inf
+        if available.shape[0] > 0 and not available[a]:
+            continue
+        told = view_told(buffers[a])
+        model, second, _, window = acting_model(told, buffers[a])
+        noise = noise_radius(told, second, model.factor.counts[0].counted, window, told_longest(told))
+        radius[a] = noise + bias_radius(told, square if told.settings[0].even != 0.0 else scaled_square(told, x))
+        limit[a] = np.inf
+        if _is_safe(model):
+            p, base = dot_from(context, 0, solved(model), 0), prior_part(told, x)
+            limit[a] = optimistic_limit(p, square / model.about[0].floor, radius[a], forward)
+            limit[a] += base + ROUNDING * abs(base)
+    largest = -np.inf
+    while True:
+        a = 0
+        for other in range(1, n):
+            if limit[other] > limit[a]:
+                a = other
+        if limit[a] < largest or limit[a] == -np.inf:
+            return
+        told = view_told(buffers[a])
+        model = acting_model(told, buffers[a])[0]
+        load_row(x, scratch)
+        p, q = read_row(model.factor, scratch, scratch)
+        index[a] = optimistic_index(p, q, q, radius[a], forward, False)[0] + prior_part(told, x)
+        largest = max(largest, index[a])
+        limit[a] = -np.inf
+        if keeps_floor(told) and model.factor.counts[0].counted >= model.about[0].look_at:
+            raise_floor(model)

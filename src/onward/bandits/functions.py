@@ -1,0 +1,106 @@
+"""Widths and indices of one's own: numba functions of plain numbers that compiled policies call by their address.
+
+    @index_function
+    def ucb(estimate, leverage, square, radius, rounds):
+        return estimate + 0.5 * math.sqrt(leverage)
+
+    Policy(rule=Optimistic(index=ucb))
+
+The functions are known by their names where a policy is saved: to load it, define them first.
+"""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numba
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+WIDTH_ARGUMENTS = ("gain", "rounds", "dimension", "lam", "sigma", "delta")
+INDEX_ARGUMENTS = ("estimate", "leverage", "square", "radius", "rounds")
+
+_defined: dict[tuple[str, str], "CompiledFunction"] = {}
+
+
+class CompiledFunction:
+    """A function of plain numbers, compiled, that Python can call as well."""
+
+    def __init__(self, kind: str, function: Callable[..., float], arguments: tuple[str, ...]) -> None:
+        count = function.__code__.co_argcount if hasattr(function, "__code__") else -1
+        if count != len(arguments):
+            raise ValueError(
+                f"a {kind} must be a function of {len(arguments)} numbers ({', '.join(arguments)}), got {function!r}"
+            )
+        self.kind, self.name, self.python = kind, function.__name__, function
+        compile_ = cast(Any, numba.cfunc)(types.float64(*[types.float64] * count), error_model="numpy")
+        self._compiled = compile_(function)  # kept, because the address is its own
+        self.address = int(self._compiled.address)
+        _defined[kind, self.name] = self
+
+    def __call__(self, *numbers: float) -> float:
+        """What it gives for these numbers, computed in Python."""
+        return float(self.python(*numbers))
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __deepcopy__(self, memo: Any) -> "CompiledFunction":
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return find_function, (self.kind, self.name)
+
+
+def width_function(function: Callable[..., float]) -> CompiledFunction:
+    """A width of one's own: what the noise can do to the estimate, in the norm of G.
+
+    Args:
+        function: of `gain` (the information gain I), `rounds` (rewards that count), `dimension`, `lam` (the largest λ),
+            `sigma` and `delta`, all floats.
+    """
+    return CompiledFunction("width", function, WIDTH_ARGUMENTS)
+
+
+def index_function(function: Callable[..., float]) -> CompiledFunction:
+    """An index of one's own: what an action is worth to the rule that takes the largest.
+
+    Args:
+        function: of `estimate` (the ridge estimate xᵀθ), `leverage` (xᵀG⁻¹x), `square` (‖x‖²), `radius` (scale times
+            the width of the noise) and `rounds` (rewards that count), all floats.
+    """
+    return CompiledFunction("index", function, INDEX_ARGUMENTS)
+
+
+def find_function(kind: str, name: str) -> CompiledFunction:
+    """The function of that name, or an error that says what to do."""
+    if (kind, name) not in _defined:
+        raise ValueError(f"this policy has a {kind} of its own, {name!r}: define it with @{kind}_function first")
+    return _defined[kind, name]
+
+
+def _make_call(count: int) -> Callable[..., float]:
+    """A call of the function of so many numbers at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        double = ir.DoubleType()
+        pointer = builder.inttoptr(args[0], ir.FunctionType(double, [double] * count).as_pointer())
+        return builder.call(pointer, args[1:])
+
+    signature = types.float64(types.int64, *[types.float64] * count)
+    if count == len(WIDTH_ARGUMENTS):
+
+        @intrinsic
+        def call6(typingctx: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Any:
+            return signature, codegen
+
+        return cast(Callable[..., float], call6)
+
+    @intrinsic
+    def call5(typingctx: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
+        return signature, codegen
+
+    return cast(Callable[..., float], call5)
+
+
+call_width, call_index = _make_call(len(WIDTH_ARGUMENTS)), _make_call(len(INDEX_ARGUMENTS))

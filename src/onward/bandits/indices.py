@@ -1,0 +1,139 @@
+"""How wide an index reaches, and the index of one action. Compiled: `confidence` has the formulas."""
+
+import math
+
+import numpy as np
+
+from onward.bandits.functions import call_index, call_width
+from onward.bandits.model import Model
+from onward.bandits.settings import (
+    AS_PRINTED,
+    BY_CONSTANTS,
+    BY_DETERMINANT,
+    BY_FUNCTION,
+    BY_TRACE,
+    FORWARD,
+    NO_BIAS,
+    NOT_FINITE,
+    RIDGE,
+    TIGHT,
+    TOO_LONG,
+    Told,
+)
+from onward.confidence.widths import bounded_gain, radius_of_bias, radius_of_noise, radius_of_window
+from onward.core.compile import inlined
+from onward.core.factor import ORDINARY, Factor, information_gain, load_row, read_row, weighted_trace
+from onward.core.simd import fma
+from onward.core.types import Matrix, Records, Vector
+
+COMPILED_FROM = "bbe679e581b1c6ff"  # other files whose code is compiled into this one: see tools/digests.py
+
+
+@inlined
+def checked_square(settings: Records, longest: float) -> float:
+    """The largest squared norm, or a negative status."""
+    if not longest < ORDINARY * ORDINARY:
+        return NOT_FINITE
+    bound = settings[0].action_bound
+    return TOO_LONG if longest > bound * bound * (1.0 + 1e-12) else longest
+
+
+@inlined
+def longest_counted(told: Told, longest: float) -> float:
+    """X² of the uniform width: as it was told, or the largest offered so far, `longest` among them."""
+    bound = told.settings[0].action_bound
+    return bound * bound if bound < np.inf else max(longest, told.log[0].offered)
+
+
+@inlined
+def noise_radius(told: Told, factor: Factor, rows: float, window: float, longest: float) -> float:
+    """Scale times what the noise can do to the estimate, in the norm of the factor; `window` is 0 if there is none."""
+    settings = told.settings[0]
+    d, width = settings.dimension, settings.width
+    if width == BY_CONSTANTS and window > 0.0:
+        radius = radius_of_window(settings.sigma, settings.delta, d, window * longest / settings.lam_least)
+        return settings.scale * radius
+    if width in (BY_DETERMINANT, BY_FUNCTION):
+        gain = information_gain(factor, told.lam)
+        if width == BY_FUNCTION:
+            return settings.scale * call_width(
+                int(settings.width_function), gain, rows, d, settings.lam_most, settings.sigma, settings.delta
+            )
+    elif width == BY_TRACE:
+        gain = bounded_gain(d, max(0.0, weighted_trace(factor, 1.0 / told.lam) - told.lam.shape[0]))
+    else:
+        gain = bounded_gain(d, rows * longest / settings.lam_least)
+    return settings.scale * radius_of_noise(settings.sigma, settings.delta, gain)
+
+
+@inlined
+def bias_radius(told: Told, square: float) -> float:
+    """What regularisation can do to the estimate at an action of that (scaled) squared norm, times the scale."""
+    settings = told.settings[0]
+    bound = settings.scale * settings.theta_bound
+    if settings.bias == NO_BIAS:
+        return 0.0
+    if settings.estimator == RIDGE:
+        return bound * math.sqrt(settings.lam_most)
+    return bound * radius_of_bias(settings.lam_most, square, settings.bias == TIGHT)
+
+
+@inlined
+def scaled_square(told: Told, x: Vector) -> float:
+    """Σ λ̄/λ_j x_j², with λ̄ the largest λ."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        total = fma(told.scales[j] * x[j], x[j], total)
+    return total
+
+
+@inlined
+def prior_part(told: Told, x: Vector) -> float:
+    """xᵀθ_0."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        total = fma(x[j], told.prior[j], total)
+    return total
+
+
+@inlined
+def optimistic_index(
+    p: float, q: float, reach: float, radius: float, forward: bool, double: bool
+) -> tuple[float, float]:
+    """Index and estimate from p, the leverage and the squared norm that the radius multiplies."""
+    if not forward:
+        return p + radius * math.sqrt(reach), p
+    kept = 1.0 / (1.0 + q)
+    p *= kept
+    if double:
+        return p + radius * math.sqrt(fma(q, q, reach)) * kept, p
+    return p + radius * math.sqrt(q * kept), p
+
+
+@inlined
+def printed_index(told: Told, rows: float, peak: float, p: float, q: float, square: float) -> tuple[float, float]:
+    """Algorithm 3's index as it is printed, and the estimate: the noise stands outside the product with ‖x‖."""
+    settings = told.settings[0]
+    lam, kept = settings.lam_most, 1.0 / (1.0 + q)
+    gain = bounded_gain(settings.dimension, (rows + 1.0) * max(peak, square) / lam)
+    noise = radius_of_noise(settings.sigma, settings.delta, gain)
+    bias = settings.theta_bound * radius_of_bias(lam, square, False)
+    p *= kept
+    return p + settings.scale * (bias * math.sqrt(q * kept) + noise), p
+
+
+@inlined
+def read_single(told: Told, model: Model, x: Vector, square: float, scratch: Matrix) -> tuple[float, float]:
+    """Index and estimate that an optimistic rule has from a model of one action, without the prior's part."""
+    settings, counts = told.settings[0], model.factor.counts[0]
+    forward = settings.estimator == FORWARD
+    load_row(x, scratch)
+    p, q = read_row(model.factor, scratch, scratch)
+    if settings.width == AS_PRINTED:
+        return printed_index(told, counts.counted, counts.peak, p, q, square)
+    radius = noise_radius(told, model.factor, counts.counted, 0.0, longest_counted(told, square))
+    if settings.index_function != 0.0:
+        index = call_index(int(settings.index_function), p, q, square, radius, counts.counted)
+        return index, p / (1.0 + q) if forward else p
+    radius += bias_radius(told, square if settings.even != 0.0 else scaled_square(told, x))
+    return optimistic_index(p, q, q, radius, forward, False)

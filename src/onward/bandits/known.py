@@ -1,0 +1,46 @@
+"""What is known of the noise and of the truth."""
+
+import math
+from dataclasses import dataclass
+
+from scipy.special import erfinv
+
+from onward.core.checks import not_negative, positive, probability
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the noise and of the true coefficients.
+
+    Args:
+        sigma: σ, the noise is σ-sub-Gaussian.
+        theta_bound: S ≥ ‖θ* − θ_0‖, or with a λ for each coordinate S ≥ √(Σ λ_j/λ̄ (θ*_j − θ_0j)²), λ̄ the largest.
+        delta: δ, the probability that some index is not optimistic, ever.
+        action_bound: X, for the uniform width: no action is longer. None: the longest offered so far.
+    """
+
+    sigma: float = 1.0
+    theta_bound: float = 1.0
+    delta: float = 0.01
+    action_bound: float | None = None
+
+    def __post_init__(self) -> None:
+        checked = {
+            "sigma": positive("sigma", self.sigma),
+            "theta_bound": not_negative("theta_bound", self.theta_bound),
+            "delta": probability("delta", self.delta),
+        }
+        if self.action_bound is not None:
+            checked["action_bound"] = positive("action_bound", self.action_bound)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def slack(self) -> float:
+        """How far Gaussian noise takes a reward from its mean, but for probability δ."""
+        return math.sqrt(2) * self.sigma * float(erfinv(1 - self.delta))
+
+    def settings(self) -> dict[str, float]:
+        """What compiled code is told."""
+        bound = float("inf") if self.action_bound is None else self.action_bound
+        return {"sigma": self.sigma, "theta_bound": self.theta_bound, "delta": self.delta, "action_bound": bound}

@@ -1,0 +1,77 @@
+"""Policies saved by version 0.1.0, whose memories were numbered slots: taken over to the named ones."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onward.bandits import memories
+from onward.bandits.buffers import fresh_buffer, grown, told_in
+from onward.bandits.memories import detecting, window
+from onward.bandits.memories.detecting import Detecting
+from onward.bandits.memories.window import Window
+from onward.bandits.model import Model
+from onward.core.factor import Factor
+from onward.core.simd import padded
+from onward.core.types import Vector
+
+if TYPE_CHECKING:
+    from onward.bandits.policy import Policy
+
+_HEADER, _HEAD = 10, 5  # slots of a memory's header, and of a model's head
+
+
+def from_first_version(policy: "Policy", old: Vector, d: int) -> Vector:
+    """The buffer for what an old memory of d coordinates holds; ValueError if it is of another size."""
+    buffer = fresh_buffer(policy._settings, policy.memory, d, d)
+    learned, counted, offered, following, held, removed, growth, capacity = old[:8]
+    while told_in(buffer).log["capacity"][0] < capacity:
+        buffer = grown(policy.memory, buffer)
+    told, model_size = told_in(buffer), _HEAD + _factor_size(d)
+    told.log["learned"], told.log["counted"], told.log["offered"] = learned, counted, offered
+    kind, slots = policy.memory, int(capacity)
+    extra = {
+        memories.DISCOUNTED: model_size + _factor_size(d),
+        memories.WINDOW: model_size + slots * (d + 1),
+        memories.RESTARTING: model_size + slots,
+        memories.DETECTING: slots * (model_size + getattr(kind, "window", 0)),
+    }
+    if told.log["capacity"][0] != capacity or len(old) != _HEADER + extra.get(kind.kind, model_size):
+        raise ValueError(f"memory of {old.shape} numbers does not fit a {type(policy).__name__} of {d} features")
+    if isinstance(kind, Detecting):
+        detecting.header_of(buffer, d)["n_models"] = held
+        for m in range(int(held)):
+            at = _HEADER + m * (model_size + kind.window)
+            watched = detecting.memory_in(buffer, d, float(kind.window), m)
+            _take_model(watched.model, old, at, d)
+            watched.model.factor.counts["seen"] = old[at + 3]
+            watched.model.about["failed"] = old[at + 4]
+            watched.failures[:] = old[at + model_size : at + model_size + kind.window]
+        return buffer
+    _take_model(memories.model_in(buffer), old, _HEADER, d)
+    after = _HEADER + model_size
+    if kind.kind == memories.DISCOUNTED:
+        memories.model_in(buffer).factor.counts["seen"] = learned
+        _take_factor(memories.second_in(buffer), old, after, d)
+    elif isinstance(kind, Window):
+        ring = window.memory_in(buffer, d, slots)
+        ring.header[0] = (following, held, removed, growth)
+        ring.rows[:] = old[after:].reshape(slots, d + 1)
+    elif kind.kind == memories.RESTARTING:
+        memories.restarting.memory_in(buffer, d, slots).header["next_point"] = following
+    return buffer
+
+
+def _factor_size(d: int) -> int:
+    return d * padded(d) + 2 * d + 1
+
+
+def _take_model(model: Model, old: Vector, at: int, d: int) -> None:
+    rows, _, peak = old[at : at + 3]
+    _take_factor(model.factor, old, at + _HEAD, d)
+    model.factor.counts[0] = (rows, rows, peak)
+    model.about["solved"] = 0.0
+
+
+def _take_factor(factor: Factor, old: Vector, at: int, d: int) -> None:
+    U, D, c, loss = np.split(old[at : at + _factor_size(d)], np.cumsum([d * padded(d), d, d]))
+    factor.U[:], factor.D[:], factor.c[:], factor.loss[:] = U.reshape(d, -1), D, c[:, None], loss

@@ -1,0 +1,40 @@
+"""What every memory says of itself in Python."""
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+from onward.core.types import Vector
+
+FIRST_CAPACITY = 8  # rows of a window, or models of a detector: it doubles as needed
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Which rewards count, and how much: a value, checked where it is made."""
+
+    kind: ClassVar[int]  # the number by which compiled code knows it: see memories/__init__.py
+    keeps_floor: ClassVar[bool] = False  # whether G only grows, so that a bound on its eigenvalues stays one
+
+    def settings(self) -> dict[str, float]:
+        """What compiled code is told, by the names of `settings.SETTINGS`."""
+        return {}
+
+    def first_capacity(self) -> int:
+        """For how many rows, models or change points there is room at first."""
+        return 0
+
+    def grown_capacity(self, capacity: int) -> int:
+        """For how many there is room next, once it is full."""
+        return capacity
+
+    def size(self, d: int, capacity: int) -> int:
+        """Numbers in the memory."""
+        raise NotImplementedError
+
+    def write(self, memory: Vector, d: int) -> None:
+        """Write into a new memory what it is told beside the settings."""
+
+    def parameters(self) -> dict[str, Any]:
+        """Its own parameters, as plain values."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}

@@ -1,0 +1,171 @@
+"""The memory of several models, each with a record of failures, that are dropped when they fail too often."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from onward.bandits.indices import read_single
+from onward.bandits.memories.base import FIRST_CAPACITY, Memory
+from onward.bandits.model import Model, clear_model, learn_row, model_size, view_model
+from onward.bandits.settings import Told, memory_at, view_told
+from onward.core.checks import not_negative, probability, whole
+from onward.core.compile import compiled, inlined
+from onward.core.factor import ALIGNED, aligned, new_scratch
+from onward.core.types import Records, Vector
+from onward.core.views import records_of
+
+COMPILED_FROM = "46354c98207e2e66"  # other files whose code is compiled into this one: see tools/digests.py
+
+HEADER = np.dtype([("n_models", "f8")])
+N_HEADER = 1
+_as_header = records_of(HEADER)
+
+
+@dataclass(frozen=True)
+class Detecting(Memory):
+    """Several models; those whose rewards surprise them too often are dropped (Wu et al. 2018).
+
+    Args:
+        window: τ, over how many rewards failures are counted.
+        failure_delta: δ₂ of the margin `√(log(1/δ₂)/(2m))` for chance.
+        tolerance: δ̃, a model is good while its badness is below the margin plus this. It is dropped at the margin
+            plus `delta`; when none is good, a new one begins.
+    """
+
+    window: int = 200
+    failure_delta: float = 0.01
+    tolerance: float = 0.002
+
+    kind: ClassVar[int] = 4
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "window", whole("window", self.window, 1))
+        object.__setattr__(self, "failure_delta", probability("failure_delta", self.failure_delta))
+        object.__setattr__(self, "tolerance", not_negative("tolerance", self.tolerance))
+
+    def settings(self) -> dict[str, float]:
+        """What compiled code is told."""
+        return {"window": self.window, "failure_delta": self.failure_delta, "tolerance": self.tolerance}
+
+    def first_capacity(self) -> int:
+        """For how many models there is room at first."""
+        return FIRST_CAPACITY
+
+    def grown_capacity(self, capacity: int) -> int:
+        """Twice as many models."""
+        return 2 * capacity
+
+    def size(self, d: int, capacity: int) -> int:
+        """Numbers in the memory."""
+        return ALIGNED + capacity * slot_size(d, self.window)
+
+
+class Watched(NamedTuple):
+    """A model, and whether each of its last rewards was a surprise."""
+
+    model: Model
+    failures: Vector
+
+
+@inlined
+def slot_size(d: int, window: float) -> int:
+    """Numbers in a model with its failures."""
+    return model_size(d) + aligned(int(window))
+
+
+@inlined
+def header_of(buffer: Vector, d: int) -> Records:
+    """How many models there are."""
+    return _as_header(buffer[memory_at(d) : memory_at(d) + N_HEADER])
+
+
+@inlined
+def memory_in(buffer: Vector, d: int, window: float, m: int) -> Watched:
+    """The m-th model."""
+    at = memory_at(d) + ALIGNED + m * slot_size(d, window)
+    failures = at + model_size(d)
+    return Watched(view_model(buffer, at, d), buffer[failures : failures + int(window)])
+
+
+@inlined
+def begin(told: Told, buffer: Vector) -> None:
+    """One model that knows nothing."""
+    d, window = told.lam.shape[0], told.settings[0].window
+    header_of(buffer, d)[0].n_models = 1.0
+    _begin_model(told, memory_in(buffer, d, window, 0))
+
+
+@inlined
+def _begin_model(told: Told, watched: Watched) -> None:
+    clear_model(told, watched.model)
+    watched.failures[:] = 0.0
+
+
+@inlined
+def is_full(told: Told, buffer: Vector) -> bool:
+    """Whether there must be more room before the next reward can be learned."""
+    return bool(header_of(buffer, told.lam.shape[0])[0].n_models == told.log[0].capacity)
+
+
+@inlined
+def acting(told: Told, buffer: Vector) -> int:
+    """Which model chooses now: the least bad one, the older if they tie."""
+    d, window = told.lam.shape[0], told.settings[0].window
+    boldness = math.sqrt(math.log(window))
+    best, least = 0, np.inf
+    for m in range(int(header_of(buffer, d)[0].n_models)):
+        badness, margin = _badness(told, memory_in(buffer, d, window, m).model)
+        if badness - boldness * margin < least:
+            best, least = m, badness - boldness * margin
+    return best
+
+
+@inlined
+def _badness(told: Told, model: Model) -> tuple[float, float]:
+    """The share of failures among a model's last rewards, and how far chance can take it."""
+    age = model.factor.counts[0].seen
+    if age == 0.0:
+        return 0.0, 0.5
+    rewards = min(told.settings[0].window, age)
+    margin = math.sqrt(-math.log(told.settings[0].failure_delta) / (2.0 * rewards))
+    return model.about[0].failed / rewards, margin
+
+
+@compiled
+def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
+    """Every model checks the reward and learns it unless it is a surprise. Models that fail too often are dropped."""
+    told = view_told(buffer)
+    d, window = x.shape[0], told.settings[0].window
+    scratch = new_scratch(d)
+    header = header_of(buffer, d)[0]
+    kept, good = 0, 0
+    for m in range(int(header.n_models)):
+        watched = memory_in(buffer, d, window, m)
+        model, counts = watched.model, watched.model.factor.counts[0]
+        index, estimate = read_single(told, model, x, square, scratch)
+        failed = not abs(estimate - y) <= index - estimate + told.settings[0].slack
+        if not failed:
+            learn_row(model, x, y, square, scratch)
+            counts.seen -= 1.0
+        record = int(counts.seen) % int(window)
+        if counts.seen >= window:
+            model.about[0].failed -= watched.failures[record]
+        watched.failures[record] = 1.0 if failed else 0.0
+        model.about[0].failed += watched.failures[record]
+        counts.seen += 1.0
+        badness, margin = _badness(told, model)
+        if badness >= margin + told.settings[0].delta:
+            continue
+        good += badness < margin + told.settings[0].tolerance
+        if kept < m:
+            size, first = slot_size(d, window), memory_at(d) + ALIGNED
+            to, origin = first + kept * size, first + m * size
+            for i in range(size):
+                buffer[to + i] = buffer[origin + i]
+        kept += 1
+    if good == 0:  # as there is none if none is left
+        _begin_model(told, memory_in(buffer, d, window, kept))
+        kept += 1
+    header.n_models = float(kept)

@@ -1,0 +1,79 @@
+"""The memory that lets the past count less with every reward."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from onward.bandits.memories.base import Memory
+from onward.bandits.model import Model, clear_model, learn_row, model_size, view_model
+from onward.bandits.settings import Told, memory_at, view_told
+from onward.core.checks import probability
+from onward.core.compile import compiled, inlined
+from onward.core.factor import Factor, absorb_one, clear, factor_size, new_scratch, view_factor
+from onward.core.tiles import discount
+from onward.core.types import Vector
+
+COMPILED_FROM = "84538c72a5afc15a"  # other files whose code is compiled into this one: see tools/digests.py
+
+
+@dataclass(frozen=True)
+class Discounted(Memory):
+    """Every new reward lets those before count γ times as much; 0 < γ ≤ 1."""
+
+    gamma: float = 0.99
+
+    kind: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        if self.gamma != 1:
+            try:
+                probability("gamma", self.gamma)
+            except ValueError:
+                raise ValueError(f"gamma must be a number in (0, 1], got {self.gamma!r}") from None
+        if self.gamma < 1e-100:
+            raise ValueError(
+                f"gamma must be at least 1e-100, or its square is no longer a number > 0, got {self.gamma!r}"
+            )
+        object.__setattr__(self, "gamma", float(self.gamma))
+
+    def settings(self) -> dict[str, float]:
+        """What compiled code is told."""
+        return {"gamma": self.gamma}
+
+    def size(self, d: int, capacity: int) -> int:
+        """Numbers in the memory."""
+        return model_size(d) + factor_size(d, 1)
+
+
+class Twofold(NamedTuple):
+    """V = Σ γ^(t−s) xxᵀ + Λ as a model, and Ṽ = Σ γ^2(t−s) xxᵀ + Λ."""
+
+    model: Model
+    second: Factor
+
+
+@inlined
+def memory_in(buffer: Vector, d: int) -> Twofold:
+    """Both factors."""
+    at = memory_at(d)
+    return Twofold(view_model(buffer, at, d), view_factor(buffer, at + model_size(d), d, 1))
+
+
+@inlined
+def begin(told: Told, buffer: Vector) -> None:
+    """Know nothing."""
+    memory = memory_in(buffer, told.lam.shape[0])
+    clear_model(told, memory.model)
+    clear(memory.second, told.lam)
+
+
+@compiled
+def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
+    """Discount the past, then learn a reward."""
+    told = view_told(buffer)
+    memory, gamma, scratch = memory_in(buffer, x.shape[0]), told.settings[0].gamma, new_scratch(x.shape[0])
+    if gamma < 1.0:
+        discount(memory.model.factor, gamma, told.lam)
+        discount(memory.second, gamma * gamma, told.lam)
+        memory.model.factor.counts[0].counted *= gamma * gamma
+    absorb_one(memory.second, x, 0.0, 1.0, scratch)
+    learn_row(memory.model, x, y, square, scratch)

@@ -1,0 +1,91 @@
+"""The memory that is told when to start over."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from onward.bandits.memories.base import Memory
+from onward.bandits.model import Model, clear_model, learn_row, model_size, view_model
+from onward.bandits.settings import Told, memory_at, view_told
+from onward.core.checks import whole
+from onward.core.compile import compiled, inlined
+from onward.core.factor import ALIGNED, new_scratch
+from onward.core.types import Records, Vector
+from onward.core.views import records_of
+
+COMPILED_FROM = "73525c0b2937e12a"  # other files whose code is compiled into this one: see tools/digests.py
+
+HEADER = np.dtype([("next_point", "f8")])
+N_HEADER = 1
+_as_header = records_of(HEADER)
+
+
+@dataclass(frozen=True)
+class Restarting(Memory):
+    """After so many rewards (increasing whole numbers) everything is forgotten. A warm start's do not count."""
+
+    change_points: Sequence[int] = ()
+
+    kind: ClassVar[int] = 3
+    keeps_floor: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        given = self.change_points
+        if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
+            raise ValueError(f"change_points must be whole numbers in a list, got {given!r}")
+        points = tuple(whole("each of change_points", point, 1) for point in given)
+        if any(later <= earlier for earlier, later in pairwise(points)):
+            raise ValueError(f"change_points must increase, got {list(given)}")
+        object.__setattr__(self, "change_points", points)
+
+    def first_capacity(self) -> int:
+        """Room for the change points."""
+        return len(self.change_points)
+
+    def size(self, d: int, capacity: int) -> int:
+        """Numbers in the memory."""
+        return ALIGNED + model_size(d) + capacity
+
+    def write(self, memory: Vector, d: int) -> None:
+        """Write down the change points."""
+        memory[ALIGNED + model_size(d) :] = self.change_points
+
+
+class Chapters(NamedTuple):
+    """Views of a buffer."""
+
+    header: Records
+    model: Model
+    points: Vector
+
+
+@inlined
+def memory_in(buffer: Vector, d: int, capacity: int) -> Chapters:
+    """The memory in a policy's buffer."""
+    at = memory_at(d)
+    points = at + ALIGNED + model_size(d)
+    return Chapters(
+        _as_header(buffer[at : at + N_HEADER]), view_model(buffer, at + ALIGNED, d), buffer[points : points + capacity]
+    )
+
+
+@inlined
+def begin(told: Told, buffer: Vector) -> None:
+    """Know nothing, but which change point is next."""
+    clear_model(told, memory_in(buffer, told.lam.shape[0], 0).model)
+
+
+@compiled
+def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
+    """Learn a reward, and start over if it is the last before a change."""
+    told = view_told(buffer)
+    memory = memory_in(buffer, x.shape[0], int(told.log[0].capacity))
+    learn_row(memory.model, x, y, square, new_scratch(x.shape[0]))
+    header = memory.header[0]
+    following = int(header.next_point)
+    if following < memory.points.shape[0] and memory.points[following] == told.log[0].counted:
+        header.next_point += 1.0
+        clear_model(told, memory.model)

@@ -1,0 +1,171 @@
+"""The rules that turn what is known into a choice: values, checked where they are made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal
+
+from onward.bandits.functions import CompiledFunction, find_function
+from onward.bandits.settings import (
+    AS_IN_PAPER,
+    AS_PRINTED,
+    BY_CONSTANTS,
+    BY_DETERMINANT,
+    BY_FUNCTION,
+    BY_TRACE,
+    EPSILON_GREEDY,
+    FORWARD,
+    GREEDY,
+    NO_BIAS,
+    OPTIMISTIC,
+    RIDGE,
+    SAMPLING,
+    TIGHT,
+    UNIFORM_AT_RANDOM,
+)
+from onward.core.checks import not_negative
+
+Estimator = Literal["forward", "ridge"]
+Width = Literal["determinant", "trace", "uniform", "printed"]
+Bias = Literal["tight", "paper", "none"]
+
+ESTIMATORS = {"ridge": RIDGE, "forward": FORWARD}
+WIDTHS = {"determinant": BY_DETERMINANT, "trace": BY_TRACE, "uniform": BY_CONSTANTS, "printed": AS_PRINTED}
+BIASES = {"tight": TIGHT, "paper": AS_IN_PAPER, "none": NO_BIAS}
+
+
+def one_of(name: str, value: object, allowed: Mapping[str, int]) -> int:
+    """The code of a named choice, or an error that lists the choices."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+    return allowed[value]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How what is known becomes a choice."""
+
+    kind: ClassVar[int]
+    explores: ClassVar[bool] = False  # whether the widths of `Known` matter
+
+    def settings(self) -> dict[str, float]:
+        """What compiled code is told, by the names of `settings.SETTINGS`."""
+        return {}
+
+    def parameters(self) -> dict[str, Any]:
+        """Its parameters, as plain values."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+
+@dataclass(frozen=True)
+class _Exploring(Rule):
+    width: Width | CompiledFunction = "determinant"
+    bias: Bias = "tight"
+    scale: float = 1.0
+
+    explores: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "width", _function("width", self.width))
+        if isinstance(self.width, str):
+            one_of("width", self.width, WIDTHS)
+        one_of("bias", self.bias, BIASES)
+        object.__setattr__(self, "scale", not_negative("scale", self.scale))
+
+    def settings(self) -> dict[str, float]:
+        """What compiled code is told."""
+        own = self.width if isinstance(self.width, CompiledFunction) else None
+        return {
+            "width": BY_FUNCTION if own else WIDTHS[str(self.width)],
+            "bias": BIASES[self.bias],
+            "scale": self.scale,
+            "width_function": own.address if own else 0,
+        }
+
+
+@dataclass(frozen=True)
+class Optimistic(_Exploring):
+    """The largest index: the estimate plus what noise and regularisation can hide.
+
+    Args:
+        width: "determinant" (tightest: the information gain itself), "trace", "uniform" (as in the paper) or a
+            `width_function`. With forward, "printed" is the whole index as Algorithm 3 prints it, error and all.
+        bias: for forward, "tight" √(λ + ‖x‖²) or "paper" √λ + ‖x‖; "none" drops the S-term, and the guarantee with it.
+        scale: multiplies what is added to explore.
+        index: an `index_function` in place of all that.
+    """
+
+    index: CompiledFunction | None = None
+
+    kind: ClassVar[int] = OPTIMISTIC
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "index", _function("index", self.index))
+
+    def settings(self) -> dict[str, float]:
+        """What compiled code is told."""
+        return super().settings() | {"index_function": self.index.address if self.index is not None else 0}
+
+    def parameters(self) -> dict[str, Any]:
+        """Its parameters; the index only if it has one of its own."""
+        given = super().parameters()
+        return given if self.index is not None else {name: given[name] for name in given if name != "index"}
+
+
+@dataclass(frozen=True)
+class Sampling(_Exploring):
+    """The best action for coefficients drawn around the estimate, as wide as `Optimistic` reaches."""
+
+    kind: ClassVar[int] = SAMPLING
+
+
+@dataclass(frozen=True)
+class Greedily(Rule):
+    """The best estimate."""
+
+    kind: ClassVar[int] = GREEDY
+
+
+@dataclass(frozen=True)
+class EpsilonGreedily(Rule):
+    """The best estimate, but any available action with probability epsilon."""
+
+    epsilon: float = 0.05
+
+    kind: ClassVar[int] = EPSILON_GREEDY
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.epsilon, int | float) and 0 <= self.epsilon <= 1):
+            raise ValueError(f"epsilon must be a number from 0 to 1, got {self.epsilon!r}")
+        object.__setattr__(self, "epsilon", float(self.epsilon))
+
+    def settings(self) -> dict[str, float]:
+        """What compiled code is told."""
+        return {"epsilon": self.epsilon}
+
+
+@dataclass(frozen=True)
+class AtRandom(Rule):
+    """Any available action, each with the same chance."""
+
+    kind: ClassVar[int] = UNIFORM_AT_RANDOM
+
+
+RULES: dict[str, type[Rule]] = {
+    rule.__name__: rule for rule in (Optimistic, Sampling, Greedily, EpsilonGreedily, AtRandom)
+}
+
+
+def _function(kind: str, value: Any) -> Any:
+    """A user's function as it stands in a file, `function NAME`, or the value as it is."""
+    if isinstance(value, str) and value.startswith("function "):
+        return find_function(kind, value.removeprefix("function "))
+    if isinstance(value, CompiledFunction) and value.kind != kind:
+        raise ValueError(f"{kind} must be made by @{kind}_function, got {value!r} of @{value.kind}_function")
+    if callable(value) and not isinstance(value, CompiledFunction):
+        raise ValueError(f"{kind} must be made by @{kind}_function, got {value!r}")
+    return value
+
+
+def _plain(value: Any) -> Any:
+    return f"function {value.name}" if isinstance(value, CompiledFunction) else value

@@ -1,0 +1,125 @@
+"""What a compiled policy is told: named numbers at the head of its one buffer, before the memory.
+
+A policy's buffer holds its settings, a log of what was offered and learned, λ and the prior mean of each coordinate,
+and then its memory. So policies can be copied, saved, stacked (one for each arm) and played in a compiled loop alike.
+"""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from onward.core.compile import inlined
+from onward.core.factor import aligned
+from onward.core.types import Records, Vector
+from onward.core.views import records_of
+
+COMPILED_FROM = "bb7a4abf61dc378d"  # other files whose code is compiled into this one: see tools/digests.py
+
+SETTINGS = np.dtype(
+    [
+        (name, "f8")
+        for name in (
+            "estimator",
+            "memory",
+            "rule",
+            "width",
+            "bias",
+            "lam_least",
+            "lam_most",
+            "even",  # 1 if λ is the same for all coordinates
+            "has_prior",  # 0 while the prior mean is 0 everywhere
+            "sigma",
+            "theta_bound",
+            "delta",
+            "scale",
+            "action_bound",  # inf: the largest norm offered so far counts
+            "dimension",  # of the actions as given; there are fewer coordinates if they were projected to their span
+            "coordinates",
+            "gamma",
+            "window",
+            "epsilon",
+            "slack",  # of a detector: how far noise alone takes a reward from its mean
+            "failure_delta",
+            "tolerance",
+            "width_function",  # addresses of a user's compiled functions; 0 if there are none
+            "index_function",
+        )
+    ]
+)
+N_SETTINGS = 24
+_as_settings = records_of(SETTINGS)
+
+LOG = np.dtype(
+    [
+        ("learned", "f8"),  # rewards, over all restarts
+        ("counted", "f8"),  # those of them that change points count: not a warm start's
+        ("offered", "f8"),  # the largest ‖x‖²
+        ("capacity", "f8"),  # room for rows, models or change points
+    ]
+)
+N_LOG = 4
+_as_log = records_of(LOG)
+
+RIDGE, FORWARD = range(2)
+OPTIMISTIC, SAMPLING, GREEDY, EPSILON_GREEDY, UNIFORM_AT_RANDOM = range(5)
+BY_DETERMINANT, BY_TRACE, BY_CONSTANTS, AS_PRINTED, BY_FUNCTION = range(5)
+TIGHT, AS_IN_PAPER, NO_BIAS = range(3)
+
+
+class Status(IntEnum):
+    """What a compiled call says: done, or why it did nothing."""
+
+    DONE = 0
+    NOT_FINITE = -1
+    TOO_LONG = -2
+    NONE_AVAILABLE = -3
+    FULL = -4
+    SEVERAL = -5
+    NO_INDEX = -6
+    WRONG_SHAPE = -7
+
+    @property
+    def message(self) -> str:
+        """The words for it, with places for what came."""
+        return {
+            Status.DONE: "done",
+            Status.NOT_FINITE: "actions and rewards must be finite numbers below {most:g}, got norms up to {norm:g}",
+            Status.TOO_LONG: "actions must have norms of at most action_bound={bound:g}, got {norm:g} in row {row}",
+            Status.NONE_AVAILABLE: "no action is available",
+            Status.FULL: "the memory must grow first",
+            Status.SEVERAL: "several actions are as good",
+            Status.NO_INDEX: "a width or index of one's own must be a number for every action, got NaN",
+            Status.WRONG_SHAPE: "actions must have as many features as the policy knows",
+        }[self]
+
+
+DONE, NOT_FINITE, TOO_LONG, NONE_AVAILABLE, FULL, SEVERAL, NO_INDEX, WRONG_SHAPE = (int(status) for status in Status)
+
+
+class Told(NamedTuple):
+    """The head of a policy's buffer."""
+
+    settings: Records
+    log: Records
+    lam: Vector  # (d,): λ of each coordinate
+    scales: Vector  # (d,): the largest λ by that of each coordinate
+    prior: Vector  # (d,): the prior mean
+
+
+@inlined
+def memory_at(d: int) -> int:
+    """Where a memory of d coordinates begins in its policy's buffer."""
+    return aligned(N_SETTINGS + N_LOG + 3 * d)
+
+
+@inlined
+def view_told(buffer: Vector) -> Told:
+    """What the policy of this buffer was told. The only place that knows where things are."""
+    settings = _as_settings(buffer[:N_SETTINGS])
+    d, lam = int(settings[0].coordinates), N_SETTINGS + N_LOG
+    scales = lam + d
+    prior = scales + d
+    return Told(
+        settings, _as_log(buffer[N_SETTINGS:lam]), buffer[lam:scales], buffer[scales:prior], buffer[prior : prior + d]
+    )

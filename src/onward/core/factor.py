@@ -1,0 +1,317 @@
+"""The one state: a factored least-squares problem, as views of a flat buffer, and what one row does to it.
+
+G = UᵀDU and Uθ = c stand for  Σ w (y − xᵀθ)² + ‖θ‖²_Λ  =  loss + ‖c − Uθ‖²_D.  U is unit upper triangular; only what
+stands above the diagonal is used, in rows padded to whole vectors. c has a column for each target.
+
+Regressors, grids of λ, parts of a parallel pass and the memories of bandits hold it. Rows that come in batches are
+absorbed in tiles (tiles.py), to the same bits as one at a time here.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from onward.core.compile import compiled, inlined
+from onward.core.simd import absorb_single, dot_from, fma, padded, read_single
+from onward.core.types import Matrix, Records, Vector
+from onward.core.unrolled import FEW
+from onward.core.views import as_matrix, records_of
+
+COMPILED_FROM = "f82142a6db52ff81"  # other files whose code is compiled into this one: see tools/digests.py
+
+COUNTS = np.dtype(
+    [
+        ("seen", "f8"),  # rows absorbed; of a detector's model, rewards that it has checked
+        ("counted", "f8"),  # those of them with a weight; of discounted rows, Σ γ^2(t−s)
+        ("peak", "f8"),  # the largest w‖x‖²
+    ]
+)
+N_COUNTS = 3
+ALIGNED = 8  # numbers in a line of the cache: triangles begin at the start of one
+SWEPT = 12  # from so many coordinates on, the sweep over two pivots at a time pays
+ORDINARY = 1e20  # values, weights and states well inside these bounds can neither overflow nor underflow
+
+
+class Factor(NamedTuple):
+    """Views of one buffer."""
+
+    counts: Records
+    loss: Vector  # (m,): min over θ of the quadratic, for each target
+    D: Vector  # (d,): pivots; 0 where nothing is known and nothing regularised
+    c: Matrix  # (d, m)
+    U: Matrix  # (d, padded d)
+
+
+padded_to = inlined(padded)
+_as_counts = records_of(COUNTS)
+
+
+@inlined
+def aligned(size: int) -> int:
+    """A size, rounded up to whole lines of the cache."""
+    return (size + ALIGNED - 1) // ALIGNED * ALIGNED
+
+
+@compiled
+def factor_size(d: int, m: int) -> int:
+    """Numbers in the buffer of a factor of d coordinates and m targets."""
+    return aligned(N_COUNTS + m + d + d * m) + d * padded_to(d)
+
+
+@inlined
+def view_factor(buffer: Vector, at: int, d: int, m: int) -> Factor:
+    """The factor that begins at `at`. The only place that knows where things are."""
+    loss = at + N_COUNTS
+    D = loss + m
+    c = D + d
+    U = at + aligned(N_COUNTS + m + d + d * m)
+    width = padded_to(d)
+    return Factor(
+        _as_counts(buffer[at:loss]),
+        buffer[loss:D],
+        buffer[D:c],
+        as_matrix(buffer[c : c + d * m], d, m),
+        as_matrix(buffer[U : U + d * width], d, width),
+    )
+
+
+@compiled
+def clear(factor: Factor, lam: Vector) -> None:
+    """Know nothing but λ of each coordinate."""
+    counts = factor.counts[0]
+    counts.seen = 0.0
+    counts.counted = 0.0
+    counts.peak = 0.0
+    factor.loss[:] = 0.0
+    factor.c[:] = 0.0
+    factor.U[:] = 0.0
+    factor.D[:] = lam
+
+
+@inlined
+def count_row(factor: Factor, w: float, square: float) -> None:
+    """Note a row of weight w and squared norm `square` among the counts."""
+    counts = factor.counts[0]
+    counts.seen += 1.0
+    counts.counted += 1.0 if w != 0.0 else 0.0
+    counts.peak = max(counts.peak, w * square)
+
+
+@inlined
+def new_scratch(d: int) -> Matrix:
+    """Room for a row of d coordinates, padded with zeros, and for the scalars of a sweep."""
+    return np.zeros((2, padded_to(d)))
+
+
+@inlined
+def rotate(r: float, a: float, D: float) -> tuple[float, float, float, float, float]:
+    """One row against one pivot: β, the share D/D' that is kept, and what becomes of a, D and 1/D.
+
+    A coefficient becomes kept·c + β·ρ: adding β·(ρ − r·c) to it would lose its digits to a row much larger than those
+    before. A pivot that does not change keeps all of it, or many small rows would wear the coefficient away.
+    """
+    ar = a * r
+    D_new = fma(ar, r, D)
+    inverse = 1.0 / D_new
+    kept = D * inverse if D_new != D else 1.0
+    return ar * inverse, kept, (a * D) * inverse, D_new, inverse
+
+
+@inlined
+def absorb_row(
+    factor: Factor, scratch: Matrix, y: float, w: float, first: int, scored: bool, more: Matrix
+) -> tuple[float, float]:
+    """Absorb the row in scratch[0], 0 before coordinate `first`, with target y and weight w; a negative one removes it.
+
+    Returns p = xᵀG⁻¹b and the leverage q = xᵀG⁻¹x from before it, if `scored`. Of further targets, more[1] has the
+    values and more[0] takes p. No pivot may be empty. Overwrites the factor but for its counts, scratch and `more`.
+    """
+    U, D, c = factor.U, factor.D, factor.c
+    R, S, d, m = scratch[0:1], scratch[1:2], factor.D.shape[0], factor.c.shape[1]
+    a, rho, p, q = w, y, 0.0, 0.0
+    k = first
+    while k < d:
+        r, old = R[0, k], c[k, 0]
+        if scored:
+            q = fma(r * (1.0 / D[k]), r, q)
+            p = fma(r, old, p)
+        beta, kept, a, D[k], _ = rotate(r, a, D[k])
+        c[k, 0] = fma(kept, old, beta * rho)
+        rho = fma(-r, old, rho)
+        if m > 1:
+            _absorb_more(k, r, beta, kept, c, more)
+        if d < SWEPT or k + 1 == d:
+            for j in range(k + 1, d):
+                R[0, j] = fma(-r, U[k, j], R[0, j])
+                U[k, j] = fma(beta, R[0, j], U[k, j])
+            k += 1
+            continue
+        u = U[k, k + 1]
+        s = fma(-r, u, R[0, k + 1])
+        S[0, 0], S[0, 1], S[0, 2] = r, beta, s
+        u = fma(beta, s, u)
+        old = c[k + 1, 0]
+        if scored:
+            q = fma(s * (1.0 / D[k + 1]), s, q)
+            p = fma(s, old, p)
+        beta, kept, a, D[k + 1], _ = rotate(s, a, D[k + 1])
+        S[0, 3] = beta
+        c[k + 1, 0] = fma(kept, old, beta * rho)
+        rho = fma(-s, old, rho)
+        if m > 1:
+            _absorb_more(k + 1, s, beta, kept, c, more)
+        if k + 2 < d:
+            absorb_single(U, k, R, 0, S, k + 2)
+        U[k, k + 1] = u
+        k += 2
+    factor.loss[0] = fma(a * rho, rho, factor.loss[0])
+    for h in range(1, m):
+        factor.loss[h] = fma(a * more[1, h], more[1, h], factor.loss[h])
+    return p, q
+
+
+@inlined
+def _absorb_more(k: int, r: float, beta: float, kept: float, c: Matrix, more: Matrix) -> None:
+    for h in range(1, c.shape[1]):
+        old, rho = c[k, h], more[1, h]
+        more[0, h] = fma(r, old, more[0, h])
+        c[k, h] = fma(kept, old, beta * rho)
+        more[1, h] = fma(-r, old, rho)
+
+
+@inlined
+def read_row(factor: Factor, scratch: Matrix, more: Matrix) -> tuple[float, float]:
+    """p and q of the row in scratch[0], as `absorb_row` gives them. Of further targets, more[0] takes p, from 0 on.
+
+    Overwrites scratch and `more`.
+    """
+    U, D, c = factor.U, factor.D, factor.c
+    R, S, d, m = scratch[0:1], scratch[1:2], factor.D.shape[0], factor.c.shape[1]
+    p, q = 0.0, 0.0
+    k = 0
+    while k < d:
+        r = R[0, k]
+        q = fma(r * (1.0 / D[k]), r, q)
+        p = fma(r, c[k, 0], p)
+        for h in range(1, m):
+            more[0, h] = fma(r, c[k, h], more[0, h])
+        if d < SWEPT or k + 1 == d:
+            for j in range(k + 1, d):
+                R[0, j] = fma(-r, U[k, j], R[0, j])
+            k += 1
+            continue
+        s = fma(-r, U[k, k + 1], R[0, k + 1])
+        q = fma(s * (1.0 / D[k + 1]), s, q)
+        p = fma(s, c[k + 1, 0], p)
+        for h in range(1, m):
+            more[0, h] = fma(s, c[k + 1, h], more[0, h])
+        S[0, 0], S[0, 2] = r, s
+        if k + 2 < d:
+            read_single(U, k, R, 0, S, k + 2)
+        k += 2
+    return p, q
+
+
+@inlined
+def load_row(x: Vector, scratch: Matrix) -> None:
+    """Copy a row into scratch[0]."""
+    for j in range(x.shape[0]):
+        scratch[0, j] = x[j]
+
+
+@inlined
+def square_of(x: Vector) -> float:
+    """‖x‖², to the same bits wherever it is asked for: a row must not be too long here and not there."""
+    d = x.shape[0]
+    if d > FEW:
+        return dot_from(x.reshape(1, d), 0, x, 0)
+    square = 0.0
+    for j in range(d):
+        square = fma(x[j], x[j], square)
+    return square
+
+
+@compiled
+def leverage(factor: Factor, x: Vector, scratch: Matrix) -> float:
+    """xᵀG⁻¹x. Overwrites scratch."""
+    load_row(x, scratch)
+    return read_row(factor, scratch, scratch)[1]
+
+
+@compiled
+def absorb_one(factor: Factor, x: Vector, y: float, w: float, scratch: Matrix) -> None:
+    """Absorb one row of one target. Overwrites the factor but for its counts, and scratch."""
+    load_row(x, scratch)
+    absorb_row(factor, scratch, y, w, 0, False, scratch)
+
+
+@compiled
+def remove_one(factor: Factor, x: Vector, y: float, scratch: Matrix) -> float:
+    """Take out a row of one target and weight 1, if anything is left in its direction; returns what share is.
+
+    Digits are lost in proportion to that share, and do not come back: the caller sees to it. Overwrites the factor but
+    for its counts, and scratch.
+    """
+    left = 1.0 - leverage(factor, x, scratch)
+    if left > 0.0:
+        absorb_one(factor, x, y, -1.0, scratch)
+    return left
+
+
+@compiled
+def solve(factor: Factor, theta: Vector) -> None:
+    """θ of the first target, the solution of Uθ = c. Overwrites `theta`, which is padded like a row of U."""
+    d = factor.D.shape[0]
+    theta[d:] = 0.0
+    for k in range(d - 1, -1, -1):
+        theta[k] = factor.c[k, 0] - dot_from(factor.U, k, theta, k + 1)
+
+
+@compiled
+def weighted_trace(factor: Factor, weights: Vector) -> float:
+    """Σ_j weights_j G_jj: the second moments of the coordinates, summed up."""
+    d, total = factor.D.shape[0], 0.0
+    for k in range(d):
+        inner = weights[k]
+        for j in range(k + 1, d):
+            inner = fma(weights[j] * factor.U[k, j], factor.U[k, j], inner)
+        total = fma(factor.D[k], inner, total)
+    return total
+
+
+@compiled
+def information_gain(factor: Factor, lam: Vector) -> float:
+    """log det G − Σ log λ, for λ > 0."""
+    total, product = 0.0, 1.0
+    for k in range(lam.shape[0]):
+        ratio = factor.D[k] / lam[k]
+        if ratio < 1e150:  # a logarithm now and then: they cost more than the rest
+            product *= ratio
+        else:
+            total += math.log(factor.D[k]) - math.log(lam[k])
+        if product > 1e150:
+            total += math.log(product)
+            product = 1.0
+    return max(0.0, total + math.log(product))
+
+
+@inlined
+def scale_past(factor: Factor, gamma: float) -> None:
+    """Let everything that was learned, and λ with it, count γ times as much."""
+    for k in range(factor.D.shape[0]):
+        factor.D[k] *= gamma
+    for h in range(factor.loss.shape[0]):
+        factor.loss[h] *= gamma
+
+
+@compiled
+def is_ordinary(factor: Factor) -> bool:
+    """Whether the factor is full and far from the ends of the floating-point range."""
+    for k in range(factor.D.shape[0]):
+        if not 1e-30 < factor.D[k] < 1e60:
+            return False
+        for h in range(factor.c.shape[1]):
+            if not abs(factor.c[k, h]) < 1e30:
+                return False
+    return True

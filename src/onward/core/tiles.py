@@ -1,0 +1,391 @@
+"""Rows in batches: absorbed and read in tiles, several rows against two pivots at a time.
+
+Within a tile the loops over pivots and rows are exchanged, which changes where numbers wait, not how they are computed:
+a value is the same to the last bit in whatever batches the rows come.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from onward.core.compile import compiled, inlined
+from onward.core.deficient import absorb_deficient, read_deficient
+from onward.core.factor import Factor, absorb_row, new_scratch, rotate, scale_past
+from onward.core.simd import GROUP, absorb_group, absorb_single, fma, read_group, read_single
+from onward.core.types import Matrix, Vector
+from onward.core.unrolled import FEW, make_unrolled
+
+COMPILED_FROM = "e74b2d683804bad4"  # other files whose code is compiled into this one: see tools/digests.py
+
+TILE = 8  # rows absorbed together: enough to share each load of U, few enough to stay in the cache
+
+# Columns of the tile's scalars, a row of them for each data row. First what the sweep needs, then what is summed.
+_R0, _BETA0, _R1, _BETA1, _A, _Q, _P, _RHO, _KEPT0, _KEPT1 = range(10)
+_SCALARS = 12
+
+_absorb_1, _absorb_2, _absorb_3, _absorb_4, _absorb_5 = (make_unrolled(d) for d in range(1, FEW + 1))
+
+
+@compiled
+def absorb_rows(factor: Factor, X: Matrix, Y: Matrix, w: Vector, intercept: bool, p: Matrix, q: Vector) -> int:
+    """Absorb the rows of X with targets Y and weights w, in order. Overwrites the factor, p and q.
+
+    Writes what was known of each row before it came: p = xᵀG⁻¹b, for each target, and the leverage q = xᵀG⁻¹x.
+    A row that raises the rank (only without regularisation) has p = 0 and q = inf. Adds Σ a ρ² to the loss, and counts
+    the rows. With `intercept`, coordinate 0 is the constant 1. A negative weight removes a row.
+
+    Returns how many rows were absorbed: fewer than given if the next one needs a pivot too small to hold.
+    """
+    n, m, d = X.shape[0], Y.shape[1], factor.D.shape[0]
+    loss, counts = factor.loss, factor.counts[0]
+    empty = 0
+    for k in range(d):
+        empty += factor.D[k] == 0.0
+    i = 0
+    largest = counts.peak
+    if empty == 0 and m == 1 and 0 < d <= FEW:
+        counts.peak = _absorb_few(0, factor, X, Y, w, intercept, largest, p, q)
+        _count(w, n, factor)
+        return int(n)
+    R, S = np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, _SCALARS))
+    more, e, own = np.empty((TILE, 2 * m)), np.empty(d), np.empty(d)
+    while i < n and empty > 0:
+        _load(X, i, 1, intercept, R, S)
+        largest = max(largest, w[i] * S[0, _P])
+        e[:] = np.abs(R[0, :d])  # what is given is exact to its last digit
+        own[:] = w[i] * e * e
+        rank_rose = absorb_deficient(factor, R[0], e, own, Y[i], w[i], p[i], q[i : i + 1], more[0])
+        if rank_rose < 0:
+            counts.peak = largest
+            _count(w, i, factor)
+            return i
+        empty -= rank_rose
+        i += 1
+    if m == 1 and 0 < d <= FEW:
+        counts.peak = _absorb_few(i, factor, X, Y, w, intercept, largest, p, q)
+        _count(w, n, factor)
+        return int(n)
+    total = loss[0]
+    while i < n:
+        rows = min(TILE, n - i)
+        _load(X, i, rows, intercept, R, S)
+        for b in range(rows):
+            largest = max(largest, w[i + b] * S[b, _P])
+            S[b, _A] = w[i + b]
+            S[b, _Q] = 0.0
+            S[b, _P] = 0.0
+            S[b, _RHO] = Y[i + b, 0]
+        for h in range(1, m):
+            for b in range(rows):
+                more[b, 2 * h] = 0.0
+                more[b, 2 * h + 1] = Y[i + b, h]
+        _absorb_tile(factor, 0, rows, R, S, more)
+        for b in range(rows):
+            q[i + b] = S[b, _Q]
+            p[i + b, 0] = S[b, _P]
+            total = fma(S[b, _A] * S[b, _RHO], S[b, _RHO], total)
+        for h in range(1, m):
+            for b in range(rows):
+                p[i + b, h] = more[b, 2 * h]
+                loss[h] = fma(S[b, _A] * more[b, 2 * h + 1], more[b, 2 * h + 1], loss[h])
+        i += rows
+    loss[0] = total
+    counts.peak = largest
+    _count(w, n, factor)
+    return i
+
+
+@compiled
+def _absorb_few(
+    first: int, factor: Factor, X: Matrix, Y: Matrix, w: Vector, intercept: bool, peak: float, p: Matrix, q: Vector
+) -> float:
+    """`absorb_rows` from row `first` on, for few coordinates, one target and no empty pivots: the same bits, sooner.
+
+    Returns the largest w‖x‖², `peak` included, and counts nothing.
+    """
+    U, D, c, loss, d = factor.U, factor.D, factor.c, factor.loss, factor.D.shape[0]
+    if d == 1:
+        return _absorb_1(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+    if d == 2:
+        return _absorb_2(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+    if d == 3:
+        return _absorb_3(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+    if d == 4:
+        return _absorb_4(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+    return _absorb_5(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+
+
+@compiled
+def read_rows(factor: Factor, X: Matrix, intercept: bool, p: Matrix, q: Vector) -> None:
+    """What is known of each row of X, without learning: overwrites p and q, as `absorb_rows` would to the last bit."""
+    n, m, d = X.shape[0], factor.c.shape[1], factor.D.shape[0]
+    R, S = np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, _SCALARS))
+    more = np.empty((TILE, 2 * m))
+    deficient = False
+    for k in range(d):
+        deficient = deficient or factor.D[k] == 0.0
+    if deficient:
+        e = np.empty(d)
+        for i in range(n):
+            _load(X, i, 1, intercept, R, S)
+            e[:] = np.abs(R[0, :d])
+            read_deficient(factor, R[0], e, e * e, 1.0, p[i], q[i : i + 1])
+        return
+    for i in range(0, n, TILE):
+        rows = min(TILE, n - i)
+        _load(X, i, rows, intercept, R, S)
+        for b in range(rows):
+            S[b, _Q] = 0.0
+            S[b, _P] = 0.0
+            for h in range(1, m):
+                more[b, 2 * h] = 0.0
+        _read_tile(factor, rows, R, S, more)
+        for b in range(rows):
+            q[i + b] = S[b, _Q]
+            p[i + b, 0] = S[b, _P]
+            for h in range(1, m):
+                p[i + b, h] = more[b, 2 * h]
+
+
+class Tile(NamedTuple):
+    """Rows of one target that wait to be read together."""
+
+    R: Matrix
+    S: Matrix
+    more: Matrix
+
+
+@inlined
+def new_tile(factor: Factor) -> Tile:
+    """Room for rows to read against this factor."""
+    return Tile(np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, _SCALARS)), np.empty((TILE, 2)))
+
+
+@inlined
+def put_in_tile(tile: Tile, b: int, x: Vector) -> None:
+    """Make x the b-th row of the tile."""
+    for j in range(x.shape[0]):
+        tile.R[b, j] = x[j]
+
+
+@compiled
+def read_tile(factor: Factor, tile: Tile, rows: int, p: Vector, q: Vector) -> None:
+    """`read_rows` of the first rows of a tile. Overwrites it, p and q."""
+    for b in range(rows):
+        tile.S[b, _Q] = 0.0
+        tile.S[b, _P] = 0.0
+    _read_tile(factor, rows, tile.R, tile.S, tile.more)
+    for b in range(rows):
+        q[b] = tile.S[b, _Q]
+        p[b] = tile.S[b, _P]
+
+
+@compiled
+def substitute(factor: Factor, R: Matrix, triangular: bool) -> None:
+    """Overwrite each row x of R, padded as those of U, with U⁻ᵀx. If `triangular`, row i is 0 before coordinate i."""
+    U, n, d = factor.U, R.shape[0], factor.U.shape[0]
+    S = np.empty((TILE, _SCALARS))
+    for i in range(0, n, TILE):
+        rows = min(TILE, n - i)
+        tile = R[i : i + rows]
+        for k in range(i if triangular else 0, d - 1, 2):
+            for b in range(rows):
+                tile[b, k + 1] = fma(-tile[b, k], U[k, k + 1], tile[b, k + 1])
+                S[b, _R0], S[b, _R1] = tile[b, k], tile[b, k + 1]
+            if k + 2 < d:
+                b = 0
+                while b + GROUP <= rows:
+                    read_group(U, k, tile, b, S, k + 2)
+                    b += GROUP
+                while b < rows:
+                    read_single(U, k, tile, b, S, k + 2)
+                    b += 1
+
+
+@compiled
+def regularize(factor: Factor, weights: Vector) -> None:
+    """Add diag(weights) to G: the unit rows with targets 0, on a factor without empty pivots. Overwrites the factor.
+
+    Unit rows begin late, so this takes a third of the time of as many others.
+    """
+    d, m = factor.D.shape[0], factor.c.shape[1]
+    if d <= FEW:
+        scratch, rest = new_scratch(d), np.zeros((2, m))
+        for k in range(d):
+            for j in range(d):
+                scratch[0, j] = 1.0 if j == k else 0.0
+            rest[:] = 0.0
+            absorb_row(factor, scratch, 0.0, weights[k], k, False, rest)
+        return
+    R, S, more = np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, _SCALARS)), np.zeros((TILE, 2 * m))
+    for first in range(0, d, TILE):
+        rows = min(TILE, d - first)
+        R[:] = 0.0
+        S[:] = 0.0
+        more[:] = 0.0
+        for b in range(rows):
+            R[b, first + b] = 1.0
+            S[b, _A] = weights[first + b]
+        _absorb_tile(factor, first, rows, R, S, more)
+        for b in range(rows):
+            factor.loss[0] = fma(S[b, _A] * S[b, _RHO], S[b, _RHO], factor.loss[0])
+            for h in range(1, m):
+                factor.loss[h] = fma(S[b, _A] * more[b, 2 * h + 1], more[b, 2 * h + 1], factor.loss[h])
+
+
+@compiled
+def discount(factor: Factor, gamma: float, lam: Vector) -> None:
+    """Let the past count γ times as much, but give λ back what it lost: so nothing winds up. Counts stay."""
+    scale_past(factor, gamma)
+    regularize(factor, (1.0 - gamma) * lam)
+
+
+@inlined
+def _count(w: Vector, rows: int, factor: Factor) -> None:
+    counts = factor.counts[0]
+    counted = 0
+    for weight in w[:rows]:
+        counted += weight != 0.0
+    counts.seen += rows
+    counts.counted += counted
+
+
+@inlined
+def _load(X: Matrix, first: int, rows: int, intercept: bool, R: Matrix, S: Matrix) -> None:
+    """Copy rows of X into the tile R, behind the constant if there is one. Leaves ‖x‖² in S."""
+    lead = 1 if intercept else 0
+    for b in range(rows):
+        squares = float(lead)
+        R[b, 0] = 1.0
+        for j in range(X.shape[1]):
+            R[b, j + lead] = X[first + b, j]
+            squares = fma(X[first + b, j], X[first + b, j], squares)
+        S[b, _P] = squares
+
+
+@inlined
+def _absorb_tile(factor: Factor, first: int, rows: int, R: Matrix, S: Matrix, more: Matrix) -> None:
+    """Absorb the rows in R, two pivots at a time. Overwrites the factor, R, S and `more`.
+
+    The rows are 0 before coordinate `first`. In: a = w, q = p = 0, ρ = y. Out: a = w/(1 + wq), q, p, and ρ = y − p.
+    """
+    U, D, c, d = factor.U, factor.D, factor.c, factor.D.shape[0]
+    k = first
+    while k + 1 < d:
+        u = _absorb_pair(k, rows, R, S, more, U[k, k + 1], D, c)
+        if k + 2 < d:
+            b = 0
+            while b + GROUP <= rows:
+                absorb_group(U, k, R, b, S, k + 2)
+                b += GROUP
+            while b < rows:
+                absorb_single(U, k, R, b, S, k + 2)
+                b += 1
+        U[k, k + 1] = u
+        k += 2
+    if k < d:
+        _absorb_last(k, rows, R, S, more, D, c)
+
+
+@inlined
+def _absorb_pair(k: int, rows: int, R: Matrix, S: Matrix, more: Matrix, u: float, D: Vector, c: Matrix) -> float:
+    """Absorb the rows, one after the other, into pivots k and k+1 and their coefficients; u = U[k, k+1], returned anew.
+
+    Overwrites S, `more`, and both pivots' D and c. Leaves each row's residuals and β in S, for the columns that follow.
+    The first target rides along in S; further ones take a loop each and keep p and ρ in `more`.
+    """
+    D_0, D_1, c_0, c_1 = D[k], D[k + 1], c[k, 0], c[k + 1, 0]
+    inverse_0, inverse_1 = 1.0 / D_0, 1.0 / D_1
+    for b in range(rows):
+        r, a = R[b, k], S[b, _A]
+        q = fma(r * inverse_0, r, S[b, _Q])
+        beta, kept, a, D_0, inverse_0 = rotate(r, a, D_0)
+        rho = S[b, _RHO]
+        p, c_old = fma(r, c_0, S[b, _P]), c_0
+        c_0 = fma(kept, c_0, beta * rho)
+        rho = fma(-r, c_old, rho)
+        S[b, _R0], S[b, _BETA0], S[b, _KEPT0] = r, beta, kept
+        r = fma(-r, u, R[b, k + 1])
+        u = fma(beta, r, u)
+        q = fma(r * inverse_1, r, q)
+        beta, kept, a, D_1, inverse_1 = rotate(r, a, D_1)
+        p, c_old = fma(r, c_1, p), c_1
+        c_1 = fma(kept, c_1, beta * rho)
+        rho = fma(-r, c_old, rho)
+        S[b, _R1], S[b, _BETA1], S[b, _KEPT1] = r, beta, kept
+        S[b, _A], S[b, _Q], S[b, _P], S[b, _RHO] = a, q, p, rho
+    D[k], D[k + 1], c[k, 0], c[k + 1, 0] = D_0, D_1, c_0, c_1
+    _absorb_more(k, rows, _R0, _KEPT0, S, more, c)
+    _absorb_more(k + 1, rows, _R1, _KEPT1, S, more, c)
+    return u
+
+
+@inlined
+def _absorb_last(k: int, rows: int, R: Matrix, S: Matrix, more: Matrix, D: Vector, c: Matrix) -> None:
+    """`_absorb_pair` for the last pivot of an odd number."""
+    D_k, c_k = D[k], c[k, 0]
+    inverse = 1.0 / D_k
+    for b in range(rows):
+        r = R[b, k]
+        S[b, _Q] = fma(r * inverse, r, S[b, _Q])
+        beta, kept, S[b, _A], D_k, inverse = rotate(r, S[b, _A], D_k)
+        S[b, _P] = fma(r, c_k, S[b, _P])
+        rho, c_old = S[b, _RHO], c_k
+        c_k = fma(kept, c_k, beta * rho)
+        S[b, _R0], S[b, _BETA0], S[b, _KEPT0], S[b, _RHO] = r, beta, kept, fma(-r, c_old, rho)
+    D[k], c[k, 0] = D_k, c_k
+    _absorb_more(k, rows, _R0, _KEPT0, S, more, c)
+
+
+@inlined
+def _absorb_more(k: int, rows: int, slot: int, kept: int, S: Matrix, more: Matrix, c: Matrix) -> None:
+    """The coefficients of further targets; S has the rows' residuals and β from column `slot` on, D/D' in `kept`."""
+    for h in range(1, c.shape[1]):
+        c_k = c[k, h]
+        for b in range(rows):
+            r = S[b, slot]
+            more[b, 2 * h] = fma(r, c_k, more[b, 2 * h])
+            rho, c_old = more[b, 2 * h + 1], c_k
+            c_k = fma(S[b, kept], c_k, S[b, slot + 1] * rho)
+            more[b, 2 * h + 1] = fma(-r, c_old, rho)
+        c[k, h] = c_k
+
+
+@inlined
+def _read_tile(factor: Factor, rows: int, R: Matrix, S: Matrix, more: Matrix) -> None:
+    """`_absorb_tile` without learning: adds to q and p. Overwrites R, S and `more`."""
+    U, D, c, d = factor.U, factor.D, factor.c, factor.D.shape[0]
+    grouped = rows // GROUP * GROUP
+    if rows - grouped > 1 and grouped + GROUP <= R.shape[0]:  # a group costs as much as a single: empty rows fill it up
+        for b in range(rows, grouped + GROUP):
+            S[b, _R0], S[b, _R1] = 0.0, 0.0
+        grouped += GROUP
+    k = 0
+    while k + 1 < d:
+        for b in range(rows):
+            S[b, _R0] = R[b, k]
+            S[b, _R1] = fma(-R[b, k], U[k, k + 1], R[b, k + 1])
+        _read_pivot(k, rows, _R0, S, more, D, c)
+        _read_pivot(k + 1, rows, _R1, S, more, D, c)
+        if k + 2 < d:
+            for b in range(0, grouped, GROUP):
+                read_group(U, k, R, b, S, k + 2)
+            for b in range(grouped, rows):
+                read_single(U, k, R, b, S, k + 2)
+        k += 2
+    if k < d:
+        for b in range(rows):
+            S[b, _R0] = R[b, k]
+        _read_pivot(k, rows, _R0, S, more, D, c)
+
+
+@inlined
+def _read_pivot(k: int, rows: int, slot: int, S: Matrix, more: Matrix, D: Vector, c: Matrix) -> None:
+    inverse = 1.0 / D[k]
+    for b in range(rows):
+        r = S[b, slot]
+        S[b, _Q] = fma(r * inverse, r, S[b, _Q])
+        S[b, _P] = fma(r, c[k, 0], S[b, _P])
+    for h in range(1, c.shape[1]):
+        for b in range(rows):
+            more[b, 2 * h] = fma(S[b, slot], c[k, h], more[b, 2 * h])
