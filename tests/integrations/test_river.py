@@ -6,6 +6,7 @@ import pickle
 import sys
 from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -79,7 +80,7 @@ def test_passes_rivers_own_checks(made: AnyTargets, check: Callable[[AnyTargets]
 
 
 def test_settings_are_the_learners() -> None:
-    settings = {"lam": 2.0, "fit_intercept": False, "prior_mean": PRIOR, "prior_intercept": 0.5}
+    settings = {"lam": 2.0, "fit_intercept": False, "prior_mean": PRIOR, "prior_intercept": 0.5, "intercept_lam": None}
     forward = ForwardRegressor(2.0, fit_intercept=False, prior_mean=PRIOR, prior_intercept=0.5)
     ridge = RidgeRegressor(2.0, fit_intercept=False, clip=1.5, prior_mean=PRIOR, prior_intercept=0.5)
     assert forward._get_params() == forward.model.get_params() == settings
@@ -431,3 +432,23 @@ def test_does_not_blame_river_for_what_river_lacks(monkeypatch: pytest.MonkeyPat
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="no_such_module_as_this"):
         importlib.import_module("onward.integrations.river")
+
+
+def test_a_lam_for_each_name() -> None:
+    settings: dict[str, Any] = {"lam": {"a": 0.1, None: 5.0}, "intercept_lam": 0.0}
+    model, expected = ForwardRegressor(**settings), onward.ForwardRegressor(**settings)
+    for x, y in (({"a": 1.0}, 2.0), ({"b": 1.0, "a": 2.0}, 1.0), ({"a": 3.0}, 0.5)):
+        assert model.predict_one(x) == expected.predict_one(x)
+        model.learn_one(x, y)
+        expected.learn_one(x, y)
+    assert (
+        model.clone()._get_params()
+        == model._get_params()
+        == settings
+        | {
+            "fit_intercept": True,
+            "prior_mean": None,
+            "prior_intercept": 0.0,
+        }
+    )
+    assert expected.information_.lam.tolist() == [0.0, 0.1, 5.0]

@@ -28,10 +28,16 @@ def streams(draw: st.DrawFn) -> tuple[Matrix, Vector, Vector]:
 
 @st.composite
 def settings(draw: st.DrawFn, d: int) -> dict[str, Any]:
+    """A λ for all or one for each, 0 for the constant too, with and without a prior."""
     prior = draw(st.none() | st.lists(st.floats(-3, 3), min_size=d, max_size=d))
+    lam = draw(
+        st.sampled_from([1e-3, 1.0, 20.0]) | st.lists(st.sampled_from([1e-2, 1.0, 100.0]), min_size=d, max_size=d)
+    )
+    own = st.sampled_from([0.0, 0.1, 30.0])
     return {
-        "lam": draw(st.sampled_from([1e-3, 1.0, 20.0])),
+        "lam": lam,
         "fit_intercept": draw(st.booleans()),
+        "intercept_lam": draw(own if isinstance(lam, list) else st.none() | own),
         "prior_mean": prior,
         "prior_intercept": draw(st.sampled_from([0.0, 1.5])),
     }
@@ -83,19 +89,24 @@ def test_against_the_definition(
     start[A.shape[1] - X.shape[1] :] = 0.0 if chosen["prior_mean"] is None else chosen["prior_mean"]
     if chosen["fit_intercept"]:
         start[0] = chosen["prior_intercept"]
-    lam = chosen["lam"]
-    G, b = lam * np.eye(A.shape[1]), np.zeros(A.shape[1])
+    lam = np.broadcast_to(chosen["lam"], X.shape[1])
+    if chosen["fit_intercept"]:
+        constant = chosen["lam"] if chosen["intercept_lam"] is None else chosen["intercept_lam"]
+        lam = np.append(constant, lam)
+    G, b = np.diag(lam), np.zeros(A.shape[1])
     expected = np.empty(len(X))
     for i, a in enumerate(A):
         seen = G + w[i] * np.outer(a, a) if learner is ForwardRegressor else G
-        expected[i] = a @ start + a @ np.linalg.solve(seen, b)
+        expected[i] = a @ start
+        if b.any():  # while nothing was learned, the constant's pivot may be empty
+            expected[i] += a @ np.linalg.solve(seen, b)
         G += w[i] * np.outer(a, a)
         b += w[i] * (y[i] - a @ start) * a
     assert_allclose(predictions, expected, rtol=1e-8, atol=1e-8)
-    theta = start + np.linalg.solve(G, b)
+    theta = start + np.linalg.solve(G, b) if b.any() else start
     assert_allclose(model.coef_, theta[A.shape[1] - X.shape[1] :], rtol=1e-8, atol=1e-8)
     assert model.intercept_ == (pytest.approx(theta[0], rel=1e-8, abs=1e-8) if chosen["fit_intercept"] else 0.0)
-    loss = (w * (y - A @ theta) ** 2).sum() + lam * ((theta - start) ** 2).sum()
+    loss = (w * (y - A @ theta) ** 2).sum() + lam @ (theta - start) ** 2
     assert model.regularized_loss_ == pytest.approx(loss, rel=1e-8, abs=1e-8)
     assert model.online_loss_ == pytest.approx((w * (y - expected) ** 2).sum(), rel=1e-8)
 

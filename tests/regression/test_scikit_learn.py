@@ -166,11 +166,17 @@ def test_nothing_is_compiled_twice(data: tuple[Matrix, Matrix]) -> None:
     """Read-only arrays, and single rows, must not reach the loops as types of their own: each costs seconds."""
     X, y = data
     ForwardRegressor().partial_fit(X, y).predict(X)
-    names = ("absorb", "read", "absorb_one", "read_one")
+    names = ("absorb", "read", "learn_one", "predict_one", "learn_targets", "predict_targets")
     # Bandits compile some of them into their own loops, with a constant for an argument: that is not meant here.
     before = {name: len(getattr(kernel, name).signatures) for name in names}
     y.flags.writeable = X.flags.writeable = False
     for rows in (slice(None), slice(1)):
         ForwardRegressor().partial_fit(X[rows], y[rows]).partial_fit(X[rows], y[rows], 2.0).predict(X[rows])
+    one, two = ForwardRegressor().fit(X, y), ForwardRegressor().fit(X, np.column_stack([y, y]))
+    wide = np.repeat(X, 2, axis=1)[:, ::2]
+    for row in (X[0], X.copy()[0], wide[0], X[0].tolist(), X[0].astype(np.float32), np.asfortranarray(X)[0]):
+        for weight in (1.0, 1, np.float64(2.0), True):
+            one.learn_one(row, y[0], weight).learn_one(row, int(y[0]), weight).predict_one(row, weight)
+            two.learn_one(row, y[:2], weight).learn_one(row, y[:2].tolist(), weight).predict_one(row, weight)
     for name in names:
         assert len(getattr(kernel, name).signatures) <= max(1, before[name]), name

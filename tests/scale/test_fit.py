@@ -1,5 +1,6 @@
 """A pass shared out over workers: the result of one pass in order, whatever the chunks and whoever does the work."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from onward import ForwardRegressor, load, progressive, scale
+from onward import ForwardRegressor, RidgeRegressor, load, progressive, scale
 from onward.progressive import Fit
 from onward.progressive.predictions import Spool
 from onward.scale import Engine, EngineError, chunks, chunks_of, work
+from onward.scale.records import Predicted
 from onward.scale.work import Predict, Reduce
 from onward.tables import DataError
 from onward.tables.sources import files_of
@@ -91,6 +93,24 @@ def test_any_workers_and_chunks_give_one_pass(
     same(learned, expected)
     assert np.isnan(learned.scores.rmse)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "many.parquet", "one.parquet"]
+
+
+@pytest.mark.parametrize("learner", [ForwardRegressor, RidgeRegressor])
+@pytest.mark.parametrize("constant", [0.0, 0.7])
+def test_a_lam_for_each_feature_goes_along(tmp_path: Path, folder: Path, learner: Any, constant: float) -> None:
+    options = {key: value for key, value in OPTIONS.items() if key != "lam"}
+    names = list(progressive.fit(folder, "y", **options).model.feature_names_in_)
+    lam = {None: 3.0, names[0]: 0.01, names[-1]: 50.0}
+    expected = progressive.fit(folder, "y", start=learner(lam, intercept_lam=constant), **options)
+    engine: Any = Together(3)
+    for with_scores in (True, False):
+        start = learner(lam, intercept_lam=constant)
+        got = scale.fit(folder, "y", engine=engine, chunk_rows=100, start=start, with_scores=with_scores, **options)
+        same(got, expected)
+        np.testing.assert_array_equal(got.model.information_.lam, [constant, 0.01, *[3.0] * (len(names) - 2), 50.0])
+    unfitted = Predicted(0, np.zeros(9), 0, Counter(), Counter(), learner([1.0, 2.0], intercept_lam=0.5), np.zeros(2))
+    again: Any = Predicted.from_record(*unfitted.to_record()).model
+    assert (list(again.lam), again.intercept_lam, type(again)) == ([1.0, 2.0], 0.5, learner)
 
 
 def test_chunks_are_files_and_row_groups(folder: Path) -> None:

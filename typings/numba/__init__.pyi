@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from typing import Any, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
 
+import numpy as np
 from numba import types as types
 
 _P = ParamSpec("_P")
@@ -34,5 +35,6 @@ def njit(
     nogil: bool = ...,
     parallel: bool = ...,
 ) -> _Decorator: ...
+def from_dtype(dtype: np.dtype[Any]) -> types.Type: ...
 
 prange = range

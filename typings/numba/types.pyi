@@ -10,6 +10,7 @@ class Array(Type):
     dtype: Type
     ndim: int
     layout: str
+    def __init__(self, dtype: Type, ndim: int, layout: str) -> None: ...
 
 boolean: Type
 float64: Type

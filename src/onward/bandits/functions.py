@@ -30,7 +30,7 @@ class CompiledFunction:
         count = function.__code__.co_argcount if hasattr(function, "__code__") else -1
         if count != len(arguments):
             raise ValueError(
-                f"a {kind} must be a function of {len(arguments)} numbers ({', '.join(arguments)}), got {function!r}"
+                f"the {kind} must be a function of {len(arguments)} numbers ({', '.join(arguments)}), got {function!r}"
             )
         self.kind, self.name, self.python = kind, function.__name__, function
         compile_ = cast(Any, numba.cfunc)(types.float64(*[types.float64] * count), error_model="numpy")

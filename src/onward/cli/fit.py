@@ -229,12 +229,13 @@ def _was_given(context: typer.Context, name: str) -> bool:
 def show(result: "Fit") -> None:
     """The summary of a pass."""
     from onward.cli import display
+    from onward.core.state import described
     from onward.progressive.records import learner_of
 
     out, model = display.console(), result.model
-    rate = result.scores.rows / max(result.seconds, 1e-9)
+    rate, lam = result.scores.rows / max(result.seconds, 1e-9), described(model.information_.lam)
     out.print(
-        f"{learner_of(model).capitalize()}, λ = {model.lam:g}, {model.n_features_in_:,} features: {result.target} of "
+        f"{learner_of(model).capitalize()}, λ = {lam}, {model.n_features_in_:,} features: {result.target} of "
         f"{result.source}. Learned {result.scores.rows:,} of {result.read:,} rows in {result.seconds:.1f} s "
         f"({rate:,.0f} rows/s).",
         markup=False,

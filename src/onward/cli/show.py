@@ -48,13 +48,14 @@ def _show_learner(
     model: "OnlineRegressor", delta: float, sigma: float | None, theta_bound: float | None, every: bool
 ) -> None:
     from onward.cli import display
+    from onward.core.state import described
     from onward.progressive.records import learner_of
     from onward.progressive.results import coefficients_of
 
     out = display.console()
     about = {
         "learner": learner_of(model),
-        "λ": f"{model.lam:g}",
+        "λ": described(model.information_.lam),
         "constant": "yes" if model.fit_intercept else "no",
         "rows seen": f"{model.n_seen_:,}",
         "features": f"{model.n_features_in_:,}",

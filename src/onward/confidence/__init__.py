@@ -3,6 +3,7 @@
 Noise is σ-sub-Gaussian given the past, θ* is fixed, and rows may be chosen in view of everything before (for the set
 with unknown σ: Gaussian noise, and rows that do not depend on it). With weights, √w·noise must be σ-sub-Gaussian. Where
 a model has a prior mean θ_0, S bounds ‖θ* − θ_0‖. Coordinates are all of a model's: the constant first, if it has one.
+With a λ for each of them, λ below is the largest, and S is in the norm √(Σ λ_j/λ (θ*_j − θ_0j)²), which is never more.
 
 | known              | set                                                                         | class          |
 |--------------------|-----------------------------------------------------------------------------|----------------|

@@ -8,8 +8,8 @@ from scipy.optimize import brentq
 from scipy.special import gammaln
 from scipy.stats import norm
 
-from onward.confidence.sets import Ellipsoid, ForwardSet, QuadraticSet
-from onward.confidence.widths import Bias, Width, bias_width, information, noise_width
+from onward.confidence.sets import Ellipsoid, ForwardSet, QuadraticSet, own_scale
+from onward.confidence.widths import Bias, Width, bias_width, information, largest_lam, noise_width
 from onward.core import Information
 from onward.core.checks import not_negative, positive, probability
 from onward.core.types import Matrix, Vector
@@ -19,7 +19,6 @@ EPS = float(np.finfo(np.float64).eps)
 
 def confidence_set(
     state: Information,
-    prior: Vector,
     kind: Literal["ridge", "forward"],
     delta: float = 0.05,
     sigma: float | None = None,
@@ -29,59 +28,61 @@ def confidence_set(
     bias: Bias = "tight",
     feature_bound: float | None = None,
 ) -> Ellipsoid | ForwardSet | QuadraticSet:
-    """The set for what is known. `prior` is θ_0 over all coordinates.
+    """The set for what is known. With a λ for each coordinate, theta_bound is on √(Σ λ_j/λ̄ (θ*_j − θ_0j)²).
 
     `state` has one target and is kept, not copied: hand in a copy (`of_target` makes one) if it will learn on.
     """
     probability("delta", delta)
-    bias_width(state.lam, 0.0, bias)  # an unknown bias is refused whatever is known
     gain = information(state, width, feature_bound)
+    bias_width(1.0, 0.0, bias)  # an unknown bias is refused whatever is known
     if sigma is None:
         if theta_bound is not None:
             raise ValueError(
                 f"theta_bound says nothing while sigma is unknown: expected sigma too, got theta_bound={theta_bound}"
             )
-        return _unknown_sigma_set(state, prior, delta, gain)
+        return _unknown_sigma_set(state, delta, gain)
     noise = float(noise_width(sigma, delta, gain))
     if theta_bound is None:
-        return _free_set(state, prior, noise)
+        return _free_set(state, noise)
     not_negative("theta_bound", theta_bound)
+    center = state.coefficients()[:, 0] + state.prior[:, 0]
     if kind == "forward":
-        return ForwardSet(state, state.coefficients()[:, 0] + prior, prior, noise, theta_bound, bias)
-    return Ellipsoid(state, state.coefficients()[:, 0] + prior, noise + math.sqrt(state.lam) * theta_bound)
+        return ForwardSet(state, center, noise, theta_bound, bias)
+    return Ellipsoid(state, center, noise + math.sqrt(largest_lam(state)) * theta_bound)
 
 
-def _free_set(state: Information, prior: Vector, noise: float) -> QuadraticSet:
+def _free_set(state: Information, noise: float) -> QuadraticSet:
     """No bound on θ*: (b − Aθ)ᵀ G⁻¹ (b − Aθ) ≤ noise², so m = α²/(α + λ) for A's eigenvalues α."""
     axes, alpha, center, _ = _ordinary_least_squares(state)
-    return QuadraticSet(state, center + prior, noise, axes, alpha**2 / (alpha + state.lam))
+    return QuadraticSet(state, center, noise, axes, alpha**2 / (alpha + largest_lam(state)))
 
 
-def _unknown_sigma_set(state: Information, prior: Vector, delta: float, gain: float) -> QuadraticSet:
+def _unknown_sigma_set(state: Information, delta: float, gain: float) -> QuadraticSet:
     """σ unknown: Q < γ s with γ = 1 − exp(−(2 log(1/δ) + I)/n), so m = α (α/(α + λ) − γ) and radius² = γ s_0."""
     axes, alpha, center, residual = _ordinary_least_squares(state)
     n = state.counted
     gamma = -math.expm1((2 * math.log(delta) - gain) / n) if n else 1.0
-    share = alpha / (alpha + state.lam)
+    share = alpha / (alpha + largest_lam(state))
     # Below what rounding can tell from 0, a direction is open rather than wrongly closed.
     stiffness = np.where(alpha > 0, alpha * (share - gamma), -1.0 if n == 0 else 0.0)
-    return QuadraticSet(state, center + prior, math.sqrt(gamma * residual), axes, stiffness, sigma_unknown=True)
+    return QuadraticSet(state, center, math.sqrt(gamma * residual), axes, stiffness, sigma_unknown=True)
 
 
 def _ordinary_least_squares(state: Information) -> tuple[Matrix, Vector, Vector, float]:
-    """A's axes and eigenvalues (0 where rounding could have made them), A⁺b, and the squared residuals there.
+    """A's axes and eigenvalues (0 where rounding could have made them), A⁺b + θ_0, and the squared residuals there.
 
+    All in the coordinates in which λ is the same for each (`own_scale`), but for A⁺b + θ_0, which is in the model's.
     From singular values of √D·U, never from G multiplied out: that would square the spread of the columns' scales.
     """
-    d = len(state.D)
+    d, lam, scale = len(state.D), largest_lam(state), own_scale(state)
     root = np.sqrt(state.D)
-    left, singular, right = np.linalg.svd(root[:, None] * state.triangle())
-    alpha = singular**2 - state.lam
-    alpha[alpha <= 64 * d * EPS * (singular * singular[0] + state.lam)] = 0.0
+    left, singular, right = np.linalg.svd(root[:, None] * state.triangle() * scale)
+    alpha = singular**2 - lam
+    alpha[alpha <= 64 * d * EPS * (singular * singular[:1] + lam)] = 0.0
     known = alpha > 0
     share = left.T @ (root * state.c[:, 0])  # b along the axes, over the singular values
-    center = right.T[:, known] @ (singular[known] * share[known] / alpha[known])
-    shrunk = float(np.sum(share[known] ** 2 * state.lam / alpha[known]))
+    center = scale * (right.T[:, known] @ (singular[known] * share[known] / alpha[known])) + state.prior[:, 0]
+    shrunk = float(np.sum(share[known] ** 2 * lam / alpha[known]))
     loss, total = float(state.loss[0]), float(state.loss[0] + share @ share)  # the latter is Σ w y²
     # What rounding may have taken off is given back: rather too wide than too narrow.
     rounding = 64 * d * EPS * (math.sqrt(max(loss, 0.0) * total) + shrunk + EPS * total)
@@ -91,7 +92,7 @@ def _ordinary_least_squares(state: Information) -> tuple[Matrix, Vector, Vector,
 # The next observation
 
 
-def observation_reach(knowledge: QuadraticSet | Ellipsoid | ForwardSet, delta: float, sigma: float | None) -> float:
+def observation_reach(region: QuadraticSet | Ellipsoid | ForwardSet, delta: float, sigma: float | None) -> float:
     """How far the next observation can be from its mean, with probability 1 − δ.
 
     With σ known: σ√(2 log(2/δ)). Without, for Gaussian noise: half of δ goes to an upper bound on σ that holds at all
@@ -100,9 +101,9 @@ def observation_reach(knowledge: QuadraticSet | Ellipsoid | ForwardSet, delta: f
     probability("delta", delta)
     if sigma is not None:
         return positive("sigma", sigma) * math.sqrt(2 * math.log(2 / delta))
-    if not isinstance(knowledge, QuadraticSet) or not knowledge.sigma_unknown:
+    if not isinstance(region, QuadraticSet) or not region.sigma_unknown:
         raise ValueError("sigma must be given unless the set is the one for unknown sigma, got None")
-    return _sigma_bound(knowledge, delta / 2) * float(norm.ppf(1 - delta / 4))
+    return _sigma_bound(region, delta / 2) * float(norm.ppf(1 - delta / 4))
 
 
 def _sigma_bound(region: QuadraticSet, delta: float) -> float:

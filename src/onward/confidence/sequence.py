@@ -44,14 +44,16 @@ class RunningIntersection:
 
 
 def needed_noise_width(
-    X: Matrix, y: Vector, theta: Vector, lam: float, kind: Literal["free", "ridge", "forward"]
+    X: Matrix, y: Vector, theta: Vector, lam: float | Vector, kind: Literal["free", "ridge", "forward"]
 ) -> Vector:
     """The least ‖·‖ that each round's set must allow to hold θ*, for rounds 1 … T in one pass of O(d²) a row.
 
     `free`: ‖Σ xε‖ in the norm of G_t⁻¹, after round t. `ridge`: ‖θ_t − θ*‖ in the norm of G_t. `forward`: before
     round t, ‖θ_{t−1}(x_t) − θ*‖ in the norm of G_{t−1} + x_t x_tᵀ. Compare with the sets' radii.
+    `lam` is a number, or one for each coordinate.
     """
-    positive("lam", lam)
+    for value in np.ravel(lam):
+        positive("lam", float(value))
     if kind not in ("free", "ridge", "forward"):
         raise ValueError(f"kind must be 'free', 'ridge' or 'forward', got {kind!r}")
     X = np.ascontiguousarray(X, dtype=np.float64)
@@ -62,8 +64,8 @@ def needed_noise_width(
     noise = np.asarray(y, dtype=np.float64) - X @ theta
     state = Information(X.shape[1], 1, lam)
     if kind != "free":
-        state.c[:, 0] = -theta  # b starts at −λθ*, so b_t becomes Σ xε − λθ* = G_t (θ_t − θ*)
-    start = state.lam * float(theta @ theta) if kind != "free" else 0.0
+        state.c[:, 0] = -theta  # b starts at −Λθ*, so b_t becomes Σ xε − Λθ* = G_t (θ_t − θ*)
+    start = float(state.lam @ theta**2) if kind != "free" else 0.0
     p, q = state.absorb(X, np.ascontiguousarray(noise[:, None]), np.ones(len(X)))
     # ‖b‖² in the norm of G⁻¹ grows by y² − (y − p)²/(1 + q) with every row.
     squares = start + np.cumsum(noise**2 - (noise - p[:, 0]) ** 2 / (1 + q))

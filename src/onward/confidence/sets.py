@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onward.confidence.widths import Bias, bias_width
+from onward.confidence.widths import Bias, bias_width, largest_lam
 from onward.core import Information, kernel
 from onward.core.types import Matrix, Vector
 
@@ -75,24 +75,23 @@ class Ellipsoid:
 
     def interval(self, X: ArrayLike) -> Matrix:
         """Lower and upper ends (n, 2) of xᵀθ over the set."""
-        return self._ends(*_full_rows(self.state, X))
+        return self._ends(_full_rows(self.state, X))
 
     def coordinates(self) -> Matrix:
         """Lower and upper ends (d, 2) of each coordinate of θ over the set."""
-        return self._ends(np.eye(len(self.center)), False)
+        return self._ends(np.eye(len(self.center)))
 
     def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
         """Points (points, 2) around the set's shadow on two coordinates."""
         _check_pair(first, second, len(self.center), points)
         axes = np.zeros((3, len(self.center)))
         axes[[0, 2], first] = axes[[1, 2], second] = 1.0
-        a, b, both = _leverages(self.state, axes, False)
+        a, b, both = self.state.leverages(axes)
         covariance = np.array([[a, (both - a - b) / 2], [(both - a - b) / 2, b]])
         return _ellipse(self.center[[first, second]], self.radius**2 * covariance, points)
 
-    def _ends(self, rows: Matrix, intercept: bool) -> Matrix:
-        middle = kernel.multiply(rows, intercept, np.ascontiguousarray(self.center[:, None]))[:, 0]
-        return _around(middle, self.radius * np.sqrt(_leverages(self.state, rows, intercept)))
+    def _ends(self, rows: Matrix) -> Matrix:
+        return _around(_product(rows, self.center[:, None])[:, 0], self.radius * np.sqrt(self.state.leverages(rows)))
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,6 @@ class ForwardSet:
 
     state: Information
     ridge: Vector  # θ_t, the prior included
-    prior: Vector  # θ_0
     noise: float
     theta_bound: float
     bias: Bias
@@ -114,18 +112,22 @@ class ForwardSet:
 
     def at(self, x: ArrayLike) -> Ellipsoid:
         """The set around θ_t(x) = (G + xxᵀ)⁻¹b, in the norm of G + xxᵀ."""
-        rows, intercept = _full_rows(self.state, x)
+        rows = _full_rows(self.state, x)
         if len(rows) != 1:
             raise ValueError(f"x must be one row, got {len(rows)}")
         state = self.state.copy()
-        state.absorb(rows, np.zeros((1, state.n_targets)), np.ones(1))
-        squared_norm = float(rows[0] @ rows[0]) + intercept
-        radius = self.noise + float(bias_width(self.state.lam, squared_norm, self.bias)) * self.theta_bound
-        return Ellipsoid(state, state.coefficients()[:, 0] + self.prior, radius)
+        state.absorb(rows[:, state.intercept :].copy(), np.zeros((1, state.n_targets)), np.ones(1))
+        return Ellipsoid(state, state.coefficients()[:, 0] + state.prior[:, 0], float(self._radii(rows)[0]))
 
     @property
     def _at_zero(self) -> Ellipsoid:
-        return Ellipsoid(self.state, self.ridge, self.noise + math.sqrt(self.state.lam) * self.theta_bound)
+        return Ellipsoid(self.state, self.ridge, float(self._radii(np.zeros((1, len(self.ridge))))[0]))
+
+    def _radii(self, rows: Matrix) -> Vector:
+        """The radius at each row: ‖x‖² is in the coordinates in which λ is the same for each."""
+        squares = np.einsum("ij,ij->i", rows * own_scale(self.state), rows * own_scale(self.state))
+        radii: Vector = self.noise + bias_width(largest_lam(self.state), squares, self.bias) * self.theta_bound
+        return radii
 
     @property
     def center(self) -> Vector:
@@ -153,29 +155,28 @@ class ForwardSet:
 
     def interval(self, X: ArrayLike) -> Matrix:
         """Lower and upper ends (n, 2) of xᵀθ, each over the set at that x."""
-        return self._ends(*_full_rows(self.state, X))
+        return self._ends(_full_rows(self.state, X))
 
     def coordinates(self) -> Matrix:
         """Lower and upper ends (d, 2) of each coordinate, each over the set at that unit vector."""
-        return self._ends(np.eye(len(self.ridge)), False)
+        return self._ends(np.eye(len(self.ridge)))
 
     def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
         """Points (points, 2) around the shadow of the set at x = 0 on two coordinates."""
         return self._at_zero.boundary(first, second, points)
 
-    def _ends(self, rows: Matrix, intercept: bool) -> Matrix:
+    def _ends(self, rows: Matrix) -> Matrix:
         p, q = np.empty((len(rows), self.state.n_targets)), np.empty(len(rows))
-        kernel.read(rows, intercept, self.state.U, self.state.D, self.state.c, p, q)
-        squared_norms = np.einsum("ij,ij->i", rows, rows) + intercept
-        radius = self.noise + bias_width(self.state.lam, squared_norms, self.bias) * self.theta_bound
-        middle = p[:, 0] / (1 + q) + kernel.multiply(rows, intercept, np.ascontiguousarray(self.prior[:, None]))[:, 0]
-        return _around(middle, radius * np.sqrt(q / (1 + q)))
+        kernel.read_coordinates(self.state.buffer, rows, p, q)
+        middle = p[:, 0] / (1 + q) + _product(rows, self.state.prior)[:, 0]
+        return _around(middle, self._radii(rows) * np.sqrt(q / (1 + q)))
 
 
 @dataclass(frozen=True)
 class QuadraticSet:
     """{θ : Σ m_i e_i² ≤ radius²}, e the deviation from `center` along the axes of A = Σ xxᵀ.  [§3]
 
+    With a λ for each coordinate, A and e are in the coordinates in which λ is the same for each (`own_scale`).
     Where m_i = 0 nothing is known: the set is unbounded along that axis. Where m_i < 0 for some i the region is open to
     all sides, and every interval is (−inf, inf).
     """
@@ -197,8 +198,8 @@ class QuadraticSet:
         """The logarithm of the volume; inf if the set is unbounded."""
         if not self.bounded:
             return math.inf
-        d = len(self.center)
-        return _log_ball(d) + d * _log(self.radius) - float(np.sum(np.log(self.stiffness))) / 2
+        d, scale = len(self.center), own_scale(self.state)
+        return _log_ball(d) + d * _log(self.radius) + float(np.sum(np.log(scale) - np.log(self.stiffness) / 2))
 
     @property
     def volume(self) -> float:
@@ -207,13 +208,12 @@ class QuadraticSet:
 
     def contains(self, theta: ArrayLike) -> bool:
         """Whether θ (d,) is in the set."""
-        apart = self.axes.T @ (_coordinates_of(theta, len(self.center)) - self.center)
+        apart = self.axes.T @ ((_coordinates_of(theta, len(self.center)) - self.center) / own_scale(self.state))
         return float(np.sum(self.stiffness * apart**2)) <= self.radius**2
 
     def interval(self, X: ArrayLike) -> Matrix:
         """Lower and upper ends (n, 2) of xᵀθ over the set; ±inf where it is unbounded."""
-        rows, intercept = _full_rows(self.state, X)
-        return self._ends(np.column_stack([np.ones(len(rows)), rows]) if intercept else rows)
+        return self._ends(_full_rows(self.state, X))
 
     def coordinates(self) -> Matrix:
         """Lower and upper ends (d, 2) of each coordinate of θ over the set; ±inf where it is unbounded."""
@@ -225,27 +225,33 @@ class QuadraticSet:
         pair = np.eye(len(self.center))[[first, second]]
         if not np.isfinite(self._ends(pair)).all():
             return np.full((points, 2), np.nan)
-        along = pair @ self.axes
+        along = (pair * own_scale(self.state)) @ self.axes
         stiff = self.stiffness > 0
         covariance = (along[:, stiff] / self.stiffness[stiff]) @ along[:, stiff].T
         return _ellipse(self.center[[first, second]], self.radius**2 * covariance, points)
 
     def _ends(self, rows: Matrix) -> Matrix:
         # Not by BLAS: an interval must not depend, in its last bits, on the rows that it is asked for together with.
-        stiff = self.stiffness > 0
-        along = _product(rows, self.axes[:, stiff] / np.sqrt(self.stiffness[stiff]))
+        stiff, own = self.stiffness > 0, rows * own_scale(self.state)
+        along = _product(own, self.axes[:, stiff] / np.sqrt(self.stiffness[stiff]))
         reach = self.radius * np.sqrt(np.einsum("ij,ij->i", along, along))
         if not stiff.all():
-            size = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+            size = np.sqrt(np.einsum("ij,ij->i", own, own))
             if (self.stiffness < 0).any():
                 reach[size > 0] = np.inf
             else:
-                open_along = np.abs(_product(rows, self.axes[:, ~stiff])).max(axis=1)
+                open_along = np.abs(_product(own, self.axes[:, ~stiff])).max(axis=1)
                 reach[open_along > 1e-12 * size] = np.inf
         return _around(_product(rows, self.center[:, None])[:, 0], reach)
 
 
-def _full_rows(state: Information, X: ArrayLike) -> tuple[Matrix, bool]:
+def own_scale(state: Information) -> Vector:
+    """√(λ̄/λ_j): x_j times it and θ_j over it are coordinates in which λ is the largest λ̄ for each."""
+    return np.sqrt(largest_lam(state) / state.lam)
+
+
+def _full_rows(state: Information, X: ArrayLike) -> Matrix:
+    """Rows over all coordinates: behind the constant, if there is one."""
     if hasattr(X, "columns"):
         raise ValueError(
             "a set takes arrays, in the order of the model's features; ask the model's interval for frames"
@@ -257,7 +263,7 @@ def _full_rows(state: Information, X: ArrayLike) -> tuple[Matrix, bool]:
         raise ValueError(f"x has {rows.shape[1]} features, but this set is over {state.n_features}")
     if not np.isfinite(rows).all():
         raise ValueError(f"x must hold finite numbers, got {rows[~np.isfinite(rows)][0]}")
-    return rows, state.intercept
+    return np.column_stack([np.ones(len(rows)), rows]) if state.intercept else rows
 
 
 def _check_pair(first: int, second: int, d: int, points: int) -> None:
@@ -272,12 +278,6 @@ def _coordinates_of(theta: ArrayLike, d: int) -> Vector:
     if vector.shape != (d,) or not np.isfinite(vector).all():
         raise ValueError(f"theta must hold {d} finite numbers (the constant first, if there is one), got {theta!r}")
     return vector
-
-
-def _leverages(state: Information, rows: Matrix, intercept: bool) -> Vector:
-    p, q = np.empty((len(rows), state.n_targets)), np.empty(len(rows))
-    kernel.read(rows, intercept, state.U, state.D, state.c, p, q)
-    return q
 
 
 def _product(rows: Matrix, columns: Matrix) -> Matrix:

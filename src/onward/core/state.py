@@ -365,10 +365,6 @@ class Information:
         other._bind(self.buffer.copy())
         return other
 
-    def restore(self, saved: "Information") -> None:
-        """Become what a copy was."""
-        self._bind(saved.buffer.copy())
-
     def _absorb_coordinates(self, rows: Matrix, targets: Matrix, weights: Vector) -> None:
         """Absorb rows over all coordinates, the constant included; they are no observations, so none is counted."""
         p, q = np.empty((len(rows), self.n_targets)), np.empty(len(rows))

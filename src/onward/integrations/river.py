@@ -19,6 +19,7 @@ from narwhals.stable.v2.typing import IntoDataFrame, IntoSeries
 from numpy.typing import ArrayLike
 
 from onward import regression
+from onward.regression.start import Lam
 
 try:
     from river import base
@@ -38,9 +39,14 @@ class _Wrapped:
     model: regression.OnlineRegressor
 
     @property
-    def lam(self) -> float:
+    def lam(self) -> Lam:
         """Regularisation λ."""
         return self.model.lam
+
+    @property
+    def intercept_lam(self) -> float | None:
+        """λ of the constant."""
+        return self.model.intercept_lam
 
     @property
     def fit_intercept(self) -> bool:
@@ -75,14 +81,19 @@ class _Forward(_Wrapped):
 
     def __init__(
         self,
-        lam: float = 1.0,
+        lam: Lam = 1.0,
         *,
         fit_intercept: bool = True,
+        intercept_lam: float | None = None,
         prior_mean: ArrayLike | Mapping[Any, float] | None = None,
         prior_intercept: float = 0.0,
     ) -> None:
         self.model = regression.ForwardRegressor(
-            lam, fit_intercept=fit_intercept, prior_mean=prior_mean, prior_intercept=prior_intercept
+            lam,
+            fit_intercept=fit_intercept,
+            intercept_lam=intercept_lam,
+            prior_mean=prior_mean,
+            prior_intercept=prior_intercept,
         )
 
 
@@ -91,15 +102,21 @@ class _Ridge(_Wrapped):
 
     def __init__(
         self,
-        lam: float = 1.0,
+        lam: Lam = 1.0,
         *,
         fit_intercept: bool = True,
+        intercept_lam: float | None = None,
         clip: float | None = None,
         prior_mean: ArrayLike | Mapping[Any, float] | None = None,
         prior_intercept: float = 0.0,
     ) -> None:
         self.model = regression.RidgeRegressor(
-            lam, fit_intercept=fit_intercept, clip=clip, prior_mean=prior_mean, prior_intercept=prior_intercept
+            lam,
+            fit_intercept=fit_intercept,
+            intercept_lam=intercept_lam,
+            clip=clip,
+            prior_mean=prior_mean,
+            prior_intercept=prior_intercept,
         )
 
     @property
@@ -200,8 +217,10 @@ class ForwardRegressor(_Forward, _OneTarget):
     it says little.  [Alg. 2; for lam=0, App. E]
 
     Args:
-        lam: regularisation λ ≥ 0. With 0, a row that raises the rank is predicted as 0.
-        fit_intercept: add a constant feature, regularised like the others.
+        lam: regularisation λ ≥ 0: a number, or a dict of names, in which None stands for all that it does not name.
+            With 0, a row that raises the rank is predicted as the prior's part alone.
+        fit_intercept: add a constant feature.
+        intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default.
         prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
             first row.
         prior_intercept: the same for the constant.
@@ -212,8 +231,9 @@ class RidgeRegressor(_Ridge, _OneTarget):
     """Online ridge regression as a river regressor: `onward.RidgeRegressor` in `.model`.  [Alg. 1]
 
     Args:
-        lam: regularisation λ > 0.
-        fit_intercept: add a constant feature, regularised like the others.
+        lam: regularisation λ > 0: a number, or a dict of names, in which None stands for all that it does not name.
+        fit_intercept: add a constant feature.
+        intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
             first row.
@@ -225,8 +245,10 @@ class MultiTargetForwardRegressor(_Forward, _ManyTargets):
     """`ForwardRegressor` for a dict of targets. They share one state, so many cost little more than one.
 
     Args:
-        lam: regularisation λ ≥ 0. With 0, a row that raises the rank is predicted as 0.
-        fit_intercept: add a constant feature, regularised like the others.
+        lam: regularisation λ ≥ 0: a number, or a dict of names, in which None stands for all that it does not name.
+            With 0, a row that raises the rank is predicted as the prior's part alone.
+        fit_intercept: add a constant feature.
+        intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default.
         prior_mean: coefficients to start from and shrink towards, as in `ForwardRegressor`, for every target alike.
         prior_intercept: the same for the constant.
     """
@@ -236,8 +258,9 @@ class MultiTargetRidgeRegressor(_Ridge, _ManyTargets):
     """`RidgeRegressor` for a dict of targets. They share one state, so many cost little more than one.
 
     Args:
-        lam: regularisation λ > 0.
-        fit_intercept: add a constant feature, regularised like the others.
+        lam: regularisation λ > 0: a number, or a dict of names, in which None stands for all that it does not name.
+        fit_intercept: add a constant feature.
+        intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         prior_mean: coefficients to start from and shrink towards, as in `RidgeRegressor`, for every target alike.
         prior_intercept: the same for the constant.

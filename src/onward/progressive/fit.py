@@ -344,9 +344,9 @@ def called(rows: Stream) -> str:
 
 def digest_of(model: OnlineRegressor) -> str:
     """What a model knows, in a few letters."""
-    if not model.__sklearn_is_fitted__():
+    _, arrays = model.to_record() if model.__sklearn_is_fitted__() else model.parameters_to_record()
+    if not arrays:
         return "nothing"
-    _, arrays = model.to_record()
     return hashlib.sha256(b"".join(arrays[name].tobytes() for name in sorted(arrays))).hexdigest()[:16]
 
 

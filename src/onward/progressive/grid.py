@@ -8,27 +8,15 @@ from onward.core.kernel import absorb
 from onward.core.types import Matrix, Vector
 from onward.progressive.tally import count, new_totals
 
-COMPILED_FROM = "6350606837911148"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "d8d0da9e630319fb"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked
 def learn_and_score(
-    X: Matrix,
-    Y: Matrix,
-    w: Vector,
-    intercept: bool,
-    U: Matrix,
-    D: Vector,
-    c: Matrix,
-    loss: Vector,
-    tally: Vector,
-    p: Matrix,
-    q: Vector,
-    ridge: Vector,
-    forward: Vector,
+    buffer: Vector, X: Matrix, Y: Matrix, w: Vector, p: Matrix, q: Vector, ridge: Vector, forward: Vector
 ) -> int:
     """`absorb`, and the losses of both read-outs added to their totals. Returns how many rows were absorbed."""
-    taken = absorb(X, Y, w, intercept, U, D, c, loss, tally, p, q)
+    taken = absorb(buffer, X, Y, w, p, q)
     for i in range(taken):
         count(p[i, 0], Y[i, 0], w[i], ridge)
         count(p[i, 0] / (1.0 + w[i] * q[i]), Y[i, 0], w[i], forward)
@@ -53,22 +41,8 @@ class Contender:
             return
         state = self._state
         if X.shape[1] > state.n_features:
-            state.grow(X.shape[1] - state.n_features)
+            state.grow(X.shape[1] - state.n_features, self.lam)
         p, q = np.empty((len(X), 1)), np.empty(len(X))
-        taken = learn_and_score(
-            X,
-            y.reshape(-1, 1),
-            w,
-            state.intercept,
-            state.U,
-            state.D,
-            state.c,
-            state.loss,
-            state.tally,
-            p,
-            q,
-            self.ridge,
-            self.forward,
-        )
+        taken = learn_and_score(state.buffer, X, y.reshape(-1, 1), w, p, q, self.ridge, self.forward)
         if taken < len(X) or not (np.isfinite(self.ridge).all() and np.isfinite(self.forward).all()):
             self.failed = first + max(0, taken - 1)

@@ -55,7 +55,7 @@ class Intervals:
     def refresh(self, model: OnlineRegressor) -> None:
         """Take the sets anew, from what the model knows now. Without regularisation there are none."""
         self.model = deepcopy(model)
-        if model.lam == 0:
+        if not model.information_.regularized:
             return
         sigma, bound = self._noise.sigma, self._noise.theta_bound
         if self._of == "mean":

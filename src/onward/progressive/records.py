@@ -26,11 +26,11 @@ def of_fit(fit: Fit) -> dict[str, Any]:
 def of_model(model: OnlineRegressor, delta: float, sigma: float | None, theta_bound: float | None) -> dict[str, Any]:
     """A model, with its coefficients."""
     recipe = model.recipe_
-    table = coefficients_of(model, delta, sigma, theta_bound)
+    table, lams = coefficients_of(model, delta, sigma, theta_bound), model.information_.lam.tolist()
     return _record(
         {
             "learner": learner_of(model),
-            "lam": model.lam,
+            "lam": lams[0] if len(set(lams)) == 1 else lams,  # of each coordinate, the constant first
             "fit_intercept": bool(model.fit_intercept),
             "rows": model.n_seen_,
             "features": model.n_features_in_,

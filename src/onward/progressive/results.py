@@ -138,10 +138,10 @@ def coefficients_of(
     model: OnlineRegressor, delta: float, sigma: float | None, theta_bound: float | None
 ) -> dict[str, Any]:
     """The model's `coefficient_table`; without regularisation there are no sets, so that every interval is open."""
-    if model.lam > 0:
+    if model.information_.regularized:
         return model.coefficient_table(delta, sigma, theta_bound)
     state, names = model.information_, [str(name) for name in model.feature_names_in_]
-    theta = state.coefficients()[:, 0]
+    theta = state.coefficients()[:, 0] + state.prior[:, 0]
     everywhere = np.full(len(theta), np.inf)
     return {
         "feature": ["(intercept)", *names] if state.intercept else names,

@@ -8,20 +8,12 @@ from numpy.typing import NDArray
 
 from onward.confidence import Bias, Ellipsoid, ForwardSet, QuadraticSet, Width, confidence_set, observation_reach
 from onward.core.checks import probability
-from onward.regression.knowledge import Knowledge
-from onward.tables import Rows, blocks
+from onward.regression.merging import MergeableLearner
+from onward.tables import blocks
 
 
-class Guarantees:
+class Guarantees(MergeableLearner):
     """The part of a learner that speaks of uncertainty. Every statement holds at all rounds at once."""
-
-    _kind: Literal["forward", "ridge"]
-
-    def _fitted(self) -> Knowledge:
-        raise NotImplementedError
-
-    def _readable(self, X: Any) -> tuple[Knowledge, Rows]:
-        raise NotImplementedError
 
     def confidence_set(
         self,
@@ -41,23 +33,23 @@ class Guarantees:
             sigma: the noise is sigma-sub-Gaussian; None if unknown: Gaussian noise, and rows that do not depend on it.
                 With other noise that set can fail far more often than delta, above all with an intercept or rows that
                 are not centred (rare shocks, 0/1 targets: in most runs).
-            theta_bound: S ≥ ‖θ* − θ_0‖, the constant included; None for the set that needs no such bound.
+            theta_bound: S ≥ ‖θ* − θ_0‖, the constant included; None for the set that needs no such bound. With a λ for
+                each coordinate, the norm is √(Σ λ_j/λ̄ (θ*_j − θ_0j)²), λ̄ the largest of them: never more.
             width: `determinant` (tightest), `trace` or `uniform` (as in the paper).
-            bias: of the forward set: `tight` √(λ + ‖x‖²) or `paper` √λ + ‖x‖.
+            bias: of the forward set: `tight` √(λ + ‖x‖²) or `paper` √λ + ‖x‖; with a λ for each coordinate, λ is the
+                largest and ‖x‖² is Σ λ/λ_j x_j².
             feature_bound: X ≥ √w·‖x‖, the constant included, for `uniform`; None for the largest seen.
             target: which one, if the model has several.
 
         `onward.confidence.RunningIntersection` takes the sets of all rounds into intervals that never widen.
         """
-        knowledge = self._fitted()
-        count = knowledge.state.n_targets
+        count = self.information_.n_targets
         given = 0 if target is None and count == 1 else target
         if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < count:
             raise ValueError(f"target must be one of 0 to {count - 1} for a model of {count} targets, got {target!r}")
-        state = knowledge.state.of_target(given)
-        prior = np.zeros(len(state.D)) if knowledge.prior is None else knowledge.prior[:, given]
+        state = self.information_.of_target(given)
         return confidence_set(
-            state, prior, self._kind, delta, sigma, theta_bound, width=width, bias=bias, feature_bound=feature_bound
+            state, self._kind, delta, sigma, theta_bound, width=width, bias=bias, feature_bound=feature_bound
         )
 
     def interval(
@@ -82,14 +74,14 @@ class Guarantees:
         if of not in ("mean", "observation"):
             raise ValueError(f"of must be 'mean' or 'observation', got {of!r}")
         probability("delta", delta)
-        knowledge, rows = self._readable(X)
-        out = np.empty((rows.shape[0], knowledge.state.n_targets, 2))
+        fitted, rows = self._readable(X)
+        out = np.empty((rows.shape[0], fitted.state.n_targets, 2))
         share = delta if of == "mean" else delta / 2
         sets = [
             self.confidence_set(
                 share, sigma, theta_bound, width=width, bias=bias, feature_bound=feature_bound, target=target
             )
-            for target in range(knowledge.state.n_targets)
+            for target in range(fitted.state.n_targets)
         ]
         for where, block, _ in blocks(rows):
             for target, region in enumerate(sets):
@@ -99,7 +91,7 @@ class Guarantees:
                 reach = observation_reach(region, delta / 2, sigma)
                 out[:, target, 0] -= reach
                 out[:, target, 1] += reach
-        return out[:, 0] if knowledge.flat else out
+        return out[:, 0] if fitted.flat else out
 
     def coefficient_table(
         self,
@@ -118,14 +110,12 @@ class Guarantees:
         once. The estimate is the ridge coefficient; forward's intervals lie around its own, which is smaller. Arguments
         are those of `confidence_set`.
         """
-        knowledge = self._fitted()
+        fitted = self._fitted()
         region = self.confidence_set(
             delta, sigma, theta_bound, width=width, bias=bias, feature_bound=feature_bound, target=target
         )
-        names = knowledge.names if knowledge.names is not None else [f"x{j}" for j in range(knowledge.state.n_features)]
-        theta = knowledge.state.coefficients()[:, target or 0]
-        if knowledge.prior is not None:
-            theta = theta + knowledge.prior[:, target or 0]
+        names = fitted.names if fitted.names is not None else [f"x{j}" for j in range(fitted.state.n_features)]
+        theta = self._theta()[:, target or 0]
         ends = region.coordinates()
-        constant: list[Hashable] = ["(intercept)"] if knowledge.state.intercept else []
+        constant: list[Hashable] = ["(intercept)"] if fitted.state.intercept else []
         return {"feature": [*constant, *names], "estimate": theta, "lower": ends[:, 0], "upper": ends[:, 1]}

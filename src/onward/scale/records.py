@@ -39,9 +39,9 @@ class Predicted:
         arrays = {"totals": self.totals, "means": self.means}
         if self.model.__sklearn_is_fitted__():
             settings["model"], own = self.model.to_record()
-            arrays |= {f"model: {name}": value for name, value in own.items()}
         else:
-            settings["new"] = {"lam": self.model.lam, "fit_intercept": bool(self.model.fit_intercept)}
+            settings["new"], own = self.model.parameters_to_record()
+        arrays |= {f"model: {name}": value for name, value in own.items()}
         return settings, arrays
 
     @classmethod
@@ -49,10 +49,10 @@ class Predicted:
         """What `to_record` gave."""
         learner = ForwardRegressor if settings["learner"] == "forward" else RidgeRegressor
         model: OnlineRegressor
+        own = {n.removeprefix("model: "): value for n, value in arrays.items() if n.startswith("model: ")}
         if settings["model"] is None:
-            model = learner(**settings["new"])
+            model = learner.from_parameters(settings["new"], own)
         else:
-            own = {n.removeprefix("model: "): value for n, value in arrays.items() if n.startswith("model: ")}
             model = learner.from_record(settings["model"], own)
         counts = Counter(settings["skipped"]), Counter(settings["filled"])
         return cls(settings["chunks"], arrays["totals"], settings["read"], *counts, model, arrays["means"])

@@ -10,7 +10,6 @@ import numpy as np
 from onward import storage
 from onward.core import Information, TooExtremeError, kernel
 from onward.core.interrupts import interrupts_deferred
-from onward.core.state import writeable
 from onward.core.types import Matrix, Vector
 
 ReadOut = Callable[[Matrix | None, Matrix, Vector, Vector], Matrix]
@@ -18,15 +17,10 @@ ReadOut = Callable[[Matrix | None, Matrix, Vector, Vector], Matrix]
 
 
 @dataclass
-class Knowledge:
-    """A state with everything that is needed to go on from it.
-
-    The state learns what is left of the targets once the prior's part is taken away, so the engine knows of no prior.
-    """
+class FittedState:
+    """A state with everything that is needed to go on from it."""
 
     state: Information
-    online_loss: Vector  # Σ w (ŷ − y)² for each target
-    prior: Matrix | None  # (d, m), or None for zero
     names: list[Hashable] | None  # of the features, in order
     open: bool  # whether names not seen before are welcome
     flat: bool  # whether targets come without a second axis
@@ -34,62 +28,44 @@ class Knowledge:
     def __post_init__(self) -> None:
         self.columns = {name: column for column, name in enumerate(self.names or ())}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(writeable(state))
-
-    def base(self, X: Matrix) -> Matrix | None:
-        """The prior's part of the predictions; None for zero."""
-        return None if self.prior is None else kernel.multiply(X, self.state.intercept, self.prior)
-
     def learn(self, X: Matrix, Y: Matrix, w: Vector, read_out: ReadOut, squares: float) -> tuple[Matrix, Vector]:
         """Learn rows in order; returns predictions and leverages as of just before each. Changes nothing if it raises.
 
         `squares` is the sum of the squares of X.
         """
-        base = self.base(X)
+        state = self.state
+        base = state.base(X)
         left = Y if base is None else Y - base
-        ordinary = self.state.is_ordinary(squares, left, w)
-        before = None if ordinary else self.state.copy()
+        ordinary = state.is_ordinary(squares, left, w)
+        before = None if ordinary else state.buffer.copy()
         with interrupts_deferred():
-            p, q = self.state.absorb(X, left, w, ordinary)
+            p, q = state.absorb(X, left, w, ordinary)
             predictions = read_out(base, p, q, w)
-            total = self.online_loss.copy()
+            total = state.online_loss.copy()
             kernel.add_squared_errors(predictions, Y, w, total)
             if before is not None and not np.isfinite(total).all():
-                self.state.restore(before)
+                state.buffer[:] = before
                 raise TooExtremeError(
                     "the rows cannot be learned in double precision: the squared error of a prediction is beyond "
                     "1e300; rescale the columns"
                 )
-            self.online_loss[:] = total
+            state.online_loss[:] = total
         return predictions, q
 
     def copy(self) -> Self:
         """A copy that can be learned on without touching this one."""
-        return replace(
-            self,
-            state=self.state.copy(),
-            online_loss=self.online_loss.copy(),
-            names=None if self.names is None else list(self.names),
-        )
+        return replace(self, state=self.state.copy(), names=None if self.names is None else list(self.names))
 
-    def grow(self, names: Sequence[Hashable], priors: Sequence[float]) -> None:
-        """Add features that were 0 in every row so far."""
+    def grow(self, names: Sequence[Hashable], lams: Sequence[float], priors: Sequence[float]) -> None:
+        """Add features that were 0 in every row so far, with a λ and a prior mean each."""
         if not names:
             return
-        self.state.grow(len(names))
+        self.state.grow(len(names), lams, np.array(priors)[:, None])
         self.columns |= {name: len(self.columns) + i for i, name in enumerate(names)}
         self.names = list(self.columns)
         self.open = True
-        if self.prior is not None or any(priors):
-            d, m = self.state.c.shape
-            grown = np.zeros((d, m))
-            if self.prior is not None:
-                grown[: len(self.prior)] = self.prior
-            grown[d - len(names) :] = np.asarray(priors)[:, None]
-            self.prior = grown
 
-    def missing(self, other: "Knowledge") -> list[Hashable]:
+    def missing(self, other: "FittedState") -> list[Hashable]:
         """The names that only the other knows; an error if the features of the two do not fit together."""
         mine, theirs = self.state.n_features, other.state.n_features
         if self.names is None or other.names is None:
@@ -103,21 +79,19 @@ class Knowledge:
             raise ValueError(f"cannot merge: this model has features {self.names}, the other has {other.names}")
         return new
 
-    def merge(self, other: "Knowledge") -> None:
+    def merge(self, other: "FittedState") -> None:
         """Add what another learned from rows of its own. All of its features must be known here."""
         places = list(range(len(other.state.D)))
         if self.names is not None and other.names is not None:
             lead = int(self.state.intercept)
             places = [*range(lead), *(lead + self.columns[name] for name in other.names)]
-        mine = np.zeros_like(other.state.c) if self.prior is None else self.prior[places]
-        theirs = np.zeros_like(other.state.c) if other.prior is None else other.prior
+        mine, theirs = self.state.prior[places], other.state.prior
         if not np.array_equal(mine, theirs):
             raise ValueError(
                 f"cannot merge: this model started from coefficients {mine.T.tolist()}, "
                 f"the other from {theirs.T.tolist()}"
             )
         self.state.merge(other.state, places)
-        self.online_loss += other.online_loss
         self.open = self.open or other.open
 
     # Model files
@@ -127,33 +101,38 @@ class Knowledge:
         names = None if self.names is None else [int(n) if isinstance(n, numbers.Integral) else n for n in self.names]
         if not all(isinstance(name, str | int) for name in names or ()):
             raise ValueError(f"cannot save: feature names must be text or whole numbers, got {self.names}")
-        state = self.state
+        state, lam = self.state, self.state.lam.tolist()
         settings = {
-            "lam": state.lam,
+            "lam": lam[0] if len(set(lam)) == 1 else lam,
             "intercept": state.intercept,
             "names": names,
             "open": self.open,
             "flat": self.flat,
         }
         arrays = {"U": state.U, "D": state.D, "c": state.c, "loss": state.loss, "tally": state.tally}
-        arrays["online_loss"] = self.online_loss
-        if self.prior is not None:
-            arrays["prior"] = self.prior
+        arrays["online_loss"] = state.online_loss
+        if state.prior.any():
+            arrays["prior"] = state.prior
         return settings, arrays
 
     @classmethod
     def from_record(cls, settings: dict[str, Any], arrays: storage.Arrays) -> Self:
         """What `to_record` described; ValueError or KeyError if it does not fit together."""
         d, m = arrays["c"].shape
-        state = Information(d - settings["intercept"], m, settings["lam"], settings["intercept"])
+        lam = np.broadcast_to(np.array(settings["lam"], dtype=np.float64), (d,))  # earlier files: one number for all
+        if not (np.isfinite(lam).all() and (lam >= 0).all()):
+            raise ValueError(f"lam must be finite and not negative, got {settings['lam']}")
+        state = Information(d - settings["intercept"], m, lam, settings["intercept"])
         shapes = {"U": state.U.shape, "D": (d,), "c": (d, m), "loss": (m,), "online_loss": (m,), "tally": (3,)}
         for name, shape in (shapes | {"prior": (d, m)}).items():
             if name in arrays and (arrays[name].shape != shape or not np.isfinite(arrays[name]).all()):
                 raise ValueError(f"array {name} must be finite and of shape {shape}, got shape {arrays[name].shape}")
         if (arrays["D"] < 0).any():
             raise ValueError("array D must not be negative")
-        state.U, state.D, state.c, state.loss, state.tally = (arrays[n] for n in ("U", "D", "c", "loss", "tally"))
+        state.U[:], state.D[:], state.c[:], state.loss[:] = (arrays[name] for name in ("U", "D", "c", "loss"))
+        state.tally, state.online_loss[:] = arrays["tally"], arrays["online_loss"]
+        state.set_prior(arrays.get("prior", 0.0))
         names = settings["names"]
         if names is not None and len(set(names)) != state.n_features:
             raise ValueError(f"{len(set(names))} different names for {state.n_features} features")
-        return cls(state, arrays["online_loss"], arrays.get("prior"), names, settings["open"], settings["flat"])
+        return cls(state, names, settings["open"], settings["flat"])

@@ -1,0 +1,155 @@
+"""What every learner is made of: settings, a read-out, and a fitted state with what can be asked of it."""
+
+import math
+from collections.abc import Hashable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags
+
+from onward.core import Information
+from onward.core.types import Matrix, Vector
+from onward.regression.fitted import FittedState
+from onward.regression.start import Lam, Prior, check_lam, lam_vector, prior_matrix
+from onward.tables import Recipe
+
+Learned = tuple[NDArray[np.float64], Vector]
+"""Predictions and leverages, each from just before its row was learned."""
+
+
+class Learner(BaseEstimator):
+    """Everything is checked, and learned, before anything of the model is replaced: by `_commit`."""
+
+    _kind: Literal["forward", "ridge"]
+    _state: FittedState | None = None
+    recipe_: Recipe | None = None  # how the columns of a table became the features, where that is known
+
+    # For one row at a time, from the fitted state: its buffer, and what rows and targets must look like.
+    _buffer: Vector
+    _flat: bool
+    _row_shape: tuple[int] | None = None
+    _target_shape: tuple[int]
+
+    def __init__(
+        self,
+        lam: Lam = 1.0,
+        *,
+        fit_intercept: bool = True,
+        intercept_lam: float | None = None,
+        prior_mean: Prior = None,
+        prior_intercept: ArrayLike = 0.0,
+    ) -> None:
+        self.lam = lam
+        self.fit_intercept = fit_intercept
+        self.intercept_lam = intercept_lam
+        self.prior_mean = prior_mean
+        self.prior_intercept = prior_intercept
+
+    # The read-out, which makes a learner
+
+    _shrinks = False  # whether a prediction is divided by 1 + leverage
+
+    @property
+    def _clip(self) -> float:
+        """The bound on predictions."""
+        return math.inf
+
+    def _read_out(self, base: Matrix | None, p: Matrix, q: Vector, w: Vector) -> Matrix:
+        """Predictions from the prior's part (None for zero), p = xᵀG⁻¹b and the leverage q, for rows of weight w."""
+        raise NotImplementedError
+
+    def _check_settings(self) -> None:
+        check_lam(self.lam, self.intercept_lam, positive=False)
+
+    # What was learned
+
+    @property
+    def information_(self) -> Information:
+        """The state itself."""
+        return self._fitted().state
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """The ridge coefficients, (features,) or (targets, features). Forward shares them: it has one θ for each x."""
+        theta = self._theta()[int(self.information_.intercept) :].T
+        return theta[0] if self._fitted().flat else theta
+
+    @property
+    def intercept_(self) -> Any:
+        """The coefficient of the constant, a number or (targets,); 0 without one."""
+        theta = self._theta()
+        return self._scalar(theta[0] if self.information_.intercept else np.zeros(theta.shape[1]))
+
+    @property
+    def n_seen_(self) -> int:
+        """How many rows were learned."""
+        return self.information_.rows
+
+    @property
+    def information_gain_(self) -> float:
+        """I = log det G − Σ log λ = Σ log(1 + w q)."""
+        return self.information_.information_gain
+
+    @property
+    def regularized_loss_(self) -> Any:
+        """min over θ of Σ w (y − xᵀθ)² + Σ λ_j (θ_j − θ_0j)², exactly, over all rows learned."""
+        return self._scalar(self.information_.loss)
+
+    @property
+    def online_loss_(self) -> Any:
+        """Σ w (ŷ − y)² of the predictions that were made, or would have been, just before each row was learned."""
+        return self._scalar(self.information_.online_loss)
+
+    def _theta(self) -> Matrix:
+        return self.information_.coefficients() + self.information_.prior
+
+    def _scalar(self, values: Vector) -> Any:
+        return float(values[0]) if self._fitted().flat else values.copy()
+
+    # Housekeeping
+
+    def _new_state(
+        self, n_features: int, n_targets: int | None, flat: bool | None, names: list[Hashable] | None
+    ) -> FittedState:
+        """Nothing learned yet. Without targets to go by (None), there are as many as the prior has."""
+        intercept = bool(self.fit_intercept)
+        prior = prior_matrix(self.prior_mean, self.prior_intercept, intercept, n_features, n_targets, names)
+        lam = lam_vector(self.lam, self.intercept_lam, intercept, n_features, names)
+        m = prior.shape[1]
+        state = Information(n_features, m, lam, intercept, prior)
+        return FittedState(state, names, open=False, flat=m == 1 if flat is None else flat)
+
+    def _commit(self, fitted: FittedState) -> None:
+        """From here on the model is what was learned."""
+        self._state = fitted
+        state = fitted.state
+        self._buffer, self._flat = state.buffer, fitted.flat
+        self._row_shape, self._target_shape = (state.n_features,), (state.n_targets,)
+        self.n_features_in_ = state.n_features
+        if fitted.names is not None:
+            self.feature_names_in_ = np.empty(len(fitted.names), dtype=object)
+            self.feature_names_in_[:] = fitted.names
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self._state is not None:
+            self._buffer = self._state.state.buffer  # what was one array may have become two
+
+    def _fitted(self) -> FittedState:
+        if self._state is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit', 'partial_fit', 'learn_one' or "
+                "'predict_then_learn' with appropriate arguments before using this estimator."
+            )
+        return self._state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._state is not None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,152 @@
+"""Tables of rows: scikit-learn's protocol, and the online one."""
+
+from typing import Any, Literal, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from onward.core.state import described
+from onward.core.types import Matrix, Vector
+from onward.regression.base import Learned, Learner
+from onward.regression.fitted import FittedState
+from onward.tables import Rows, as_rows, as_targets, as_weights, blocks, in_one_block
+
+
+class BatchLearner(Learner):
+    """Learns and predicts tables, their columns in the order of the first one."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything, then learn the rows in order."""
+        rows, targets, weights, flat = self._checked(X, y, sample_weight)
+        if not weights.any():
+            raise ValueError("sample_weight must not be zero for every row of a fit, got all zeros")
+        self._begin(X, rows, targets, weights, flat)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn further rows, in order."""
+        self.predict_then_learn(X, y, sample_weight)
+        return self
+
+    @overload
+    def predict_then_learn(
+        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: Literal[False] = False
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def predict_then_learn(
+        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: Literal[True]
+    ) -> Learned: ...
+
+    def predict_then_learn(
+        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: bool = False
+    ) -> NDArray[np.float64] | Learned:
+        """The online protocol: for each row in order, predict it, then learn its target.
+
+        Returns the predictions, of the shape of y; with `return_leverage`, also each row's leverage (n,) at that time.
+        They are the same, to the last bit, whether the rows come one at a time, in batches or all at once. A row of
+        weight w counts like the row √w·x with target √w·y, so the forward prediction is p / (1 + w q).
+        """
+        rows, targets, weights, flat = self._checked(X, y, sample_weight)
+        if self._state is None:
+            learned = self._begin(X, rows, targets, weights, flat)
+        else:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            learned = self._go_on(self._state, rows, targets, weights, flat)
+        return learned if return_leverage else learned[0]
+
+    def predict(self, X: Any, sample_weight: Any = None) -> NDArray[np.float64]:
+        """Predict each row as if it came next. `sample_weight` is the weight with which it would be learned."""
+        fitted, rows = self._readable(X)
+        weights = as_weights(sample_weight, rows.shape[0])
+        out = np.empty((rows.shape[0], fitted.state.n_targets))
+        for where, block, _ in blocks(rows):
+            p, q = fitted.state.read(block)
+            checked_leverages(fitted, q)
+            out[where] = self._read_out(fitted.state.base(block), p, q, writeable(weights[where]))
+        return shaped(checked_predictions(out), fitted.flat)
+
+    def leverage(self, X: Any) -> Vector:
+        """xᵀG⁻¹x for each row: how little is known in its direction. Forward is ridge, divided by 1 + leverage."""
+        fitted, rows = self._readable(X)
+        out = np.empty(rows.shape[0])
+        for where, block, _ in blocks(rows):
+            out[where] = checked_leverages(fitted, fitted.state.read(block)[1])
+        return out
+
+    def _readable(self, X: Any) -> tuple[FittedState, Rows]:
+        fitted = self._fitted()
+        rows = as_rows(X, self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return fitted, rows
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Matrix, Vector, bool]:
+        self._check_settings()
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        rows = as_rows(X, self)
+        targets, flat = as_targets(y, rows.shape[0])
+        weights = as_weights(sample_weight, rows.shape[0])
+        return rows, targets, weights, flat
+
+    def _begin(self, X: Any, rows: Rows, targets: Matrix, weights: Vector, flat: bool) -> Learned:
+        # As scikit-learn has it: names count only if they are text.
+        names = rows.names if all(isinstance(name, str) for name in rows.names or ()) else None
+        fitted = self._new_state(rows.shape[1], targets.shape[1], flat, names)
+        predictions, leverages = self._learn(fitted, rows, targets, weights)
+        validate_data(self, X, reset=True, skip_check_array=True)
+        self._commit(fitted)
+        return shaped(predictions, flat), leverages
+
+    def _go_on(self, fitted: FittedState, rows: Rows, targets: Matrix, weights: Vector, flat: bool) -> Learned:
+        came, expected = describe_targets(targets.shape[1], flat), describe_targets(fitted.state.n_targets, fitted.flat)
+        if came != expected:
+            raise ValueError(f"y has {came}, but this model was fitted with {expected}")
+        # A block is learned or refused as a whole; several need a copy to be thrown away if a later one is refused.
+        fitted = fitted if in_one_block(rows) else fitted.copy()
+        predictions, leverages = self._learn(fitted, rows, targets, weights)
+        self._commit(fitted)
+        return shaped(predictions, flat), leverages
+
+    def _learn(self, fitted: FittedState, rows: Rows, targets: Matrix, weights: Vector) -> Learned:
+        predictions, leverages = np.empty_like(targets), np.empty(rows.shape[0])
+        for where, block, squares in blocks(rows):
+            w = writeable(weights[where])
+            predictions[where], leverages[where] = fitted.learn(block, targets[where], w, self._read_out, squares)
+        return predictions, leverages
+
+
+def shaped(predictions: Matrix, flat: bool) -> NDArray[np.float64]:
+    """Predictions in the shape that targets come in."""
+    return predictions[:, 0] if flat else predictions
+
+
+def describe_targets(count: int, flat: bool) -> str:
+    """What targets a model has, in words."""
+    return "a single target" if flat else f"{count} target column(s)"
+
+
+def writeable(values: Vector) -> Vector:
+    """A read-only array would be compiled for anew."""
+    return np.require(values, requirements=["C", "W"])
+
+
+def checked_leverages(fitted: FittedState, q: Vector) -> Vector:
+    """Infinite is what nothing is known of, and only without regularisation; otherwise it is an overflow."""
+    if fitted.state.regularized and not np.isfinite(q).all():
+        raise ValueError(
+            "a leverage overflows double precision: expected ‖x‖² / lam below 1e300, "
+            f"with lam={described(fitted.state.lam)}; rescale the columns"
+        )
+    return q
+
+
+def checked_predictions(predictions: Matrix) -> Matrix:
+    """Finite predictions, or an error."""
+    if not np.isfinite(predictions).all():
+        raise ValueError(
+            "a prediction overflows double precision: expected values whose products with the coefficients stay below "
+            "1e300; rescale the columns"
+        )
+    return predictions

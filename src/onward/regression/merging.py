@@ -1,0 +1,141 @@
+"""Models that learned apart, and model files."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from onward import storage
+from onward.regression.batches import describe_targets
+from onward.regression.fitted import FittedState
+from onward.regression.named import NamedLearner
+from onward.regression.start import lam_of, prior_of
+from onward.tables import Recipe, as_mapping
+
+_PARAMETER = "parameter "  # before the name of a setting that is an array
+
+
+class MergeableLearner(NamedLearner):
+    """Adds what others have learned, and is written to files."""
+
+    def merge(self, other: "MergeableLearner") -> Self:
+        """Add what another model learned from rows of its own: as if this one had seen them too.
+
+        Both must be of one kind, with the same settings, targets and features; models that learned by name may know
+        different names, and end up with all of them. `online_loss_` becomes the sum of what both lost on their rows.
+        """
+        if type(other) is not type(self):
+            raise ValueError(f"cannot merge a {type(other).__name__} into a {type(self).__name__}")
+        theirs = other.get_params(deep=False)
+        for name, mine in self.get_params(deep=False).items():
+            if not _equal(mine, theirs[name]):
+                raise ValueError(f"cannot merge: this model has {name}={mine!r}, the other has {name}={theirs[name]!r}")
+        if self.recipe_ is not None and other.recipe_ is not None:
+            difference = self.recipe_.difference(other.recipe_)
+            if difference is not None:
+                raise ValueError(f"cannot merge: {difference}")
+        if other._state is None:
+            return self
+        if self._state is None:
+            self._commit(other._state.copy())
+            self.recipe_ = self.recipe_ or other.recipe_
+            return self
+        return self._merge(self._state.copy(), other._state)
+
+    def merge_part(self, part: "MergeableLearner") -> Self:
+        """Add what was learned by a part that was started without regularisation, `ForwardRegressor(lam=0)`.
+
+        Parts add up among themselves with `merge`, in any grouping, and serve a model of any λ, ridge or forward: the
+        whole is what it would be, had it learned the parts' rows. `online_loss_` then adds what the parts lost.
+        """
+        if not _is_zero(part.lam) or part.intercept_lam or bool(part.fit_intercept) != bool(self.fit_intercept):
+            raise ValueError(
+                f"cannot merge the part: expected lam=0 and fit_intercept={bool(self.fit_intercept)}, "
+                f"got lam={part.lam!r} and fit_intercept={bool(part.fit_intercept)}"
+            )
+        if part._state is None:
+            return self
+        added = part._state
+        if self._state is None:
+            names = None if added.names is None else list(added.names)
+            fitted = self._new_state(added.state.n_features, added.state.n_targets, added.flat, names)
+        else:
+            fitted = self._state.copy()
+        return self._merge(fitted, added)
+
+    def restate_online_loss(self, loss: float) -> None:
+        """Say what the predictions cost, where parts were merged and their rows predicted by others."""
+        self.information_.online_loss[:] = loss
+
+    def _merge(self, fitted: FittedState, added: FittedState) -> Self:
+        mine, theirs = (describe_targets(each.state.n_targets, each.flat) for each in (fitted, added))
+        if mine != theirs:
+            raise ValueError(f"cannot merge: this model has {mine}, the other has {theirs}")
+        new = fitted.missing(added)
+        fitted.grow(new, [lam_of(self.lam, name) for name in new], [prior_of(self.prior_mean, name) for name in new])
+        fitted.merge(added)
+        self._commit(fitted)
+        return self
+
+    # Model files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `onward.load` reads; to go on from it is exactly to go on from here."""
+        storage.save(path, self._kind, *self.to_record())
+
+    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """Settings and arrays for a model file, which `from_record` takes."""
+        settings, arrays = self._fitted().to_record()
+        parameters, own = self.parameters_to_record()
+        recipe = None if self.recipe_ is None else self.recipe_.to_record()
+        return settings | {"parameters": parameters, "recipe": recipe}, arrays | own
+
+    @classmethod
+    def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
+        """The model that a file holds."""
+        model = cls.from_parameters(settings["parameters"], arrays)
+        model._commit(FittedState.from_record(settings, arrays))
+        if settings.get("recipe") is not None:
+            model.recipe_ = Recipe.from_record(settings["recipe"])
+        return model
+
+    def parameters_to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """The parameters that the model was made with, for a file."""
+        parameters: storage.Settings = {}
+        arrays: storage.Arrays = {}
+        for name, value in self.get_params(deep=False).items():
+            value = as_mapping(value)
+            if isinstance(value, Mapping):
+                if not all(key is None or isinstance(key, str | int) for key in value):
+                    raise ValueError(
+                        f"cannot save: the names in {name} must be text or whole numbers, got {list(value)}"
+                    )
+                parameters[name] = {"names": list(value), "values": [float(each) for each in value.values()]}
+            elif value is not None and np.ndim(value) > 0:
+                arrays[_PARAMETER + name] = np.asarray(value, dtype=np.float64)
+            else:
+                parameters[name] = value.item() if isinstance(value, np.generic) else value
+        return parameters, arrays
+
+    @classmethod
+    def from_parameters(cls, parameters: storage.Settings, arrays: storage.Arrays) -> Self:
+        """A model that has learned nothing, of the parameters in a file."""
+        own: dict[str, Any] = {
+            name.removeprefix(_PARAMETER): each for name, each in arrays.items() if name.startswith(_PARAMETER)
+        }
+        for name, value in parameters.items():
+            own[name] = dict(zip(value["names"], value["values"], strict=True)) if isinstance(value, dict) else value
+        model = cls(**own)
+        model._check_settings()
+        return model
+
+
+def _is_zero(lam: Any) -> bool:
+    return not isinstance(lam, Mapping) and not np.any(lam)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, Mapping) or isinstance(b, Mapping) or a is None or b is None:
+        return type(a) is type(b) and bool(a == b)
+    return np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b)))

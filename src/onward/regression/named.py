@@ -1,0 +1,250 @@
+"""One row at a time, and rows by name."""
+
+from collections.abc import Hashable, Mapping
+from typing import Any, Literal, Self, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onward.core.factor import ORDINARY
+from onward.core.kernel import learn_one, learn_targets, predict_one, predict_targets
+from onward.core.types import Matrix, Vector
+from onward.regression.base import Learned
+from onward.regression.batches import BatchLearner, checked_leverages, checked_predictions, shaped, writeable
+from onward.regression.fitted import FittedState
+from onward.regression.start import lam_of, prior_of
+from onward.tables import (
+    ArrayRows,
+    Rows,
+    as_mapping,
+    as_row,
+    as_rows,
+    as_target,
+    as_targets,
+    as_weights,
+    blocks,
+    placed,
+)
+
+Row = ArrayLike | Mapping[Any, float]
+
+_FLOAT64 = np.dtype(np.float64)
+_NUMBERS = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
+_ARRAY = np.ndarray
+
+
+class NamedLearner(BatchLearner):
+    """Learns and predicts single rows, and rows whose features are known by their names.
+
+    A row goes straight to the compiled loop if it can be had as a vector (`_row`). What it then refuses, and whatever
+    else comes, takes the way of tables: there it is looked at closely, and explained if it cannot be taken.
+    """
+
+    def predict_one(self, x: Row, sample_weight: float = 1.0) -> Any:
+        """Predict one row: an array, or a dict of named features in which missing names count as 0.
+
+        Before anything was learned the prediction is the prior's: 0, if none was given. Returns a number, or an array
+        of shape (m,) if the model has several targets.
+        """
+        row = self._row(x)
+        if row is not None:
+            w = sample_weight if type(sample_weight) is float else _number(sample_weight)
+            if self._flat:
+                prediction = predict_one(self._buffer, row, w, self._shrinks, self._clip)
+                if prediction == prediction:  # not NaN
+                    return prediction
+            else:
+                predictions = predict_targets(self._buffer, row, w, self._shrinks, self._clip)
+                if predictions[0] == predictions[0]:
+                    return predictions
+        names, values = _named_row(x)
+        weights = as_weights(sample_weight, 1)
+        fitted, names = self._fitted_or_new(names, values.shape[1])
+        predictions = self._read_named(fitted, names, values, weights)[0][0]
+        return float(predictions[0]) if fitted.flat else predictions
+
+    def learn_one(self, x: Row, y: Any, sample_weight: float = 1.0) -> Self:
+        """Learn one row. A name first seen in a dict becomes a new feature, exactly as if it had been there, at 0."""
+        row = self._row(x)
+        if row is not None:
+            w = sample_weight if type(sample_weight) is float else _number(sample_weight)
+            if self._flat:
+                target = y if type(y) is float else _number(y)
+                taken = learn_one(self._buffer, row, target, w, self._shrinks, self._clip)
+            else:
+                targets = _vector(y, self._target_shape)
+                taken = targets is not None and learn_targets(self._buffer, row, targets, w, self._shrinks, self._clip)
+            if taken:
+                if type(x) is dict:
+                    self._fitted().open = True
+                return self
+        names, values = _named_row(x)
+        targets, flat = as_target(y)
+        self._learn_named(names, ArrayRows(values), targets, as_weights(sample_weight, 1), flat)
+        return self
+
+    def _row(self, x: Any) -> Vector | None:
+        """x as the compiled loop for one row takes it, if that is quickly done; None for whatever else it may be."""
+        if type(x) is _ARRAY and x.dtype is _FLOAT64 and x.shape == self._row_shape and x.flags.carray:
+            return x
+        if type(x) is not dict:
+            return _vector(x, self._row_shape)
+        fitted = self._state
+        if fitted is None or fitted.names is None:
+            return None
+        columns, row = fitted.columns, np.zeros(self._row_shape or 0)
+        for name, value in x.items():
+            column = columns.get(name)
+            if column is None or type(value) not in _NUMBERS or not -ORDINARY < value < ORDINARY:
+                return None
+            row[column] = value
+        return row
+
+    @overload
+    def predict_many(
+        self, X: Any, sample_weight: Any = None, *, return_leverage: Literal[False] = False
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def predict_many(self, X: Any, sample_weight: Any = None, *, return_leverage: Literal[True]) -> Learned: ...
+
+    def predict_many(
+        self, X: Any, sample_weight: Any = None, *, return_leverage: bool = False
+    ) -> NDArray[np.float64] | Learned:
+        """`predict` for a data frame by the names of its columns, like `predict_one` with a dict for each row."""
+        names, rows = _named_table(X)
+        weights = as_weights(sample_weight, rows.shape[0])
+        fitted, names = self._fitted_or_new(names, rows.shape[1])
+        out, leverages = np.empty((rows.shape[0], fitted.state.n_targets)), np.empty(rows.shape[0])
+        for where, block, _ in blocks(rows):
+            out[where], leverages[where] = self._read_named(fitted, names, block, writeable(weights[where]))
+        predictions = shaped(out, fitted.flat)
+        return (predictions, leverages) if return_leverage else predictions
+
+    @overload
+    def learn_many(
+        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: Literal[False] = False
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def learn_many(self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: Literal[True]) -> Learned: ...
+
+    def learn_many(
+        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: bool = False
+    ) -> NDArray[np.float64] | Learned:
+        """`predict_then_learn` for a data frame by the names of its columns, like `learn_one` with a dict for each row.
+
+        Columns may come in any order; new names become new features, missing ones count as 0.
+        """
+        names, rows = _named_table(X)
+        targets, flat = as_targets(y, rows.shape[0])
+        learned = self._learn_named(names, rows, targets, as_weights(sample_weight, rows.shape[0]), flat)
+        return learned if return_leverage else learned[0]
+
+    def _fitted_or_new(
+        self, names: list[Hashable] | None, n_features: int
+    ) -> tuple[FittedState, list[Hashable] | None]:
+        """What to read rows with these names against, and the names that are still to be matched with it."""
+        if self._state is not None:
+            return self._state, names
+        self._check_settings()  # nothing learned: what is predicted is the prior's part
+        return self._new_state(n_features, None, None, names), None
+
+    def _read_named(self, fitted: FittedState, names: list[Hashable] | None, X: Matrix, w: Vector) -> Learned:
+        known, places, unknown = _match(fitted, names, X.shape[1])
+        state = fitted.state
+        rows = X if names is None else placed(ArrayRows(X[:, known]), places, state.n_features).block(0, len(X))
+        p, q = state.read(rows)
+        checked_leverages(fitted, q)
+        base = state.base(rows)
+        for column in unknown:
+            # As growing would have it: a new coordinate knows nothing, so only its leverage and its prior count.
+            x, name = X[:, column], (names or [])[column]
+            lam = lam_of(self.lam, name)
+            if lam > 0:
+                q += x**2 / lam
+            else:
+                q[x != 0.0] = np.inf
+                p[x != 0.0] = 0.0
+            prior = prior_of(self.prior_mean, name)
+            if prior:
+                base = (0.0 if base is None else base) + np.repeat((prior * x)[:, None], p.shape[1], axis=1)
+        return checked_predictions(self._read_out(base, p, q, w)), q
+
+    def _learn_named(
+        self, names: list[Hashable] | None, rows: Rows, targets: Matrix, weights: Vector, flat: bool
+    ) -> Learned:
+        self._check_settings()
+        fitted = self._state
+        if fitted is None:
+            fitted = self._new_state(rows.shape[1], targets.shape[1], flat, names)
+            fitted.open = names is not None
+        elif names is not None:
+            known, places, unknown = _match(fitted, names, rows.shape[1])
+            if unknown:
+                fitted = fitted.copy()
+                new, width = [names[column] for column in unknown], fitted.state.n_features
+                lams, priors = [lam_of(self.lam, name) for name in new], [prior_of(self.prior_mean, n) for n in new]
+                fitted.grow(new, lams, priors)
+                placing = dict(zip(known, places, strict=True)) | {c: width + i for i, c in enumerate(unknown)}
+                places = [placing[column] for column in range(len(names))]
+            rows = placed(rows, places, fitted.state.n_features)
+        else:
+            _match(fitted, None, rows.shape[1])
+        learned = self._go_on(fitted, rows, targets, weights, flat)
+        self._fitted().open |= names is not None
+        return learned
+
+
+def _vector(values: Any, shape: tuple[int] | None) -> Vector | None:
+    """An array, list or tuple as a vector of this shape, if it is one of numbers; a copy, as any other layout would be
+    compiled for anew.
+    """
+    if type(values) not in (list, tuple, np.ndarray):
+        return None
+    try:
+        array = np.array(values)
+    except (OverflowError, ValueError):
+        return None
+    if array.shape != shape or array.dtype.kind not in "fiub":
+        return None
+    return array if array.dtype is _FLOAT64 else array.astype(np.float64)
+
+
+def _number(value: Any) -> float:
+    """A number of some usual type; NaN, which the compiled loops refuse, for whatever else it may be."""
+    return float(value) if type(value) in _NUMBERS and -ORDINARY < value < ORDINARY else np.nan
+
+
+def _named_row(x: Row) -> tuple[list[Hashable] | None, Matrix]:
+    """One row as an array (1, features) of finite numbers, with names if it is a dict or a named series."""
+    x = as_mapping(x)
+    if isinstance(x, Mapping):
+        return list(x), as_row(list(x.values()), list(x))
+    return None, as_row(x)
+
+
+def _named_table(X: Any) -> tuple[list[Hashable] | None, Rows]:
+    rows = as_rows(X, min_columns=0)
+    if rows.names is None:
+        raise ValueError(f"X must be a data frame with named columns, got {type(X).__name__}")
+    if len(set(rows.names)) < len(rows.names):
+        raise ValueError(f"X must have different column names, got {rows.names}")
+    return rows.names, rows
+
+
+def _match(fitted: FittedState, names: list[Hashable] | None, width: int) -> tuple[list[int], list[int], list[int]]:
+    """Which columns are known, where they stand in the model, and which columns are not known."""
+    expected = fitted.state.n_features
+    if names is None:
+        if width != expected:
+            raise ValueError(f"x has {width} features, but this model was fitted with {expected}")
+        return list(range(width)), list(range(width)), []
+    if fitted.names is None:
+        raise ValueError(
+            f"x has named features, but this model was fitted with {expected} features without names; expected an array"
+        )
+    position = [fitted.columns.get(name) for name in names]
+    known = [column for column, place in enumerate(position) if place is not None]
+    unknown = [column for column, place in enumerate(position) if place is None]
+    return known, [place for place in position if place is not None], unknown
