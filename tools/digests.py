@@ -22,13 +22,15 @@ def compiled_files() -> dict[str, Path]:
     for path in sorted(SOURCE.rglob("*.py")):
         imported = {name for _, name in _imports(path)}
         if imported.intersection(DECORATORS):
-            found[".".join(path.relative_to(SOURCE).with_suffix("").parts)] = path
+            found[".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")] = path
     return found
 
 
 def sources(path: Path, files: dict[str, Path]) -> list[str]:
-    """The compiled modules that a file imports functions or numbers from. Classes do not count."""
-    return sorted({module for module, name in _imports(path) if module in files and not _is_class(name)})
+    """The compiled modules that a file imports, or functions or numbers from them. Classes do not count."""
+    whole = {f"{module}.{name}" for module, name in _imports(path)}
+    parts = {module for module, name in _imports(path) if files.get(module, path) != path and not _is_class(name)}
+    return sorted(parts | (whole & files.keys()))
 
 
 def _imports(path: Path) -> list[tuple[str, str]]:

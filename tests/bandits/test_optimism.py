@@ -9,7 +9,8 @@ from scipy.stats import binom
 from onward import bounds
 from onward.bandits import OFUL, DLinUCB, Random, SWLinUCB, play
 from onward.bandits.environments import Bounded, Gaussian, LinearWorld, Noise, Rademacher, SphereArms, Stationary
-from onward.bandits.policy import Estimator, Policy
+from onward.bandits.policy import Policy
+from onward.bandits.rules import Estimator
 from onward.core.trace import Trace
 
 DELTA, RUNS, ROUNDS, SIGMA = 0.1, 300, 150, 1.0

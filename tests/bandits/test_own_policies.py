@@ -161,7 +161,7 @@ def test_a_lam_for_each_feature_is_one_lam_in_scaled_features(memory: Any, estim
 
 def test_the_uniform_width_of_a_lam_for_each_feature_is_no_narrower_than_the_trace_s() -> None:
     rng, lam = np.random.default_rng(2), np.array([4.0, 0.1, 1.0])
-    policies = {width: OFUL(lam, width=width, estimator="ridge") for width in ("trace", "uniform")}  # type: ignore[arg-type]
+    policies = {width: OFUL(lam, width=width, estimator="ridge") for width in ("trace", "uniform")}
     for _ in range(40):
         actions = rng.standard_normal((5, 3))
         assert (policies["uniform"].index(actions) >= policies["trace"].index(actions) - 1e-12).all()
@@ -212,7 +212,7 @@ def test_a_lam_and_a_prior_survive_files_and_a_warm_start(tmp_path: Path) -> Non
         OFUL(prior_mean=[0.0, 1.0]).choose(np.eye(3))
     for bad in ([], [1.0, 0.0], "1", [[1.0]], np.inf):
         with pytest.raises(ValueError, match="lam must be"):
-            OFUL(bad)  # type: ignore[arg-type]
+            OFUL(bad)
 
 
 # Users' own functions
@@ -284,7 +284,7 @@ class Nearest(OFUL):
     """An index in plain Python: whatever is nearest to a point."""
 
     def index(self, actions: Any) -> Vector:
-        return -np.abs(np.asarray(actions) - 0.3).sum(axis=1)
+        return np.asarray(-np.abs(np.asarray(actions) - 0.3).sum(axis=1))
 
 
 def test_overriding_index_alone_makes_a_policy(tmp_path: Path) -> None:

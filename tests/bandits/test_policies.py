@@ -601,6 +601,6 @@ def test_policies_show_what_they_are() -> None:
     assert Policy.described(policy.describe()).parameters == policy.parameters
     assert policy.lam == 0.5
     with pytest.raises(AttributeError, match="no attribute 'lambda_'"):
-        policy.lambda_  # noqa: B018
+        policy.lambda_  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(ValueError, match="nothing is known yet"):
         policy.information()

@@ -313,6 +313,9 @@ def test_compiled_files_name_the_code_they_were_compiled_from() -> None:
     for path, (_, text) in due.items():
         assert digests.LINE.search(text), f"{path} draws on other compiled files: it needs a line COMPILED_FROM"
         assert path.read_text(encoding="utf-8") == text, "run python tools/digests.py, so that all is compiled anew"
+    files = digests.compiled_files()  # a package counts, and what it imports whole
+    assert "onward.bandits.memories" in digests.sources(files["onward.bandits.game"], files)
+    assert "onward.bandits.memories.window" in digests.sources(files["onward.bandits.memories"], files)
 
 
 def test_the_state_refuses_what_the_loops_would_misread() -> None:

@@ -55,9 +55,10 @@ def test_figure_3_draws_the_quartiles_where_they_are() -> None:
 
 def test_figure_3_plays_what_it_says() -> None:
     players = figure3.policies(figure3.Config(), 1e-5)
-    assert players["OFUL^f printed 1e-05"].width == "printed"
-    assert players["OFUL^f no-bias 1e-05"].bias == players["OFUL no-bias 1e-05"].bias == "none"
-    assert {(p.lam, p.delta, p.sigma) for p in players.values()} == {(1e-5, 1e-3, 0.1**0.5)}
+    rules = {name: player.parameters for name, player in players.items()}
+    assert rules["OFUL^f printed 1e-05"]["width"] == "printed"
+    assert rules["OFUL^f no-bias 1e-05"]["bias"] == rules["OFUL no-bias 1e-05"]["bias"] == "none"
+    assert {(p.lam, p.known.delta, p.known.sigma) for p in players.values()} == {(1e-5, 1e-3, 0.1**0.5)}
     for arms, norm in itertools.product(figure3.ARMS, figure3.NORMS):
         world = figure3.world(figure3.Config(), arms, norm)
         assert (world.dimension, world.n_arms, world.action_bound) == (100, 10, 200.0)

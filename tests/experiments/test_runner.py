@@ -143,6 +143,8 @@ def test_every_figure_says_which_code_computes_it() -> None:
             needed = set(re.findall(r"^from onward\.experiments\.(\w+) import", text, flags=re.MULTILINE))
             drawing = {"base", "statistics", "bands", "judging", f"{name}_drawings", f"{name}_claims"}
             assert needed <= {*modules, *drawing}, (name, module)
+        files = {path.relative_to(folder.parent).as_posix() for path in runner.computing_files(name)}
+        assert {"core/factor.py", "bandits/memories/window.py", f"experiments/{name}.py"} <= files
 
 
 def test_a_piece_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:

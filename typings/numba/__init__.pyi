@@ -35,6 +35,13 @@ def njit(
     nogil: bool = ...,
     parallel: bool = ...,
 ) -> _Decorator: ...
+
+class _CFunc:
+    address: int
+
+def cfunc(
+    signature: types.Signature, *, error_model: Literal["python", "numpy"] = ...
+) -> Callable[[Callable[..., Any]], _CFunc]: ...
 def from_dtype(dtype: np.dtype[Any]) -> types.Type: ...
 
 prange = range

@@ -43,7 +43,7 @@ from onward.core.tiles import TILE, new_tile, put_in_tile, read_tile
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "1e137ca5be1a6a0d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ab67ce942e48ffc5"  # other files whose code is compiled into this one: see tools/digests.py
 
 ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
@@ -57,7 +57,7 @@ def draws_needed(told: Told) -> int:
     """How many random numbers a choice takes: uniform ones, or standard normal ones for a sampling rule."""
     rule = told.settings[0].rule
     if rule == SAMPLING:
-        return told.lam.shape[0]
+        return int(told.lam.shape[0])
     return 2 if rule == EPSILON_GREEDY else (1 if rule == UNIFORM_AT_RANDOM else 0)
 
 
@@ -164,12 +164,12 @@ def _read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) -
     forward = settings.estimator == FORWARD
     noise = noise_radius(told, second, model.factor.counts[0].counted, window, told_longest(told))
     radii(told, noise, actions, read)
-    radius, limit, index, estimate, theta = read.limit, read.leverage, read.index, read.estimate, solved(model)
+    radius, limit, index, estimate, theta = read.limit, read.leverage, read.indices, read.estimate, solved(model)
     masked, prior = available.shape[0] > 0, settings.has_prior != 0.0
     floor = 1.0 / model.about[0].floor
     for i in range(n):
-        p = dot_from(actions, i, theta, 0)
-        limit[i] = optimistic_limit(p, read.squares[i] * floor, radius[i], forward)
+        guess = dot_from(actions, i, theta, 0)
+        limit[i] = optimistic_limit(guess, read.squares[i] * floor, radius[i], forward)
         index[i] = -np.inf
         estimate[i] = 0.0
     if prior:

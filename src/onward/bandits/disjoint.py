@@ -3,7 +3,8 @@
 import copy
 import itertools
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -14,15 +15,17 @@ from onward.bandits import choosing, memories
 from onward.bandits.buffers import grown, state_in, told_in
 from onward.bandits.legacy import from_first_version
 from onward.bandits.pending import Pending
-from onward.bandits.policy import ALL_AVAILABLE, Policy, draw, share_of_best
+from onward.bandits.policy import ALL_AVAILABLE, Policy, close_loops, draw, learn_plainly, share_of_best
 from onward.bandits.rows import as_mask, as_reward, as_rewards
-from onward.bandits.settings import GREEDY, OPTIMISTIC, SAMPLING, Status
+from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, SAMPLING, Status
 from onward.core import Information
 from onward.core.checks import whole
 from onward.core.interrupts import interrupts_deferred
-from onward.core.plain import is_plain
+from onward.core.plain import close
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
+
+_choose_arm_plainly: Callable[[Matrix, Any], int] = choosing.choose_arm_plainly
 
 
 @storage.kind("disjoint policy")
@@ -50,7 +53,7 @@ class Disjoint:
         self._next = 0
         self._buffers: Matrix = np.empty((0, 0))
         self._dimension = 0
-        self._quick = policy.rule.kind in (OPTIMISTIC, GREEDY)
+        self._ready = self._quick = False  # whether a plain context may go straight to the closed loops
         self._pending = Pending()
         named = isinstance(n_arms, Iterable) and not isinstance(n_arms, str)
         names = n_arms if named and isinstance(n_arms, Iterable) else range(whole("n_arms", n_arms, 1))
@@ -113,10 +116,13 @@ class Disjoint:
 
         `available` says of each arm, in the order of `arms`, whether it may be played; None if all may.
         """
-        if self._quick and self._dimension and available is None and is_plain(context, 1):
-            best = choosing.choose_arm_plainly(self._buffers, context)
-            if best >= 0:
-                return self._names[best]
+        if self._quick and available is None:
+            try:
+                best = _choose_arm_plainly(self._buffers, context)
+                if best >= 0:
+                    return self._names[best]
+            except TypeError:
+                pass  # not as the loops take it
         return self._names[self._choose(self._row(context), available)]
 
     def _choose(self, row: Vector, available: ArrayLike | None) -> int:
@@ -168,9 +174,12 @@ class Disjoint:
     def learn(self, arm: Hashable, context: ArrayLike, reward: float) -> None:
         """Learn the reward of an arm in a context: now or later, in any order."""
         at = self._place(arm)
-        quick = self._dimension and type(reward) is float and is_plain(context, 1)
-        if quick and memories.learn(self._buffers[at], context, reward) == 0:
-            return
+        if self._ready:
+            try:
+                if learn_plainly(self._buffers[at], context, reward) == 0:
+                    return
+            except TypeError:
+                pass
         row, reward = self._row(context), as_reward(reward)
         self._start(len(row))
         while memories.learn(self._buffers[at], row, reward) == Status.FULL:
@@ -248,6 +257,13 @@ class Disjoint:
         if not self._dimension:
             self._buffers = np.tile(self._policy.buffer_for(d), (len(self._names), 1))
             self._dimension = d
+        if not self._ready:
+            self._ready = close_loops() and close_loop_of_arms()
+            self._quick = self._policy.rule.kind in (OPTIMISTIC, GREEDY)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._ready = self._quick = False  # in another process the loops are not closed yet
 
     # Rewards that come later
 
@@ -336,3 +352,10 @@ class Disjoint:
             policy._buffers, policy._dimension = np.array(buffers), d
         policy._pending = Pending.from_record(settings["pending"], arrays["pending"])
         return policy
+
+
+@cache
+def close_loop_of_arms() -> bool:
+    """Make the loop for plain contexts ready; it takes nothing else from then on."""
+    close(choosing.choose_arm_plainly, np.zeros((1, N_SETTINGS + N_LOG)), np.zeros(1))
+    return True

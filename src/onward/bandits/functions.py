@@ -33,9 +33,9 @@ class CompiledFunction:
                 f"the {kind} must be a function of {len(arguments)} numbers ({', '.join(arguments)}), got {function!r}"
             )
         self.kind, self.name, self.python = kind, function.__name__, function
-        compile_ = cast(Any, numba.cfunc)(types.float64(*[types.float64] * count), error_model="numpy")
+        compile_ = numba.cfunc(types.float64(*[types.float64] * count), error_model="numpy")
         self._compiled = compile_(function)  # kept, because the address is its own
-        self.address = int(self._compiled.address)
+        self.address = self._compiled.address
         _defined[kind, self.name] = self
 
     def __call__(self, *numbers: float) -> float:

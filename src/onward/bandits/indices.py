@@ -26,7 +26,7 @@ from onward.core.factor import ORDINARY, Factor, information_gain, load_row, rea
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 
-COMPILED_FROM = "bbe679e581b1c6ff"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "31cb66549400a330"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined
@@ -34,14 +34,14 @@ def checked_square(settings: Records, longest: float) -> float:
     """The largest squared norm, or a negative status."""
     if not longest < ORDINARY * ORDINARY:
         return NOT_FINITE
-    bound = settings[0].action_bound
+    bound: float = settings[0].action_bound
     return TOO_LONG if longest > bound * bound * (1.0 + 1e-12) else longest
 
 
 @inlined
 def longest_counted(told: Told, longest: float) -> float:
     """X² of the uniform width: as it was told, or the largest offered so far, `longest` among them."""
-    bound = told.settings[0].action_bound
+    bound: float = told.settings[0].action_bound
     return bound * bound if bound < np.inf else max(longest, told.log[0].offered)
 
 
@@ -50,27 +50,28 @@ def noise_radius(told: Told, factor: Factor, rows: float, window: float, longest
     """Scale times what the noise can do to the estimate, in the norm of the factor; `window` is 0 if there is none."""
     settings = told.settings[0]
     d, width = settings.dimension, settings.width
+    scale: float = settings.scale
     if width == BY_CONSTANTS and window > 0.0:
         radius = radius_of_window(settings.sigma, settings.delta, d, window * longest / settings.lam_least)
-        return settings.scale * radius
+        return scale * radius
     if width in (BY_DETERMINANT, BY_FUNCTION):
         gain = information_gain(factor, told.lam)
         if width == BY_FUNCTION:
-            return settings.scale * call_width(
+            return scale * call_width(
                 int(settings.width_function), gain, rows, d, settings.lam_most, settings.sigma, settings.delta
             )
     elif width == BY_TRACE:
         gain = bounded_gain(d, max(0.0, weighted_trace(factor, 1.0 / told.lam) - told.lam.shape[0]))
     else:
         gain = bounded_gain(d, rows * longest / settings.lam_least)
-    return settings.scale * radius_of_noise(settings.sigma, settings.delta, gain)
+    return scale * radius_of_noise(settings.sigma, settings.delta, gain)
 
 
 @inlined
 def bias_radius(told: Told, square: float) -> float:
     """What regularisation can do to the estimate at an action of that (scaled) squared norm, times the scale."""
     settings = told.settings[0]
-    bound = settings.scale * settings.theta_bound
+    bound: float = settings.scale * settings.theta_bound
     if settings.bias == NO_BIAS:
         return 0.0
     if settings.estimator == RIDGE:

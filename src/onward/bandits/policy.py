@@ -2,7 +2,8 @@
 
 import copy
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from functools import cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -26,17 +27,30 @@ from onward.bandits.memories import Everything, Memory
 from onward.bandits.pending import Pending
 from onward.bandits.rows import as_actions, as_mask, as_reward, as_rewards
 from onward.bandits.rules import ESTIMATORS, RULES, Estimator, Optimistic, Rule, one_of
-from onward.bandits.settings import EPSILON_GREEDY, GREEDY, OPTIMISTIC, SAMPLING, UNIFORM_AT_RANDOM, Status
+from onward.bandits.settings import (
+    EPSILON_GREEDY,
+    GREEDY,
+    N_LOG,
+    N_SETTINGS,
+    OPTIMISTIC,
+    SAMPLING,
+    UNIFORM_AT_RANDOM,
+    Status,
+)
 from onward.core import Information
 from onward.core.checks import whole
 from onward.core.interrupts import interrupts_deferred
-from onward.core.plain import is_plain
+from onward.core.plain import close, is_plain
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 from onward.tables import as_row
 
 Seed = int | np.random.SeedSequence | None
 Lam = float | ArrayLike
+
+# Closed loops look at what they are given by themselves: see core/plain.py.
+_choose_plainly: Callable[[Vector, Any], int] = choosing.choose_plainly
+learn_plainly: Callable[[Vector, Any, Any], int] = memories.learn
 
 _NONE = np.empty(0)
 ALL_AVAILABLE = np.empty(0, dtype=np.bool_)
@@ -118,7 +132,7 @@ class Policy:
         self._dimension = 0
         self._pending = Pending()
         self._rng = own_generator(seed)
-        self._quick = self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index
+        self._ready = self._quick = False  # whether plain actions may go straight to the closed loops
 
     @property
     def _has_compiled_index(self) -> bool:
@@ -156,10 +170,13 @@ class Policy:
             actions: (k, d), a row for each action; another set each round, if you like.
             available: (k,) whether each may be played; None if all may.
         """
-        if self._quick and available is None and is_plain(actions, 2):
-            best = choosing.choose_plainly(self._buffer, actions)
-            if best >= 0:
-                return best
+        if self._quick and available is None:
+            try:
+                best = _choose_plainly(self._buffer, actions)
+                if best >= 0:
+                    return best
+            except TypeError:
+                pass  # not as the loops take it
         table, mask = self._offer(actions, available)
         buffer = self._started(table.shape[1])
         if not self._has_compiled_index:
@@ -269,8 +286,12 @@ class Policy:
 
     def learn(self, action: ArrayLike, reward: float) -> None:
         """Learn the reward of an action (d,): now or later, in any order."""
-        if type(reward) is float and is_plain(action, 1) and memories.learn(self._buffer, action, reward) == 0:
-            return
+        if self._ready:
+            try:
+                if learn_plainly(self._buffer, action, reward) == 0:
+                    return
+            except TypeError:
+                pass
         row = self.checked_row(action)
         reward = as_reward(reward)
         buffer = self._started(len(row))
@@ -409,7 +430,14 @@ class Policy:
     def _started(self, d: int) -> Vector:
         if not self._dimension:
             self._buffer, self._dimension = self.buffer_for(d), d
+        if not self._ready:
+            self._ready = close_loops()
+            self._quick = self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index
         return self._buffer
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._ready = self._quick = False  # in another process the loops are not closed yet
 
     def buffer_for(self, d: int, given: int | None = None) -> Vector:
         """The buffer; a new one for d coordinates if it knows nothing yet, of `given` features if so said."""
@@ -474,6 +502,15 @@ class Policy:
 
 
 _classes["Policy"] = Policy
+
+
+@cache
+def close_loops() -> bool:
+    """Make the loops for plain actions ready; they take nothing else from then on."""
+    buffer = np.zeros(N_SETTINGS + N_LOG)  # of no coordinates: every action is refused
+    close(choosing.choose_plainly, buffer, np.zeros((1, 1)))
+    close(memories.learn, buffer, np.zeros(1), 0.0)
+    return True
 
 
 def own_generator(seed: Seed) -> np.random.Generator:

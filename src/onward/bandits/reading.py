@@ -36,7 +36,7 @@ from onward.core.tiles import TILE, read_rows, substitute
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "d7a6a8c9a2847514"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ca48053c386426ae"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_ROWS = 6  # of what was read, before the columns
 
@@ -44,7 +44,7 @@ N_ROWS = 6  # of what was read, before the columns
 class Read(NamedTuple):
     """What was read of each action, and room to read it: rows of one matrix."""
 
-    index: Vector
+    indices: Vector
     estimate: Vector  # p = xᵀG⁻¹b while reading
     squares: Vector  # ‖x‖²
     leverage: Vector  # q = xᵀG⁻¹x
@@ -124,11 +124,11 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
     settings = told.settings[0]
     forward, rule = settings.estimator == FORWARD, settings.rule
     if rule == UNIFORM_AT_RANDOM:
-        read.index[:] = 0.0
+        read.indices[:] = 0.0
         read.estimate[:] = 0.0
         return
     model, second, double, window = acting_model(told, buffer)
-    index, p, radius, q = read.index, read.estimate, read.limit, read.leverage
+    index, p, radius, q = read.indices, read.estimate, read.limit, read.leverage
     longest = longest_counted(told, np.max(read.squares))
     counts = model.factor.counts[0]
     if rule == SAMPLING and not forward and d > FEW:
@@ -191,7 +191,7 @@ def _add_prior(told: Told, actions: Matrix, read: Read) -> None:
         for i in range(actions.shape[0]):
             base = prior_part(told, actions[i])
             read.estimate[i] += base
-            read.index[i] += base
+            read.indices[i] += base
 
 
 @compiled

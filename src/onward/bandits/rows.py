@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.core.kernel import ORDINARY
+from onward.core.factor import ORDINARY
 from onward.core.types import Matrix, Vector
 from onward.tables import as_rows
 

@@ -5,7 +5,8 @@ are looked up inside.
 """
 
 import math
-from typing import NamedTuple
+from functools import cache
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -23,11 +24,12 @@ from onward.core.factor import (
     read_row,
     view_factor,
 )
+from onward.core.plain import close
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, records_of
 
-COMPILED_FROM = "71c8d4ef0546c4d7"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "20655a05cc64fb73"  # other files whose code is compiled into this one: see tools/digests.py
 
 STATE = np.dtype(
     [
@@ -131,10 +133,12 @@ def ordinary(buffer: Vector) -> bool:
 # One row: the same arithmetic in the same order as for many
 
 
-@compiled
-def predict_one(buffer: Vector, x: Vector, w: float, shrinks: bool, clip: float) -> float:
+@inlined
+def _predict(buffer: Vector, x: Vector, w: float, shrinks: bool, clip: float) -> float:
     """The prediction of one row with one target; NaN if it is not finite or if only the guarded way will do."""
     state = view_state(buffer)
+    if not _fits(state, x):
+        return math.nan
     scratch, base, square = _loaded(state, x)
     if not (square < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
         return math.nan
@@ -143,8 +147,8 @@ def predict_one(buffer: Vector, x: Vector, w: float, shrinks: bool, clip: float)
     return prediction if math.isfinite(prediction) else math.nan
 
 
-@compiled
-def learn_one(buffer: Vector, x: Vector, y: float, w: float, shrinks: bool, clip: float) -> bool:
+@inlined
+def _learn(buffer: Vector, x: Vector, y: float, w: float, shrinks: bool, clip: float) -> bool:
     """Absorb a row with one target, and add the loss of its prediction to the online loss; whether it was taken.
 
     A row that is not taken changes nothing: it holds a value that is not finite, or numbers so large or small, in the
@@ -152,6 +156,8 @@ def learn_one(buffer: Vector, x: Vector, y: float, w: float, shrinks: bool, clip
     before or after it.
     """
     state = view_state(buffer)
+    if not _fits(state, x):
+        return False
     scratch, base, square = _loaded(state, x)
     left = y - base
     if not (fma(left, left, square) < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
@@ -160,6 +166,62 @@ def learn_one(buffer: Vector, x: Vector, y: float, w: float, shrinks: bool, clip
     count_row(state.factor, w, square)
     error = _read_out(base, p, q, w, shrinks, clip) - y
     state.online_loss[0] += w * (error * error)
+    return True
+
+
+@inlined
+def _fits(state: State, x: Vector) -> bool:
+    """Whether the row has as many values as the state has features, and there is one target."""
+    d, m = state.factor.c.shape
+    return bool(x.shape[0] + int(state.header[0].intercept) == d and m == 1)
+
+
+@compiled
+def predict_one(buffer: Vector, x: Vector, w: float, shrinks: bool, clip: float) -> float:
+    """The prediction of one row of weight w, with one target; NaN if only the guarded way will do."""
+    return _predict(buffer, x, w, shrinks, clip)
+
+
+@compiled
+def learn_one(buffer: Vector, x: Vector, y: float, w: float, shrinks: bool, clip: float) -> bool:
+    """Learn one row of weight w, with one target; False, and nothing changed, if only the guarded way will do."""
+    return _learn(buffer, x, y, w, shrinks, clip)
+
+
+# The same for weight 1 and no clipping: from Python a call costs more the more it is given
+
+
+@compiled
+def predict_forward(buffer: Vector, x: Vector) -> float:
+    """`predict_one` of forward."""
+    return _predict(buffer, x, 1.0, True, np.inf)
+
+
+@compiled
+def learn_forward(buffer: Vector, x: Vector, y: float) -> bool:
+    """`learn_one` of forward."""
+    return _learn(buffer, x, y, 1.0, True, np.inf)
+
+
+@compiled
+def predict_ridge(buffer: Vector, x: Vector) -> float:
+    """`predict_one` of ridge."""
+    return _predict(buffer, x, 1.0, False, np.inf)
+
+
+@compiled
+def learn_ridge(buffer: Vector, x: Vector, y: float) -> bool:
+    """`learn_one` of ridge."""
+    return _learn(buffer, x, y, 1.0, False, np.inf)
+
+
+@cache
+def close_loops(kind: Literal["forward", "ridge"]) -> bool:
+    """Make the loops for plain rows ready; they take nothing else from then on."""
+    buffer, x = np.zeros(state_size(1, 2)), np.zeros(1)  # two targets: every row is refused
+    buffer[:N_STATE].view(STATE)["coordinates"], buffer[:N_STATE].view(STATE)["targets"] = 1, 2
+    close(predict_forward if kind == "forward" else predict_ridge, buffer, x)
+    close(learn_forward if kind == "forward" else learn_ridge, buffer, x, 0.0)
     return True
 
 

@@ -16,7 +16,8 @@ import polars as pl
 
 from onward.bandits import OFUL
 from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stationary, UniformNormArms
-from onward.bandits.policy import Bias, Policy
+from onward.bandits.policy import Policy
+from onward.bandits.rules import Bias
 from onward.core.checks import positive, probability, whole
 from onward.experiments.bandit_games import batches, kept_rounds, of, regrets
 from onward.experiments.base import Claim, Piece, Verdict

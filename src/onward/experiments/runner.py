@@ -111,11 +111,14 @@ def digest(name: str, config: Any, pieces: Sequence[Piece]) -> str:
 
 @functools.cache
 def _sources(name: str) -> str:
-    """Of the code that computes: not of that which judges, draws or reports."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in computing_files(name))).hexdigest()
+
+
+def computing_files(name: str) -> list[Path]:
+    """The code that computes a figure: not that which judges, draws or reports."""
     package = Path(onward.__file__).parent
-    files = [path for room in ("core", "confidence", "bounds", "bandits") for path in (package / room).glob("*.py")]
-    files += [package / "experiments" / f"{module}.py" for module in COMPUTING.get(name, ())]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files))).hexdigest()
+    files = [path for room in ("core", "confidence", "bounds", "bandits") for path in (package / room).rglob("*.py")]
+    return sorted(files + [package / "experiments" / f"{module}.py" for module in COMPUTING.get(name, ())])
 
 
 def _is_whole(path: Path) -> bool:

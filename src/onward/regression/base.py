@@ -1,7 +1,7 @@
 """What every learner is made of: settings, a read-out, and a fitted state with what can be asked of it."""
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +19,8 @@ from onward.tables import Recipe
 Learned = tuple[NDArray[np.float64], Vector]
 """Predictions and leverages, each from just before its row was learned."""
 
+_KEPT_TO_BE_QUICK = ("_quick", "_pack", "_packed", "_packed_names")
+
 
 class Learner(BaseEstimator):
     """Everything is checked, and learned, before anything of the model is replaced: by `_commit`."""
@@ -32,6 +34,8 @@ class Learner(BaseEstimator):
     _flat: bool
     _row_shape: tuple[int] | None = None
     _target_shape: tuple[int]
+    _quick: bool
+    _packed_names: tuple[Hashable, ...] | None
 
     def __init__(
         self,
@@ -51,6 +55,9 @@ class Learner(BaseEstimator):
     # The read-out, which makes a learner
 
     _shrinks = False  # whether a prediction is divided by 1 + leverage
+    clip: float | None = None
+    _predict_plainly: Callable[[Vector, Any], float]  # the loops for a plain row of weight 1, without clipping
+    _learn_plainly: Callable[[Vector, Any, Any], bool]
 
     @property
     def _clip(self) -> float:
@@ -127,11 +134,16 @@ class Learner(BaseEstimator):
         self._state = fitted
         state = fitted.state
         self._buffer, self._flat = state.buffer, fitted.flat
+        self._packed_names = None
         self._row_shape, self._target_shape = (state.n_features,), (state.n_targets,)
         self.n_features_in_ = state.n_features
         if fitted.names is not None:
             self.feature_names_in_ = np.empty(len(fitted.names), dtype=object)
             self.feature_names_in_[:] = fitted.names
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in kept.items() if name not in _KEPT_TO_BE_QUICK}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

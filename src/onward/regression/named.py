@@ -1,13 +1,15 @@
 """One row at a time, and rows by name."""
 
-from collections.abc import Hashable, Mapping
+import struct
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward.core.factor import ORDINARY
-from onward.core.kernel import learn_one, learn_targets, predict_one, predict_targets
+from onward.core.kernel import close_loops, learn_one, learn_targets, predict_one, predict_targets
+from onward.core.plain import FLOAT64, is_plain
 from onward.core.types import Matrix, Vector
 from onward.regression.base import Learned
 from onward.regression.batches import BatchLearner, checked_leverages, checked_predictions, shaped, writeable
@@ -28,7 +30,7 @@ from onward.tables import (
 
 Row = ArrayLike | Mapping[Any, float]
 
-_FLOAT64 = np.dtype(np.float64)
+ONE = 1.0  # the weight of a row that none was given for
 _NUMBERS = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
 _ARRAY = np.ndarray
 
@@ -40,18 +42,32 @@ class NamedLearner(BatchLearner):
     else comes, takes the way of tables: there it is looked at closely, and explained if it cannot be taken.
     """
 
-    def predict_one(self, x: Row, sample_weight: float = 1.0) -> Any:
+    _quick = False  # whether a plain row may go straight to the closed loops
+    _packed_names: tuple[Hashable, ...] | None = None  # of a dict whose values are packed as they come, into this row
+    _packed: Vector
+    _pack: Callable[..., None]
+
+    def predict_one(self, x: Row, sample_weight: float = ONE) -> Any:
         """Predict one row: an array, or a dict of named features in which missing names count as 0.
 
         Before anything was learned the prediction is the prior's: 0, if none was given. Returns a number, or an array
         of shape (m,) if the model has several targets.
         """
-        row = self._row(x)
+        row = x if type(x) is _ARRAY else self._row(x)
+        if row is not None and self._quick and sample_weight is ONE and self.clip is None:
+            try:
+                prediction = self._predict_plainly(self._buffer, row)
+                if prediction == prediction:  # not NaN
+                    return prediction
+            except TypeError:
+                pass  # not as the loops take it
+        row = _vector(row, self._row_shape)
         if row is not None:
             w = sample_weight if type(sample_weight) is float else _number(sample_weight)
             if self._flat:
+                self._quick = close_loops(self._kind)
                 prediction = predict_one(self._buffer, row, w, self._shrinks, self._clip)
-                if prediction == prediction:  # not NaN
+                if prediction == prediction:
                     return prediction
             else:
                 predictions = predict_targets(self._buffer, row, w, self._shrinks, self._clip)
@@ -63,41 +79,60 @@ class NamedLearner(BatchLearner):
         predictions = self._read_named(fitted, names, values, weights)[0][0]
         return float(predictions[0]) if fitted.flat else predictions
 
-    def learn_one(self, x: Row, y: Any, sample_weight: float = 1.0) -> Self:
+    def learn_one(self, x: Row, y: Any, sample_weight: float = ONE) -> Self:
         """Learn one row. A name first seen in a dict becomes a new feature, exactly as if it had been there, at 0."""
-        row = self._row(x)
+        row = x if type(x) is _ARRAY else self._row(x)
+        if row is not None and self._quick and sample_weight is ONE and self.clip is None:
+            try:
+                if self._learn_plainly(self._buffer, row, y):
+                    return self if type(x) is _ARRAY else self._opened(x)
+            except TypeError:
+                pass
+        row = _vector(row, self._row_shape)
         if row is not None:
             w = sample_weight if type(sample_weight) is float else _number(sample_weight)
             if self._flat:
+                self._quick = close_loops(self._kind)
                 target = y if type(y) is float else _number(y)
-                taken = learn_one(self._buffer, row, target, w, self._shrinks, self._clip)
+                if learn_one(self._buffer, row, target, w, self._shrinks, self._clip):
+                    return self._opened(x)
             else:
                 targets = _vector(y, self._target_shape)
-                taken = targets is not None and learn_targets(self._buffer, row, targets, w, self._shrinks, self._clip)
-            if taken:
-                if type(x) is dict:
-                    self._fitted().open = True
-                return self
+                if targets is not None and learn_targets(self._buffer, row, targets, w, self._shrinks, self._clip):
+                    return self._opened(x)
         names, values = _named_row(x)
         targets, flat = as_target(y)
         self._learn_named(names, ArrayRows(values), targets, as_weights(sample_weight, 1), flat)
         return self
 
+    def _opened(self, x: object) -> Self:
+        """The model, to which new names are welcome once it has learned a dict."""
+        if type(x) is dict:
+            self._fitted().open = True
+        return self
+
     def _row(self, x: Any) -> Vector | None:
         """x as the compiled loop for one row takes it, if that is quickly done; None for whatever else it may be."""
-        if type(x) is _ARRAY and x.dtype is _FLOAT64 and x.shape == self._row_shape and x.flags.carray:
-            return x
         if type(x) is not dict:
             return _vector(x, self._row_shape)
         fitted = self._state
         if fitted is None or fitted.names is None:
             return None
+        if tuple(x) == self._packed_names:
+            try:
+                self._pack(self._packed, 0, *x.values())
+                return self._packed
+            except struct.error:
+                return None
         columns, row = fitted.columns, np.zeros(self._row_shape or 0)
         for name, value in x.items():
             column = columns.get(name)
             if column is None or type(value) not in _NUMBERS or not -ORDINARY < value < ORDINARY:
                 return None
             row[column] = value
+        if len(x) == len(columns) and list(columns) == list(x):  # next time it is packed in one go
+            self._packed_names, self._packed = tuple(x), row.copy()
+            self._pack = struct.Struct(f"{len(row)}d").pack_into
         return row
 
     @overload
@@ -197,9 +232,9 @@ class NamedLearner(BatchLearner):
 
 
 def _vector(values: Any, shape: tuple[int] | None) -> Vector | None:
-    """An array, list or tuple as a vector of this shape, if it is one of numbers; a copy, as any other layout would be
-    compiled for anew.
-    """
+    """An array, list or tuple as a vector of this shape, laid out as the loops take it, if it is one of numbers."""
+    if is_plain(values, 1) and values.shape == shape:
+        return values
     if type(values) not in (list, tuple, np.ndarray):
         return None
     try:
@@ -208,7 +243,7 @@ def _vector(values: Any, shape: tuple[int] | None) -> Vector | None:
         return None
     if array.shape != shape or array.dtype.kind not in "fiub":
         return None
-    return array if array.dtype is _FLOAT64 else array.astype(np.float64)
+    return array if array.dtype is FLOAT64 else array.astype(np.float64)
 
 
 def _number(value: Any) -> float:

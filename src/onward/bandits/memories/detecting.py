@@ -16,7 +16,7 @@ from onward.core.factor import ALIGNED, aligned, new_scratch
 from onward.core.types import Records, Vector
 from onward.core.views import records_of
 
-COMPILED_FROM = "46354c98207e2e66"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "1cbcf991b5e4d969"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype([("n_models", "f8")])
 N_HEADER = 1
