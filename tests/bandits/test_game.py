@@ -23,10 +23,10 @@ from onward.bandits import (
     Runs,
     SWLinUCB,
     choosing,
-    memories,
     play,
     simulate,
 )
+from onward.bandits.buffers import acting
 from onward.bandits.environments import (
     Abrupt,
     BoxArms,
@@ -140,7 +140,7 @@ def test_few_actions_are_read_once_much_is_known_and_again_after_a_restart() -> 
         return float(np.mean([np.isfinite(index).mean() for index in read]))
 
     def floor() -> float:
-        return float(memories.model_in(game._buffer).about["floor"][0])
+        return float(acting(game._buffer).about["floor"][0])
 
     game.play(run.rounds(2990))
     assert share_read() < 0.3

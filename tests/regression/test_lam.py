@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from onward import ForwardRegressor, RidgeRegressor, load
 from onward.core import kernel
 from onward.core.types import Matrix, Vector
+from onward.core.views import owned
 from onward.regression import OnlineRegressor
 from tests.regression import earlier
 
@@ -172,7 +173,7 @@ def test_the_short_way_sees_what_replaced_the_state() -> None:
         again.learn_one({"a": 2.0, "b": 1.0}, 1.0).merge(ForwardRegressor({None: 2.0}).learn_one({"b": 1.0}, 1.0))
         again.learn_one({"b": 1.0, "a": 3.0}, 2.0)
         assert again.n_seen_ == again.information_.rows == 5
-        state = kernel.view_state(again._buffer)
+        state = owned(again._buffer, kernel.view_state(again._buffer))
         assert again._buffer is again.information_.buffer
         assert state.factor.counts["seen"][0] == 5
 

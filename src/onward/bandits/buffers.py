@@ -14,6 +14,7 @@ from onward.core import Information
 from onward.core.factor import ORDINARY, Factor
 from onward.core.state import described
 from onward.core.types import Matrix, Vector
+from onward.core.views import owned
 
 if TYPE_CHECKING:
     from onward.bandits.policy import Policy
@@ -73,7 +74,8 @@ def _with_head(settings: PolicySettings, d: int, given: int, size: int) -> Vecto
 
 def told_in(buffer: Vector) -> Told:
     """What the policy of this buffer was told: views."""
-    return view_told(buffer)
+    told: Told = owned(buffer, view_told(buffer))
+    return told
 
 
 def grown(memory: Memory, buffer: Vector) -> Vector:
@@ -88,7 +90,7 @@ def grown(memory: Memory, buffer: Vector) -> Vector:
 
 def state_in(settings: PolicySettings, buffer: Vector) -> Information:
     """A copy of the state of the model that chooses now."""
-    told, model = told_in(buffer), memories.model_in(buffer)
+    told, model = told_in(buffer), acting(buffer)
     state = Information(len(told.lam), 1, told.lam, prior=told.prior[:, None])
     copy_factor(state.factor, model.factor)
     discounted = settings.numbers["memory"] == memories.DISCOUNTED
@@ -116,14 +118,14 @@ def take_state(settings: PolicySettings, memory: Memory, buffer: Vector, state: 
         )
     fresh = fresh_buffer(settings, memory, d, d)
     log, before = told_in(fresh).log, told_in(buffer).log
-    model = memories.model_in(fresh)
+    model = acting(fresh)
     copy_factor(model.factor, state.factor)
     model.about["solved"] = 0.0
     model.factor.counts["seen"] = model.factor.counts["counted"] = state.counted
     log["learned"], log["counted"] = state.rows, before["counted"]
     log["offered"] = max(state.peak, before["offered"][0])
     if memory.kind == memories.DISCOUNTED:  # all rows are as old as the last one
-        second = memories.second_in(fresh)
+        second: Factor = owned(fresh, memories.second_in(fresh))
         second.U[:], second.D[:] = state.U, state.D
     if memory.kind == memories.DETECTING:
         model.factor.counts["seen"] = 0.0  # it has checked none of them
@@ -137,7 +139,8 @@ def copy_factor(to: Factor, origin: Factor) -> None:
 
 def acting(buffer: Vector) -> Model:
     """The model that chooses now: views."""
-    return memories.model_in(buffer)
+    model: Model = owned(buffer, memories.model_in(buffer))
+    return model
 
 
 def refusal(status: int, actions: Matrix, bound: float | None) -> ValueError:

@@ -42,8 +42,9 @@ from onward.core.simd import dot_from
 from onward.core.tiles import TILE, new_tile, put_in_tile, read_tile
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
+from onward.core.views import as_matrix
 
-COMPILED_FROM = "ab67ce942e48ffc5"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "8053eade396af17d"  # other files whose code is compiled into this one: see tools/digests.py
 
 ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
@@ -64,6 +65,9 @@ def draws_needed(told: Told) -> int:
 @compiled
 def check(buffer: Vector, actions: Matrix) -> int:
     """Whether actions can be chosen from and learned: a negative status if not."""
+    d = view_told(buffer).lam.shape[0]
+    if actions.shape[0] == 0 or 0 < d != actions.shape[1]:
+        return WRONG_SHAPE
     longest = longest_of(actions, view_read(new_rows(actions.shape[0], actions.shape[1])))
     status = checked_square(view_told(buffer).settings, longest)
     return int(status) if status < 0.0 else 0
@@ -108,29 +112,21 @@ def choose(buffer: Vector, draws: Vector, actions: Matrix, available: Mask) -> t
     return best, ties, rows[0]
 
 
-@spliced
-def _choose_drawn(buffer: Vector, draws: Vector, actions: Matrix) -> int:
+@compiled
+def choose_plainly(buffer: Vector, actions: Matrix) -> int:
+    """`choose` where all are available and nothing is drawn; a negative status, and no trace, if several tie.
+
+    From Python a call costs more the more it is given.
+    """
     if actions.shape[0] == 0 or actions.shape[1] != view_told(buffer).lam.shape[0]:
         return WRONG_SHAPE
     offered = view_told(buffer).log[0].offered
     rows = new_rows(actions.shape[0], actions.shape[1])
-    best, ties = choose_into(buffer, draws, actions, np.empty(0, dtype=np.bool_), rows)
+    best, ties = choose_into(buffer, buffer[:0], actions, np.empty(0, dtype=np.bool_), rows)
     if ties > 1:
         view_told(buffer).log[0].offered = offered
         return SEVERAL
     return best
-
-
-@compiled
-def choose_drawn(buffer: Vector, draws: Vector, actions: Matrix) -> int:
-    """`choose` where all actions are available; a negative status, and no trace, if several tie or none is given."""
-    return _choose_drawn(buffer, draws, actions)
-
-
-@compiled
-def choose_plainly(buffer: Vector, actions: Matrix) -> int:
-    """`choose_drawn` of a rule that draws nothing. From Python a call costs more the more it is given."""
-    return _choose_drawn(buffer, buffer[:0], actions)
 
 
 # Reading only what can be the best
@@ -357,7 +353,7 @@ def choose_arm_plainly(buffers: Matrix, x: Vector) -> int:
     """`choose_arm` where all arms are available and nothing is drawn; a negative status if several tie."""
     if x.shape[0] != view_told(buffers[0]).lam.shape[0]:
         return WRONG_SHAPE
-    best, ties, _ = choose_arm(buffers, x[:0], x.reshape(1, x.shape[0]), np.empty(0, dtype=np.bool_))
+    best, ties, _ = choose_arm(buffers, x[:0], as_matrix(x, 1, x.shape[0]), np.empty(0, dtype=np.bool_))
     return best if ties <= 1 else SEVERAL
 
 
@@ -366,7 +362,7 @@ def _read_best_arms(buffers: Matrix, x: Vector, square: float, available: Mask, 
     """The index of every arm that can be the best, −inf of the others. Arms need not be read while they cannot be."""
     n, d = buffers.shape[0], x.shape[0]
     limit, radius, scratch = np.empty(n), np.empty(n), new_scratch(d)
-    context = x.reshape(1, d)
+    context = as_matrix(x, 1, d)
     forward = view_told(buffers[0]).settings[0].estimator == FORWARD
     for a in range(n):
         index[a] = -np.inf

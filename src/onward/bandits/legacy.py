@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onward.bandits import memories
-from onward.bandits.buffers import fresh_buffer, grown, told_in
+from onward.bandits.buffers import acting, fresh_buffer, grown, told_in
 from onward.bandits.memories import detecting, window
 from onward.bandits.memories.detecting import Detecting
 from onward.bandits.memories.window import Window
@@ -13,6 +13,7 @@ from onward.bandits.model import Model
 from onward.core.factor import Factor
 from onward.core.simd import padded
 from onward.core.types import Vector
+from onward.core.views import owned
 
 if TYPE_CHECKING:
     from onward.bandits.policy import Policy
@@ -38,26 +39,26 @@ def from_first_version(policy: "Policy", old: Vector, d: int) -> Vector:
     if told.log["capacity"][0] != capacity or len(old) != _HEADER + extra.get(kind.kind, model_size):
         raise ValueError(f"memory of {old.shape} numbers does not fit a {type(policy).__name__} of {d} features")
     if isinstance(kind, Detecting):
-        detecting.header_of(buffer, d)["n_models"] = held
+        owned(buffer, detecting.header_of(buffer, d))["n_models"] = held
         for m in range(int(held)):
             at = _HEADER + m * (model_size + kind.window)
-            watched = detecting.memory_in(buffer, d, float(kind.window), m)
+            watched = owned(buffer, detecting.memory_in(buffer, d, float(kind.window), m))
             _take_model(watched.model, old, at, d)
             watched.model.factor.counts["seen"] = old[at + 3]
             watched.model.about["failed"] = old[at + 4]
             watched.failures[:] = old[at + model_size : at + model_size + kind.window]
         return buffer
-    _take_model(memories.model_in(buffer), old, _HEADER, d)
+    _take_model(acting(buffer), old, _HEADER, d)
     after = _HEADER + model_size
     if kind.kind == memories.DISCOUNTED:
-        memories.model_in(buffer).factor.counts["seen"] = learned
-        _take_factor(memories.second_in(buffer), old, after, d)
+        acting(buffer).factor.counts["seen"] = learned
+        _take_factor(owned(buffer, memories.second_in(buffer)), old, after, d)
     elif isinstance(kind, Window):
-        ring = window.memory_in(buffer, d, slots)
+        ring = owned(buffer, window.memory_in(buffer, d, slots))
         ring.header[0] = (following, held, removed, growth)
         ring.rows[:] = old[after:].reshape(slots, d + 1)
     elif kind.kind == memories.RESTARTING:
-        memories.restarting.memory_in(buffer, d, slots).header["next_point"] = following
+        owned(buffer, memories.restarting.memory_in(buffer, d, slots)).header["next_point"] = following
     return buffer
 
 

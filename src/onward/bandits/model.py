@@ -18,9 +18,9 @@ from onward.core.factor import (
     view_factor,
 )
 from onward.core.types import Matrix, Records, Vector
-from onward.core.views import records_of
+from onward.core.views import part, records_of
 
-COMPILED_FROM = "bb7a4abf61dc378d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "fd0ca8edbbbfea60"  # other files whose code is compiled into this one: see tools/digests.py
 
 MODEL = np.dtype(
     [
@@ -53,7 +53,9 @@ def model_size(d: int) -> int:
 def view_model(buffer: Vector, at: int, d: int) -> Model:
     """The model that begins at `at`."""
     theta, factor = at + N_MODEL, at + aligned(N_MODEL + padded_to(d))
-    return Model(_as_model(buffer[at:theta]), buffer[theta : theta + padded_to(d)], view_factor(buffer, factor, d, 1))
+    return Model(
+        _as_model(part(buffer, at, theta)), part(buffer, theta, theta + padded_to(d)), view_factor(buffer, factor, d, 1)
+    )
 
 
 @compiled

@@ -132,7 +132,7 @@ class Policy:
         self._dimension = 0
         self._pending = Pending()
         self._rng = own_generator(seed)
-        self._ready = self._quick = False  # whether plain actions may go straight to the closed loops
+        self._ready = self._quick = self._draws = False  # whether plain actions may go straight to the closed loops
 
     @property
     def _has_compiled_index(self) -> bool:
@@ -181,15 +181,13 @@ class Policy:
         buffer = self._started(table.shape[1])
         if not self._has_compiled_index:
             return self._choose_by_index(table, mask)
-        draws = self._draw(table.shape[1])
-        if mask is ALL_AVAILABLE:
-            best = choosing.choose_drawn(buffer, draws, table)
-            if best >= 0:
-                return best
-        best, ties, index = choosing.choose(buffer, draws, table, mask)
+        best, ties, index = choosing.choose(buffer, self._draw(table.shape[1]), table, mask)
         if best < 0:
             raise refusal(best, table, self.known.action_bound)
-        return best if ties == 1 else choosing.nth_best(index, mask, best, int(self._rng.random() * ties))
+        return best if ties == 1 else self._break_tie(index, mask, best, ties)
+
+    def _break_tie(self, index: Vector, mask: NDArray[np.bool_], best: int, ties: int) -> int:
+        return choosing.nth_best(index, mask, best, int(self._rng.random() * ties))
 
     def _choose_by_index(self, table: Matrix, mask: NDArray[np.bool_]) -> int:
         """The largest of a subclass's own indices."""
@@ -433,6 +431,7 @@ class Policy:
         if not self._ready:
             self._ready = close_loops()
             self._quick = self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index
+            self._draws = self.rule.kind not in (OPTIMISTIC, GREEDY) and self._has_compiled_index
         return self._buffer
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -509,6 +508,7 @@ def close_loops() -> bool:
     """Make the loops for plain actions ready; they take nothing else from then on."""
     buffer = np.zeros(N_SETTINGS + N_LOG)  # of no coordinates: every action is refused
     close(choosing.choose_plainly, buffer, np.zeros((1, 1)))
+    close(choosing.check, buffer, np.zeros((1, 1)))
     close(memories.learn, buffer, np.zeros(1), 0.0)
     return True
 

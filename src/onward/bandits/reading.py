@@ -30,13 +30,14 @@ from onward.bandits.settings import (
     view_told,
 )
 from onward.core.compile import compiled, inlined
-from onward.core.factor import Factor, padded_to, square_of
+from onward.core.factor import Factor, padded_to
 from onward.core.simd import dot_from, fma
 from onward.core.tiles import TILE, read_rows, substitute
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
+from onward.core.views import as_matrix
 
-COMPILED_FROM = "ca48053c386426ae"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "c0cc39339a895311"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_ROWS = 6  # of what was read, before the columns
 
@@ -81,7 +82,7 @@ def longest_of(actions: Matrix, read: Read) -> float:
             _add_squares(1.0, read.columns[j], out)
     else:
         for i in range(n):
-            out[i] = square_of(actions[i])
+            out[i] = dot_from(actions, i, actions[i], 0)
     # Two at a time: one alone waits for itself. A sum is no number if one of its terms is none.
     largest, other, total, more = 0.0, 0.0, 0.0, 0.0
     i = 0
@@ -152,7 +153,7 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
         R[:, :d] = actions
         read_doubly(model.factor, second, R, p, q, reach)
     else:
-        read_rows(model.factor, actions, False, p.reshape(n, 1), q)
+        read_rows(model.factor, actions, False, as_matrix(p, n, 1), q)
     if rule in (GREEDY, EPSILON_GREEDY):
         for i in range(n):
             p[i] = p[i] / (1.0 + q[i]) if forward else p[i]
@@ -233,7 +234,7 @@ def read_doubly(V: Factor, second: Factor, R: Matrix, p: Vector, q: Vector, reac
 # Few coordinates: a row for each coordinate and a column for each action, for that is where the vectors are
 
 
-@compiled
+@inlined
 def _read_few(R: Matrix, V: Factor, second: Factor, double: bool, p: Vector, q: Vector, reach: Vector) -> None:
     """`read_rows` for few coordinates, or if `double` `read_doubly`. Overwrites p, q and reach, and R."""
     U, D, c, W, E, d = V.U, V.D, V.c, second.U, second.D, V.D.shape[0]

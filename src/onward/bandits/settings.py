@@ -12,9 +12,9 @@ import numpy as np
 from onward.core.compile import inlined
 from onward.core.factor import aligned
 from onward.core.types import Records, Vector
-from onward.core.views import records_of
+from onward.core.views import part, records_of
 
-COMPILED_FROM = "bb7a4abf61dc378d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "fd0ca8edbbbfea60"  # other files whose code is compiled into this one: see tools/digests.py
 
 SETTINGS = np.dtype(
     [
@@ -116,10 +116,14 @@ def memory_at(d: int) -> int:
 @inlined
 def view_told(buffer: Vector) -> Told:
     """What the policy of this buffer was told. The only place that knows where things are."""
-    settings = _as_settings(buffer[:N_SETTINGS])
+    settings = _as_settings(part(buffer, 0, N_SETTINGS))
     d, lam = int(settings[0].coordinates), N_SETTINGS + N_LOG
     scales = lam + d
     prior = scales + d
     return Told(
-        settings, _as_log(buffer[N_SETTINGS:lam]), buffer[lam:scales], buffer[scales:prior], buffer[prior : prior + d]
+        settings,
+        _as_log(part(buffer, N_SETTINGS, lam)),
+        part(buffer, lam, scales),
+        part(buffer, scales, prior),
+        part(buffer, prior, prior + d),
     )

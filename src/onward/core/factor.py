@@ -16,9 +16,9 @@ from onward.core.compile import compiled, inlined
 from onward.core.simd import absorb_single, dot_from, fma, padded, read_single
 from onward.core.types import Matrix, Records, Vector
 from onward.core.unrolled import FEW
-from onward.core.views import as_matrix, records_of
+from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "f82142a6db52ff81"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "0be9772316b1e636"  # other files whose code is compiled into this one: see tools/digests.py
 
 COUNTS = np.dtype(
     [
@@ -68,11 +68,11 @@ def view_factor(buffer: Vector, at: int, d: int, m: int) -> Factor:
     U = at + aligned(N_COUNTS + m + d + d * m)
     width = padded_to(d)
     return Factor(
-        _as_counts(buffer[at:loss]),
-        buffer[loss:D],
-        buffer[D:c],
-        as_matrix(buffer[c : c + d * m], d, m),
-        as_matrix(buffer[U : U + d * width], d, width),
+        _as_counts(part(buffer, at, loss)),
+        part(buffer, loss, D),
+        part(buffer, D, c),
+        as_matrix(part(buffer, c, c + d * m), d, m),
+        as_matrix(part(buffer, U, U + d * width), d, width),
     )
 
 
@@ -225,7 +225,7 @@ def square_of(x: Vector) -> float:
     """‖x‖², to the same bits wherever it is asked for: a row must not be too long here and not there."""
     d = x.shape[0]
     if d > FEW:
-        return dot_from(x.reshape(1, d), 0, x, 0)
+        return dot_from(as_matrix(x, 1, d), 0, x, 0)
     square = 0.0
     for j in range(d):
         square = fma(x[j], x[j], square)

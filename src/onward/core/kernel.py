@@ -27,9 +27,9 @@ from onward.core.factor import (
 from onward.core.plain import close
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
-from onward.core.views import as_matrix, records_of
+from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "20655a05cc64fb73"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a5ef530c3c3b0b19"  # other files whose code is compiled into this one: see tools/digests.py
 
 STATE = np.dtype(
     [
@@ -62,15 +62,15 @@ def state_size(d: int, m: int) -> int:
 @inlined
 def view_state(buffer: Vector) -> State:
     """The state in a buffer. The only place that knows where things are."""
-    header = _as_header(buffer[:N_STATE])
+    header = _as_header(part(buffer, 0, N_STATE))
     d, m = int(header[0].coordinates), int(header[0].targets)
     online_loss = N_STATE + d
     prior = online_loss + m
     return State(
         header,
-        buffer[N_STATE:online_loss],
-        buffer[online_loss:prior],
-        as_matrix(buffer[prior : prior + d * m], d, m),
+        part(buffer, N_STATE, online_loss),
+        part(buffer, online_loss, prior),
+        as_matrix(part(buffer, prior, prior + d * m), d, m),
         view_factor(buffer, aligned(prior + d * m), d, m),
     )
 

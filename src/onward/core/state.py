@@ -12,6 +12,7 @@ from onward.core import kernel
 from onward.core.factor import ORDINARY, Factor, information_gain, weighted_trace
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
+from onward.core.views import owned
 
 REMOVAL_MARGIN = 1e-6  # a row may be removed while what is left in its direction is this share of what was there
 
@@ -59,7 +60,7 @@ class Information:
 
     def _bind(self, buffer: Vector) -> None:
         """Take this buffer for the state's own."""
-        state = kernel.view_state(buffer)
+        state = owned(buffer, kernel.view_state(buffer))
         self.buffer, self._header = buffer, state.header
         self.lam, self.online_loss, self.prior, self.factor = state.lam, state.online_loss, state.prior, state.factor
 

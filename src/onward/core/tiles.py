@@ -15,7 +15,7 @@ from onward.core.simd import GROUP, absorb_group, absorb_single, fma, read_group
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW, make_unrolled
 
-COMPILED_FROM = "e74b2d683804bad4"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "2bc7fcd81c934a13"  # other files whose code is compiled into this one: see tools/digests.py
 
 TILE = 8  # rows absorbed together: enough to share each load of U, few enough to stay in the cache
 
@@ -79,7 +79,7 @@ def absorb_rows(factor: Factor, X: Matrix, Y: Matrix, w: Vector, intercept: bool
             for b in range(rows):
                 more[b, 2 * h] = 0.0
                 more[b, 2 * h + 1] = Y[i + b, h]
-        _absorb_tile(factor, 0, rows, R, S, more)
+        _absorb_tile(factor, 0, rows, R, S, more, True)
         for b in range(rows):
             q[i + b] = S[b, _Q]
             p[i + b, 0] = S[b, _P]
@@ -226,7 +226,7 @@ def regularize(factor: Factor, weights: Vector) -> None:
         for b in range(rows):
             R[b, first + b] = 1.0
             S[b, _A] = weights[first + b]
-        _absorb_tile(factor, first, rows, R, S, more)
+        _absorb_tile(factor, first, rows, R, S, more, False)
         for b in range(rows):
             factor.loss[0] = fma(S[b, _A] * S[b, _RHO], S[b, _RHO], factor.loss[0])
             for h in range(1, m):
@@ -264,15 +264,16 @@ def _load(X: Matrix, first: int, rows: int, intercept: bool, R: Matrix, S: Matri
 
 
 @inlined
-def _absorb_tile(factor: Factor, first: int, rows: int, R: Matrix, S: Matrix, more: Matrix) -> None:
+def _absorb_tile(factor: Factor, first: int, rows: int, R: Matrix, S: Matrix, more: Matrix, scored: bool) -> None:
     """Absorb the rows in R, two pivots at a time. Overwrites the factor, R, S and `more`.
 
-    The rows are 0 before coordinate `first`. In: a = w, q = p = 0, ρ = y. Out: a = w/(1 + wq), q, p, and ρ = y − p.
+    The rows are 0 before coordinate `first`. In: a = w, q = p = 0, ρ = y. Out: a = w/(1 + wq), ρ = y − p, and q and p
+    if they are `scored`.
     """
     U, D, c, d = factor.U, factor.D, factor.c, factor.D.shape[0]
     k = first
     while k + 1 < d:
-        u = _absorb_pair(k, rows, R, S, more, U[k, k + 1], D, c)
+        u = _absorb_pair(k, rows, R, S, more, U[k, k + 1], D, c, scored)
         if k + 2 < d:
             b = 0
             while b + GROUP <= rows:
@@ -288,7 +289,9 @@ def _absorb_tile(factor: Factor, first: int, rows: int, R: Matrix, S: Matrix, mo
 
 
 @inlined
-def _absorb_pair(k: int, rows: int, R: Matrix, S: Matrix, more: Matrix, u: float, D: Vector, c: Matrix) -> float:
+def _absorb_pair(
+    k: int, rows: int, R: Matrix, S: Matrix, more: Matrix, u: float, D: Vector, c: Matrix, scored: bool
+) -> float:
     """Absorb the rows, one after the other, into pivots k and k+1 and their coefficients; u = U[k, k+1], returned anew.
 
     Overwrites S, `more`, and both pivots' D and c. Leaves each row's residuals and β in S, for the columns that follow.
@@ -298,18 +301,20 @@ def _absorb_pair(k: int, rows: int, R: Matrix, S: Matrix, more: Matrix, u: float
     inverse_0, inverse_1 = 1.0 / D_0, 1.0 / D_1
     for b in range(rows):
         r, a = R[b, k], S[b, _A]
-        q = fma(r * inverse_0, r, S[b, _Q])
+        p, q = 0.0, 0.0
+        if scored:
+            p, q = fma(r, c_0, S[b, _P]), fma(r * inverse_0, r, S[b, _Q])
         beta, kept, a, D_0, inverse_0 = rotate(r, a, D_0)
-        rho = S[b, _RHO]
-        p, c_old = fma(r, c_0, S[b, _P]), c_0
+        rho, c_old = S[b, _RHO], c_0
         c_0 = fma(kept, c_0, beta * rho)
         rho = fma(-r, c_old, rho)
         S[b, _R0], S[b, _BETA0], S[b, _KEPT0] = r, beta, kept
         r = fma(-r, u, R[b, k + 1])
         u = fma(beta, r, u)
-        q = fma(r * inverse_1, r, q)
+        if scored:
+            p, q = fma(r, c_1, p), fma(r * inverse_1, r, q)
         beta, kept, a, D_1, inverse_1 = rotate(r, a, D_1)
-        p, c_old = fma(r, c_1, p), c_1
+        c_old = c_1
         c_1 = fma(kept, c_1, beta * rho)
         rho = fma(-r, c_old, rho)
         S[b, _R1], S[b, _BETA1], S[b, _KEPT1] = r, beta, kept

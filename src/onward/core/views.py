@@ -1,6 +1,7 @@
-"""Parts of a buffer as matrices and as records, at no cost.
+"""Parts of a buffer as vectors, matrices and records, at no cost.
 
-`reshape` and `view` look at layouts when they run, some 40 ns each: as long as a short row takes.
+`reshape` and `view` look at layouts when they run, some 40 ns each: as long as a short row takes. And every slice
+counts itself among those that hold the buffer, with an instruction that the other cores must see.
 """
 
 from collections.abc import Callable
@@ -32,6 +33,40 @@ def _viewed(context: Any, builder: Any, source: Any, result: Any, array: Any, sh
         meminfo=before.meminfo,
     )
     return impl_ret_borrowed(context, builder, result, after._getvalue())
+
+
+@intrinsic
+def _part(typingctx: Any, buffer: Any, first: Any, last: Any) -> Any:
+    result = types.Array(buffer.dtype, 1, "C")
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        whole, part = context.make_array(signature.args[0])(context, builder, args[0]), context.make_array(result)
+        out = part(context, builder)
+        intp, size = context.get_value_type(types.intp), context.get_abi_sizeof(context.get_data_type(result.dtype))
+        context.populate_array(
+            out,
+            data=builder.gep(whole.data, [args[1]]),
+            shape=cgutils.pack_array(builder, [builder.sub(args[2], args[1])]),
+            strides=cgutils.pack_array(builder, [intp(size)]),
+            itemsize=intp(size),
+            meminfo=None,
+        )
+        return out._getvalue()
+
+    return result(buffer, types.intp, types.intp), codegen
+
+
+part = cast(Callable[[Vector, int, int], Vector], _part)
+"""buffer[first:last], which does not keep the buffer alive: for use while something else does. See `owned`."""
+
+
+def owned(buffer: Vector, views: Any) -> Any:
+    """Views of a buffer that compiled code has given, alone or in named tuples, as ones that keep it alive."""
+    if isinstance(views, tuple):
+        return type(views)(*(owned(buffer, view) for view in views))
+    start, here = buffer.__array_interface__["data"][0], views.__array_interface__["data"][0]
+    first = (here - start) // buffer.itemsize
+    return buffer[first : first + views.nbytes // buffer.itemsize].view(views.dtype).reshape(views.shape)
 
 
 @intrinsic

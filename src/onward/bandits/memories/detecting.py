@@ -14,9 +14,9 @@ from onward.core.checks import not_negative, probability, whole
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ALIGNED, aligned, new_scratch
 from onward.core.types import Records, Vector
-from onward.core.views import records_of
+from onward.core.views import part, records_of
 
-COMPILED_FROM = "1cbcf991b5e4d969"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "5872ab54cfbc9469"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype([("n_models", "f8")])
 N_HEADER = 1
@@ -78,7 +78,7 @@ def slot_size(d: int, window: float) -> int:
 @inlined
 def header_of(buffer: Vector, d: int) -> Records:
     """How many models there are."""
-    return _as_header(buffer[memory_at(d) : memory_at(d) + N_HEADER])
+    return _as_header(part(buffer, memory_at(d), memory_at(d) + N_HEADER))
 
 
 @inlined
@@ -86,7 +86,7 @@ def memory_in(buffer: Vector, d: int, window: float, m: int) -> Watched:
     """The m-th model."""
     at = memory_at(d) + ALIGNED + m * slot_size(d, window)
     failures = at + model_size(d)
-    return Watched(view_model(buffer, at, d), buffer[failures : failures + int(window)])
+    return Watched(view_model(buffer, at, d), part(buffer, failures, failures + int(window)))
 
 
 @inlined

@@ -12,7 +12,7 @@ from onward.core.factor import Factor, absorb_one, clear, factor_size, new_scrat
 from onward.core.tiles import discount
 from onward.core.types import Vector
 
-COMPILED_FROM = "84538c72a5afc15a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "52031e679b260ff0"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)

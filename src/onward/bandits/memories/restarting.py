@@ -14,9 +14,9 @@ from onward.core.checks import whole
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ALIGNED, new_scratch
 from onward.core.types import Records, Vector
-from onward.core.views import records_of
+from onward.core.views import part, records_of
 
-COMPILED_FROM = "73525c0b2937e12a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a1610777b0431d1f"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype([("next_point", "f8")])
 N_HEADER = 1
@@ -68,7 +68,9 @@ def memory_in(buffer: Vector, d: int, capacity: int) -> Chapters:
     at = memory_at(d)
     points = at + ALIGNED + model_size(d)
     return Chapters(
-        _as_header(buffer[at : at + N_HEADER]), view_model(buffer, at + ALIGNED, d), buffer[points : points + capacity]
+        _as_header(part(buffer, at, at + N_HEADER)),
+        view_model(buffer, at + ALIGNED, d),
+        part(buffer, points, points + capacity),
     )
 
 

@@ -12,9 +12,9 @@ from onward.core.checks import whole
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ALIGNED, new_scratch, remove_one, square_of
 from onward.core.types import Matrix, Records, Vector
-from onward.core.views import as_matrix, records_of
+from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "73525c0b2937e12a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a1610777b0431d1f"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype(
     [
@@ -71,9 +71,9 @@ def memory_in(buffer: Vector, d: int, capacity: int) -> Ring:
     at = memory_at(d)
     rows = at + ALIGNED + model_size(d)
     return Ring(
-        _as_header(buffer[at : at + N_HEADER]),
+        _as_header(part(buffer, at, at + N_HEADER)),
         view_model(buffer, at + ALIGNED, d),
-        as_matrix(buffer[rows : rows + capacity * (d + 1)], capacity, d + 1),
+        as_matrix(part(buffer, rows, rows + capacity * (d + 1)), capacity, d + 1),
     )
 
 
