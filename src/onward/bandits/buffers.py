@@ -1,11 +1,12 @@
 """A policy's buffer, seen from Python: made, grown, filled from a regressor's state, and read as one."""
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from onward.bandits import memories
+from onward.bandits.design import Design
 from onward.bandits.memories import Memory
 from onward.bandits.model import Model
 from onward.bandits.rules import ESTIMATORS
@@ -16,9 +17,6 @@ from onward.core.state import described
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
 
-if TYPE_CHECKING:
-    from onward.bandits.policy import Policy
-
 
 class PolicySettings(NamedTuple):
     """What a policy tells its buffers: numbers by name, and what there is of each feature."""
@@ -28,13 +26,13 @@ class PolicySettings(NamedTuple):
     prior_mean: tuple[float, ...] | None
 
 
-def policy_settings(policy: "Policy") -> PolicySettings:
+def policy_settings(design: Design) -> PolicySettings:
     """The settings of a policy, as numbers."""
-    memory, rule, known = policy.memory, policy.rule, policy.known
+    memory, rule, known = design.memory, design.rule, design.known
     numbers: dict[str, float] = {"scale": 1.0, "gamma": 1.0, "memory": memory.kind, "rule": rule.kind}
-    numbers |= {"estimator": ESTIMATORS[policy.estimator], "slack": known.slack}
+    numbers |= {"estimator": ESTIMATORS[design.estimator], "slack": known.slack}
     return PolicySettings(
-        numbers | known.settings() | memory.settings() | rule.settings(), policy.lam, policy.prior_mean
+        numbers | known.settings() | memory.settings() | rule.settings(), design.lam, design.prior_mean
     )
 
 

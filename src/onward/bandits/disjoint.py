@@ -14,8 +14,9 @@ from onward import storage
 from onward.bandits import choosing, memories
 from onward.bandits.buffers import grown, state_in, told_in
 from onward.bandits.legacy import from_first_version
-from onward.bandits.pending import Pending
-from onward.bandits.policy import ALL_AVAILABLE, Policy, close_loops, draw, learn_plainly, share_of_best
+from onward.bandits.pending import LateRewards, Pending
+from onward.bandits.policy import ALL_AVAILABLE, Policy, close_loops, learn_plainly
+from onward.bandits.randomness import draw, share_of_best
 from onward.bandits.rows import as_mask, as_reward, as_rewards
 from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, SAMPLING, Status
 from onward.core import Information
@@ -29,7 +30,7 @@ _choose_arm_plainly: Callable[[Matrix, Any], int] = choosing.choose_arm_plainly
 
 
 @storage.kind("disjoint policy")
-class Disjoint:
+class Disjoint(LateRewards):
     """A policy for each arm, all of one kind: the arm with the best index for the context is played.
 
     The widths are each arm's own: with probability 1 − δ *an* arm's index is optimistic at all rounds. For all arms at
@@ -276,10 +277,6 @@ class Disjoint:
             self._pending.add(key, np.concatenate([[float(self._serials[at])], row]))
         return self._names[at]
 
-    def reward(self, key: Hashable, reward: float) -> None:
-        """Learn the reward of the decision that waits under the key. Each counts once."""
-        self.reward_many({key: reward})
-
     def reward_many(self, rewards: Mapping[Any, float]) -> None:
         """Learn the rewards of several decisions, in the order given. All of them or none."""
         rows = [self._pending.get(key) for key in rewards]
@@ -288,16 +285,6 @@ class Disjoint:
             for key, row, reward in zip(rewards, rows, column, strict=True):
                 self.learn(self._names[self._serials.index(int(row[0]))], row[1:].copy(), float(reward))
                 self._pending.drop(key)
-
-    def cancel(self, key: Hashable) -> None:
-        """Wait no longer for the reward of this decision."""
-        self._pending.get(key)
-        self._pending.drop(key)
-
-    @property
-    def pending(self) -> tuple[Hashable, ...]:
-        """The keys of decisions that wait for their rewards, the oldest first."""
-        return self._pending.keys
 
     # What is known
 
@@ -344,7 +331,7 @@ class Disjoint:
         if d:
             own = policy._policy
             if "memories" in arrays:
-                buffers = [from_first_version(own, memory, d) for memory in arrays["memories"]]
+                buffers = [from_first_version(own._settings, own.memory, memory, d) for memory in arrays["memories"]]
             else:
                 buffers = [own.fitting(buffer, d) for buffer in arrays["buffers"]]
             if not len(buffers) == len(policy._names) == len(policy._serials):

@@ -1,12 +1,10 @@
 """Policies saved by version 0.1.0, whose memories were numbered slots: taken over to the named ones."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from onward.bandits import memories
-from onward.bandits.buffers import acting, fresh_buffer, grown, told_in
-from onward.bandits.memories import detecting, window
+from onward.bandits.buffers import PolicySettings, acting, fresh_buffer, grown, told_in
+from onward.bandits.memories import Memory, detecting, window
 from onward.bandits.memories.detecting import Detecting
 from onward.bandits.memories.window import Window
 from onward.bandits.model import Model
@@ -15,21 +13,18 @@ from onward.core.simd import padded
 from onward.core.types import Vector
 from onward.core.views import owned
 
-if TYPE_CHECKING:
-    from onward.bandits.policy import Policy
-
 _HEADER, _HEAD = 10, 5  # slots of a memory's header, and of a model's head
 
 
-def from_first_version(policy: "Policy", old: Vector, d: int) -> Vector:
+def from_first_version(settings: PolicySettings, kind: Memory, old: Vector, d: int) -> Vector:
     """The buffer for what an old memory of d coordinates holds; ValueError if it is of another size."""
-    buffer = fresh_buffer(policy._settings, policy.memory, d, d)
+    buffer = fresh_buffer(settings, kind, d, d)
     learned, counted, offered, following, held, removed, growth, capacity = old[:8]
     while told_in(buffer).log["capacity"][0] < capacity:
-        buffer = grown(policy.memory, buffer)
+        buffer = grown(kind, buffer)
     told, model_size = told_in(buffer), _HEAD + _factor_size(d)
     told.log["learned"], told.log["counted"], told.log["offered"] = learned, counted, offered
-    kind, slots = policy.memory, int(capacity)
+    slots = int(capacity)
     extra = {
         memories.DISCOUNTED: model_size + _factor_size(d),
         memories.WINDOW: model_size + slots * (d + 1),
@@ -37,7 +32,7 @@ def from_first_version(policy: "Policy", old: Vector, d: int) -> Vector:
         memories.DETECTING: slots * (model_size + getattr(kind, "window", 0)),
     }
     if told.log["capacity"][0] != capacity or len(old) != _HEADER + extra.get(kind.kind, model_size):
-        raise ValueError(f"memory of {old.shape} numbers does not fit a {type(policy).__name__} of {d} features")
+        raise ValueError(f"memory of {old.shape} numbers does not fit {kind} of {d} features")
     if isinstance(kind, Detecting):
         owned(buffer, detecting.header_of(buffer, d))["n_models"] = held
         for m in range(int(held)):

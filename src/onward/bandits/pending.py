@@ -1,7 +1,7 @@
 """Decisions that wait for their rewards, each under a key."""
 
 import numbers
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self, cast
 
 import numpy as np
@@ -63,3 +63,27 @@ class Pending:
             pending.check_new(key)
             pending.add(key, row)
         return pending
+
+
+class LateRewards:
+    """The part of a policy that waits for rewards."""
+
+    _pending: Pending
+
+    def reward_many(self, rewards: Mapping[Any, float]) -> None:
+        """Learn the rewards of several decisions, in the order given. All of them or none."""
+        raise NotImplementedError
+
+    def reward(self, key: Hashable, reward: float) -> None:
+        """Learn the reward of the decision that waits under the key. Each counts once."""
+        self.reward_many({key: reward})
+
+    def cancel(self, key: Hashable) -> None:
+        """Wait no longer for the reward of this decision."""
+        self._pending.get(key)
+        self._pending.drop(key)
+
+    @property
+    def pending(self) -> tuple[Hashable, ...]:
+        """The keys of decisions that wait for their rewards, the oldest first."""
+        return self._pending.keys

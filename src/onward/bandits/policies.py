@@ -20,10 +20,12 @@ from typing import Any, ClassVar, TypedDict, Unpack
 
 from numpy.typing import ArrayLike
 
+from onward.bandits.design import Lam
 from onward.bandits.functions import CompiledFunction
 from onward.bandits.known import Known
 from onward.bandits.memories import Detecting, Discounted, Everything, Memory, Restarting, Window
-from onward.bandits.policy import Lam, Policy, Seed
+from onward.bandits.policy import Policy
+from onward.bandits.randomness import Seed
 from onward.bandits.rules import (
     AtRandom,
     Bias,

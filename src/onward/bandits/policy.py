@@ -1,10 +1,9 @@
 """What every policy can do: choose, learn, wait for rewards, start over, be saved."""
 
 import copy
-import os
 from collections.abc import Callable, Hashable, Mapping
 from functools import cache
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,12 +20,14 @@ from onward.bandits.buffers import (
     take_state,
     told_in,
 )
+from onward.bandits.design import Design, Lam
 from onward.bandits.known import Known
-from onward.bandits.legacy import from_first_version
-from onward.bandits.memories import Everything, Memory
-from onward.bandits.pending import Pending
+from onward.bandits.memories import Memory
+from onward.bandits.pending import LateRewards, Pending
+from onward.bandits.randomness import Seed, draw, own_generator, share_of_best
 from onward.bandits.rows import as_actions, as_mask, as_reward, as_rewards
-from onward.bandits.rules import ESTIMATORS, RULES, Estimator, Optimistic, Rule, one_of
+from onward.bandits.rules import Estimator, Rule
+from onward.bandits.saving import SavedPolicy, register
 from onward.bandits.settings import (
     EPSILON_GREEDY,
     GREEDY,
@@ -45,34 +46,16 @@ from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 from onward.tables import as_row
 
-Seed = int | np.random.SeedSequence | None
-Lam = float | ArrayLike
-
 # Closed loops look at what they are given by themselves: see core/plain.py.
 _choose_plainly: Callable[[Vector, Any], int] = choosing.choose_plainly
 learn_plainly: Callable[[Vector, Any, Any], int] = memories.learn
 
-_NONE = np.empty(0)
 ALL_AVAILABLE = np.empty(0, dtype=np.bool_)
-_OWN_KEY = 0x6F6E  # what a policy's random numbers are spawned by
-_FIXED = frozenset({"memory", "rule", "estimator", "lam", "prior_mean", "known"})
-
-_classes: dict[str, type["Policy"]] = {}
-
-
-class Design(NamedTuple):
-    """The values that a policy is made of."""
-
-    memory: Memory
-    rule: Rule
-    estimator: Estimator
-    lam: float | tuple[float, ...]
-    prior_mean: tuple[float, ...] | None
-    known: Known
+_FIXED = frozenset(Design._fields)
 
 
 @storage.kind("policy")
-class Policy:
+class Policy(LateRewards, SavedPolicy):
     """A linear bandit policy: a memory, a rule, an estimator and what is known; with what it has learned so far.
 
     Actions are rows of features, as many and whichever you like in each round; their number of features is fixed by the
@@ -99,7 +82,7 @@ class Policy:
     known: Known
 
     def __init_subclass__(cls) -> None:
-        _classes[cls.__name__] = cls
+        register(cls.__name__, cls)
 
     def __init__(
         self,
@@ -112,22 +95,9 @@ class Policy:
         prior_mean: ArrayLike | None = None,
         seed: Seed = None,
     ) -> None:
-        given = self.__dict__
-        given["memory"] = Everything() if memory is None else _instance("memory", memory, Memory)
-        given["rule"] = Optimistic() if rule is None else _instance("rule", rule, Rule)
-        given["known"] = Known() if known is None else _instance("known", known, Known)
-        one_of("estimator", estimator, ESTIMATORS)
-        given["estimator"] = estimator
-        given["lam"], given["prior_mean"] = _lam(lam), _mean(prior_mean)
-        printed = isinstance(self.rule, Optimistic) and self.rule.width == "printed"
-        if printed and (estimator, getattr(self.rule, "bias", None)) != ("forward", "paper"):
-            raise ValueError(
-                "width='printed' is Algorithm 3 as printed: expected estimator='forward' and bias='paper', "
-                f"got {estimator!r} and {getattr(self.rule, 'bias', None)!r}"
-            )
-        if printed and isinstance(self.lam, tuple):
-            raise ValueError(f"width='printed' is Algorithm 3 as printed: expected one lam for all, got {lam!r}")
-        self._settings = policy_settings(self)
+        design = Design.of(memory, rule, estimator, lam, prior_mean, known)
+        self.__dict__.update(design._asdict())
+        self._settings = policy_settings(design)
         self._buffer: Vector = settings_buffer(self._settings)
         self._dimension = 0
         self._pending = Pending()
@@ -151,12 +121,11 @@ class Policy:
     @property
     def parameters(self) -> dict[str, Any]:
         """The arguments that would make it again, as plain values."""
-        given: dict[str, Any] = {"memory": _named(self.memory), "rule": _named(self.rule), "estimator": self.estimator}
-        return given | self._common() | {"known": dict(vars(self.known))}
+        return self.design.plain()
 
     def _common(self) -> dict[str, Any]:
-        lam = list(self.lam) if isinstance(self.lam, tuple) else self.lam
-        return {"lam": lam} | ({} if self.prior_mean is None else {"prior_mean": list(self.prior_mean)})
+        """λ and, if there is one, the prior mean: as plain values."""
+        return self.design.plain_numbers()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"
@@ -350,10 +319,6 @@ class Policy:
             self._pending.add(key, table[chosen])
         return chosen
 
-    def reward(self, key: Hashable, reward: float) -> None:
-        """Learn the reward of the decision that waits under the key. Each counts once."""
-        self.reward_many({key: reward})
-
     def reward_many(self, rewards: Mapping[Any, float]) -> None:
         """Learn the rewards of several decisions, in the order given. All of them or none."""
         rows = [self._pending.get(key) for key in rewards]
@@ -364,16 +329,6 @@ class Policy:
             self._learn_rows(np.array(rows), column, past=False)
             for key in rewards:
                 self._pending.drop(key)
-
-    def cancel(self, key: Hashable) -> None:
-        """Wait no longer for the reward of this decision."""
-        self._pending.get(key)
-        self._pending.drop(key)
-
-    @property
-    def pending(self) -> tuple[Hashable, ...]:
-        """The keys of decisions that wait for their rewards, the oldest first."""
-        return self._pending.keys
 
     # What is known
 
@@ -446,61 +401,8 @@ class Policy:
             raise ValueError(f"actions have {d} features, but this policy knows {self._dimension}")
         return self._buffer
 
-    # Files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file, random numbers and waiting decisions included: to go on exactly from here."""
-        keys, rows = self._pending.record(self._dimension)
-        arrays = {"pending": rows} | ({"buffer": self._buffer} if self._dimension else {})
-        own = {"generator": self._rng.bit_generator.state, "dimension": self._dimension, "pending": keys}
-        storage.save(path, "policy", self.describe() | own, arrays)
-
-    @classmethod
-    def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
-        """The policy in a model file."""
-        own = {"generator", "dimension", "pending"}
-        generator, d, keys = settings["generator"], int(settings["dimension"]), settings["pending"]
-        policy = cls.described({name: value for name, value in settings.items() if name not in own})
-        policy._rng.bit_generator.state = generator
-        if "memory" in arrays:
-            policy._buffer, policy._dimension = from_first_version(policy, arrays["memory"], d), d
-        elif "buffer" in arrays:
-            policy._buffer, policy._dimension = policy.fitting(arrays["buffer"], d), d
-        policy._pending = Pending.from_record(keys, arrays["pending"])
-        return policy
-
-    def fitting(self, saved: Vector, d: int) -> Vector:
-        """A buffer from a file, with the settings of this policy; ValueError if it is none of its own."""
-        buffer = fresh_buffer(self._settings, self.memory, d, d)
-        while len(buffer) < len(saved):
-            larger = grown(self.memory, buffer)
-            if len(larger) == len(buffer):
-                break
-            buffer = larger
-        if saved.shape != buffer.shape or told_in(saved).log["capacity"] != told_in(buffer).log["capacity"]:
-            raise ValueError(f"buffer of {saved.shape} numbers, expected {buffer.shape}")
-        head = told_in(buffer).settings.copy()
-        buffer[:] = saved
-        told_in(buffer).settings[:] = head  # addresses of functions are this process's own
-        return buffer
-
-    @classmethod
-    def described(cls, description: Mapping[str, Any]) -> Self:
-        """The policy that `describe` described, as it was before it learned anything."""
-        parameters = dict(description)
-        made_by = _classes[parameters.pop("policy")]
-        if isinstance(parameters.get("memory"), dict):
-            kinds = {kind.__name__: kind for kind in memories.KINDS}
-            parameters["memory"] = _made(kinds, parameters["memory"])
-            parameters["rule"] = _made(RULES, parameters["rule"])
-            parameters["known"] = Known(**parameters["known"])
-        policy = made_by(**parameters)
-        if not isinstance(policy, cls):
-            raise ValueError(f"expected a {cls.__name__}, got a {type(policy).__name__}")
-        return policy
-
-
-_classes["Policy"] = Policy
+register("Policy", Policy)
 
 
 @cache
@@ -511,62 +413,3 @@ def close_loops() -> bool:
     close(choosing.check, buffer, np.zeros((1, 1)))
     close(memories.learn, buffer, np.zeros(1), 0.0)
     return True
-
-
-def own_generator(seed: Seed) -> np.random.Generator:
-    """Random numbers of the policy's own: not those that `default_rng(seed)` would give to a world of the same seed."""
-    given = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    own = np.random.SeedSequence(given.entropy, spawn_key=(*given.spawn_key, _OWN_KEY), pool_size=given.pool_size)
-    return np.random.default_rng(own)
-
-
-def draw(rule: int, rng: np.random.Generator, d: int) -> Vector:
-    """The random numbers of one choice among actions with d features; in the compiled game they are the same."""
-    if rule == SAMPLING:
-        return rng.standard_normal(d)
-    count = {EPSILON_GREEDY: 2, UNIFORM_AT_RANDOM: 1}.get(rule, 0)
-    return rng.random(count) if count else _NONE
-
-
-def share_of_best(index: Vector, free: NDArray[np.bool_]) -> Vector:
-    """The largest of the available, each with the same share."""
-    best = free & (index == index[free].max())
-    return np.asarray(best / best.sum())
-
-
-def _instance(name: str, value: Any, kind: type) -> Any:
-    if not isinstance(value, kind):
-        raise ValueError(f"{name} must be a {kind.__name__}, got {value!r}")
-    return value
-
-
-def _named(value: Memory | Rule) -> dict[str, Any]:
-    return {"kind": type(value).__name__, **value.parameters()}
-
-
-def _made(kinds: Mapping[str, Any], description: Mapping[str, Any]) -> Any:
-    given = dict(description)
-    return kinds[given.pop("kind")](**given)
-
-
-def _lam(lam: Lam) -> float | tuple[float, ...]:
-    values = np.asarray(lam)
-    if (
-        values.dtype.kind not in "iuf"
-        or values.ndim > 1
-        or not values.size
-        or not (np.isfinite(values) & (values > 0)).all()
-    ):
-        raise ValueError(f"lam must be a number > 0, or one for each feature, got {lam!r}")
-    if not ((values >= 1e-15) & (values <= 1e15)).all():
-        raise ValueError(f"lam must be between 1e-15 and 1e15, got {lam!r}")
-    return tuple(values.astype(float).tolist()) if values.ndim else float(values)
-
-
-def _mean(prior_mean: ArrayLike | None) -> tuple[float, ...] | None:
-    if prior_mean is None:
-        return None
-    values = np.asarray(prior_mean)
-    if values.dtype.kind not in "iuf" or values.ndim != 1 or not np.isfinite(values).all():
-        raise ValueError(f"prior_mean must be finite numbers, one for each feature, got {prior_mean!r}")
-    return tuple(values.astype(float).tolist())

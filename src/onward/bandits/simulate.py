@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from onward.bandits.buffers import grown, refusal
 from onward.bandits.environments import Block, Environment, EnvironmentRun, LinearWorld
 from onward.bandits.game import play_rounds
-from onward.bandits.policy import Policy, own_generator
+from onward.bandits.policy import Policy
+from onward.bandits.randomness import own_generator
 from onward.bandits.runs import Runs
 from onward.bandits.settings import Status
 from onward.core.checks import whole

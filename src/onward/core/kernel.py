@@ -29,7 +29,7 @@ from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "a5ef530c3c3b0b19"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "d1035d44d935c8c8"  # other files whose code is compiled into this one: see tools/digests.py
 
 STATE = np.dtype(
     [
@@ -112,16 +112,10 @@ def read_coordinates(buffer: Vector, X: Matrix, p: Matrix, q: Vector) -> None:
 
 
 @compiled
-def regularize(buffer: Vector, weights: Vector) -> None:
-    """Add diag(weights) to G, which has no empty pivot; λ is not told."""
-    tiles.regularize(view_state(buffer).factor, weights)
-
-
-@compiled
 def discount(buffer: Vector, gamma: float) -> None:
     """Let the past count γ times as much, λ as much as before. No pivot may be empty."""
     state = view_state(buffer)
-    tiles.discount(state.factor, gamma, state.lam)
+    tiles.discount(state.factor, gamma, state.lam, new_scratch(state.lam.shape[0]))
 
 
 @compiled

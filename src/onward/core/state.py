@@ -307,11 +307,6 @@ class Information:
         counts["peak"] = max(self.peak, other.peak)
         self.online_loss += other.online_loss
 
-    def regularize(self, weights: ArrayLike) -> None:
-        """Add diag(weights) to G (a number for all; take it away, if negative): the unit rows with target 0."""
-        d = len(self.D)
-        self._absorb_coordinates(np.eye(d), np.zeros_like(self.c), np.broadcast_to(weights, (d,)).astype(np.float64))
-
     def grow(self, count: int, lam: ArrayLike | None = None, prior: ArrayLike = 0.0) -> None:
         """Add coordinates that were 0 in every row so far: exact, at any time.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from onward.core.compile import compiled, inlined
 from onward.core.deficient import absorb_deficient, read_deficient
-from onward.core.factor import Factor, absorb_row, new_scratch, rotate, scale_past
+from onward.core.factor import Factor, absorb_row, rotate, scale_past
 from onward.core.simd import GROUP, absorb_group, absorb_single, fma, read_group, read_single
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW, make_unrolled
@@ -203,19 +203,20 @@ def substitute(factor: Factor, R: Matrix, triangular: bool) -> None:
 
 
 @compiled
-def regularize(factor: Factor, weights: Vector) -> None:
-    """Add diag(weights) to G: the unit rows with targets 0, on a factor without empty pivots. Overwrites the factor.
+def regularize(factor: Factor, weights: Vector, multiple: float, scratch: Matrix) -> None:
+    """Add multiple·diag(weights) to G: the unit rows with targets 0, on a factor without empty pivots.
 
-    Unit rows begin late, so this takes a third of the time of as many others.
+    Unit rows begin late, so this takes a third of the time of as many others. Overwrites the factor and scratch.
     """
     d, m = factor.D.shape[0], factor.c.shape[1]
     if d <= FEW:
-        scratch, rest = new_scratch(d), np.zeros((2, m))
+        rest = np.zeros((2, m)) if m > 1 else scratch
         for k in range(d):
-            for j in range(d):
+            for j in range(k, d):
                 scratch[0, j] = 1.0 if j == k else 0.0
-            rest[:] = 0.0
-            absorb_row(factor, scratch, 0.0, weights[k], k, False, rest)
+            if m > 1:
+                rest[:] = 0.0
+            absorb_row(factor, scratch, 0.0, multiple * weights[k], k, False, rest)
         return
     R, S, more = np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, _SCALARS)), np.zeros((TILE, 2 * m))
     for first in range(0, d, TILE):
@@ -225,7 +226,7 @@ def regularize(factor: Factor, weights: Vector) -> None:
         more[:] = 0.0
         for b in range(rows):
             R[b, first + b] = 1.0
-            S[b, _A] = weights[first + b]
+            S[b, _A] = multiple * weights[first + b]
         _absorb_tile(factor, first, rows, R, S, more, False)
         for b in range(rows):
             factor.loss[0] = fma(S[b, _A] * S[b, _RHO], S[b, _RHO], factor.loss[0])
@@ -233,11 +234,11 @@ def regularize(factor: Factor, weights: Vector) -> None:
                 factor.loss[h] = fma(S[b, _A] * more[b, 2 * h + 1], more[b, 2 * h + 1], factor.loss[h])
 
 
-@compiled
-def discount(factor: Factor, gamma: float, lam: Vector) -> None:
+@inlined
+def discount(factor: Factor, gamma: float, lam: Vector, scratch: Matrix) -> None:
     """Let the past count γ times as much, but give λ back what it lost: so nothing winds up. Counts stay."""
     scale_past(factor, gamma)
-    regularize(factor, (1.0 - gamma) * lam)
+    regularize(factor, lam, 1.0 - gamma, scratch)
 
 
 @inlined

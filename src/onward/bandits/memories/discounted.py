@@ -12,7 +12,7 @@ from onward.core.factor import Factor, absorb_one, clear, factor_size, new_scrat
 from onward.core.tiles import discount
 from onward.core.types import Vector
 
-COMPILED_FROM = "52031e679b260ff0"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "bee2e703506e5240"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
     told = view_told(buffer)
     memory, gamma, scratch = memory_in(buffer, x.shape[0]), told.settings[0].gamma, new_scratch(x.shape[0])
     if gamma < 1.0:
-        discount(memory.model.factor, gamma, told.lam)
-        discount(memory.second, gamma * gamma, told.lam)
+        discount(memory.model.factor, gamma, told.lam, scratch)
+        discount(memory.second, gamma * gamma, told.lam, scratch)
         memory.model.factor.counts[0].counted *= gamma * gamma
     absorb_one(memory.second, x, 0.0, 1.0, scratch)
     learn_row(memory.model, x, y, square, scratch)

@@ -1,0 +1,113 @@
+"""The values that a policy is made of, checked together, and as plain values for files."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onward.bandits.known import Known
+from onward.bandits.memories import KINDS, Everything, Memory
+from onward.bandits.rules import ESTIMATORS, RULES, Estimator, Optimistic, Rule, one_of
+
+Lam = float | ArrayLike
+
+
+class Design(NamedTuple):
+    """The values that a policy is made of."""
+
+    memory: Memory
+    rule: Rule
+    estimator: Estimator
+    lam: float | tuple[float, ...]
+    prior_mean: tuple[float, ...] | None
+    known: Known
+
+    @classmethod
+    def of(
+        cls,
+        memory: Memory | None,
+        rule: Rule | None,
+        estimator: Estimator,
+        lam: Lam,
+        prior_mean: ArrayLike | None,
+        known: Known | None,
+    ) -> Self:
+        """The design of these parts, each the usual one if it is None."""
+        one_of("estimator", estimator, ESTIMATORS)
+        design = cls(
+            Everything() if memory is None else _instance("memory", memory, Memory),
+            Optimistic() if rule is None else _instance("rule", rule, Rule),
+            estimator,
+            _lam(lam),
+            _mean(prior_mean),
+            Known() if known is None else _instance("known", known, Known),
+        )
+        given = design.rule
+        if isinstance(given, Optimistic) and given.width == "printed":
+            if (estimator, given.bias) != ("forward", "paper"):
+                raise ValueError(
+                    "width='printed' is Algorithm 3 as printed: expected estimator='forward' and bias='paper', "
+                    f"got {estimator!r} and {given.bias!r}"
+                )
+            if isinstance(design.lam, tuple):
+                raise ValueError(f"width='printed' is Algorithm 3 as printed: expected one lam for all, got {lam!r}")
+        return design
+
+    def plain(self) -> dict[str, Any]:
+        """All of it as plain values, which `from_plain` takes."""
+        parts = {"memory": _named(self.memory), "rule": _named(self.rule), "estimator": self.estimator}
+        return parts | self.plain_numbers() | {"known": dict(vars(self.known))}
+
+    def plain_numbers(self) -> dict[str, Any]:
+        """λ and, if there is one, the prior mean."""
+        lam = list(self.lam) if isinstance(self.lam, tuple) else self.lam
+        return {"lam": lam} | ({} if self.prior_mean is None else {"prior_mean": list(self.prior_mean)})
+
+
+def from_plain(description: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of a policy from plain values: those of `Design.plain`, or a named policy's as they are."""
+    given = dict(description)
+    if isinstance(given.get("memory"), dict):
+        given["memory"] = _made({kind.__name__: kind for kind in KINDS}, given["memory"])
+        given["rule"] = _made(RULES, given["rule"])
+        given["known"] = Known(**given["known"])
+    return given
+
+
+def _instance(name: str, value: Any, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be a {kind.__name__}, got {value!r}")
+    return value
+
+
+def _named(value: Memory | Rule) -> dict[str, Any]:
+    return {"kind": type(value).__name__, **value.parameters()}
+
+
+def _made(kinds: Mapping[str, Any], description: Mapping[str, Any]) -> Any:
+    given = dict(description)
+    return kinds[given.pop("kind")](**given)
+
+
+def _lam(lam: Lam) -> float | tuple[float, ...]:
+    values = np.asarray(lam)
+    if (
+        values.dtype.kind not in "iuf"
+        or values.ndim > 1
+        or not values.size
+        or not (np.isfinite(values) & (values > 0)).all()
+    ):
+        raise ValueError(f"lam must be a number > 0, or one for each feature, got {lam!r}")
+    if not ((values >= 1e-15) & (values <= 1e15)).all():
+        raise ValueError(f"lam must be between 1e-15 and 1e15, got {lam!r}")
+    return tuple(values.astype(float).tolist()) if values.ndim else float(values)
+
+
+def _mean(prior_mean: ArrayLike | None) -> tuple[float, ...] | None:
+    if prior_mean is None:
+        return None
+    values = np.asarray(prior_mean)
+    if values.dtype.kind not in "iuf" or values.ndim != 1 or not np.isfinite(values).all():
+        raise ValueError(f"prior_mean must be finite numbers, one for each feature, got {prior_mean!r}")
+    return tuple(values.astype(float).tolist())

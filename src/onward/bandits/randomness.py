@@ -1,0 +1,33 @@
+"""A policy's own random numbers, and chances."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward.bandits.settings import EPSILON_GREEDY, SAMPLING, UNIFORM_AT_RANDOM
+from onward.core.types import Vector
+
+Seed = int | np.random.SeedSequence | None
+
+_NONE = np.empty(0)
+_OWN_KEY = 0x6F6E  # what a policy's random numbers are spawned by
+
+
+def own_generator(seed: Seed) -> np.random.Generator:
+    """Random numbers of the policy's own: not those that `default_rng(seed)` would give to a world of the same seed."""
+    given = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    own = np.random.SeedSequence(given.entropy, spawn_key=(*given.spawn_key, _OWN_KEY), pool_size=given.pool_size)
+    return np.random.default_rng(own)
+
+
+def draw(rule: int, rng: np.random.Generator, d: int) -> Vector:
+    """The random numbers of one choice among actions with d features; in the compiled game they are the same."""
+    if rule == SAMPLING:
+        return rng.standard_normal(d)
+    count = {EPSILON_GREEDY: 2, UNIFORM_AT_RANDOM: 1}.get(rule, 0)
+    return rng.random(count) if count else _NONE
+
+
+def share_of_best(index: Vector, free: NDArray[np.bool_]) -> Vector:
+    """The largest of the available, each with the same share."""
+    best = free & (index == index[free].max())
+    return np.asarray(best / best.sum())

@@ -1,0 +1,85 @@
+"""Policies in files."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from onward import storage
+from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, told_in
+from onward.bandits.design import from_plain
+from onward.bandits.legacy import from_first_version
+from onward.bandits.memories import Memory
+from onward.bandits.pending import Pending
+from onward.core.types import Vector
+
+_classes: dict[str, type[Any]] = {}
+
+
+def register(name: str, made_by: type[Any]) -> None:
+    """Know the class of that name, for files."""
+    _classes[name] = made_by
+
+
+class SavedPolicy:
+    """The part of a policy that goes to and comes from files."""
+
+    memory: Memory
+    _settings: PolicySettings
+    _buffer: Vector
+    _dimension: int
+    _pending: Pending
+    _rng: np.random.Generator
+
+    def describe(self) -> dict[str, Any]:
+        """Its name and settings, as plain values."""
+        raise NotImplementedError
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file, random numbers and waiting decisions included: to go on exactly from here."""
+        keys, rows = self._pending.record(self._dimension)
+        arrays = {"pending": rows} | ({"buffer": self._buffer} if self._dimension else {})
+        own = {"generator": self._rng.bit_generator.state, "dimension": self._dimension, "pending": keys}
+        storage.save(path, "policy", self.describe() | own, arrays)
+
+    @classmethod
+    def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
+        """The policy in a model file."""
+        own = {"generator", "dimension", "pending"}
+        generator, d, keys = settings["generator"], int(settings["dimension"]), settings["pending"]
+        policy = cls.described({name: value for name, value in settings.items() if name not in own})
+        policy._rng.bit_generator.state = generator
+        if "memory" in arrays:
+            policy._buffer, policy._dimension = (
+                from_first_version(policy._settings, policy.memory, arrays["memory"], d),
+                d,
+            )
+        elif "buffer" in arrays:
+            policy._buffer, policy._dimension = policy.fitting(arrays["buffer"], d), d
+        policy._pending = Pending.from_record(keys, arrays["pending"])
+        return policy
+
+    def fitting(self, saved: Vector, d: int) -> Vector:
+        """A buffer from a file, with the settings of this policy; ValueError if it is none of its own."""
+        buffer = fresh_buffer(self._settings, self.memory, d, d)
+        while len(buffer) < len(saved):
+            larger = grown(self.memory, buffer)
+            if len(larger) == len(buffer):
+                break
+            buffer = larger
+        if saved.shape != buffer.shape or told_in(saved).log["capacity"] != told_in(buffer).log["capacity"]:
+            raise ValueError(f"buffer of {saved.shape} numbers, expected {buffer.shape}")
+        head = told_in(buffer).settings.copy()
+        buffer[:] = saved
+        told_in(buffer).settings[:] = head  # addresses of functions are this process's own
+        return buffer
+
+    @classmethod
+    def described(cls, description: Mapping[str, Any]) -> Self:
+        """The policy that `describe` described, as it was before it learned anything."""
+        parameters = from_plain(description)
+        policy = _classes[parameters.pop("policy")](**parameters)
+        if not isinstance(policy, cls):
+            raise ValueError(f"expected a {cls.__name__}, got a {type(policy).__name__}")
+        return policy
