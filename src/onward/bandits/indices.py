@@ -26,7 +26,7 @@ from onward.core.factor import ORDINARY, Factor, information_gain, load_row, rea
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 
-COMPILED_FROM = "66cc77c180fb0498"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "4ba683d1ff3053a9"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

@@ -1,6 +1,7 @@
-"""Absorbing rows of few coordinates: the whole factor stays in registers, and no loop is left but that over the rows.
+"""Absorbing rows of few coordinates: no loop is left but that over the rows, and the factor stays close at hand.
 
-The operations are those of the tiles, in the same order, so the results are the same to the last bit.
+Several rows are on their way at a time, each at another pivot, so that none waits for another's division. A row's
+operations are those of the tiles, in the same order, so the results are the same to the last bit.
 """
 
 from collections.abc import Callable
@@ -81,44 +82,83 @@ def make_unrolled(d: int) -> Unrolled:
             one = variable(_F64(1.0))
             lead = builder.zext(constant, intp)
 
-            with cgutils.for_range_slice(builder, args[0], rows, intp(1), intp) as (i, _):
-                # With an intercept, coordinate 0 is the constant and the row's values follow it.
+            # A row on its way: what is left of it, a, q, p and ρ, as they come to pivot k.
+            way = [[variable(_F64(0.0)) for _ in range(d + 4)] for _ in range(d)]
+
+            def enter(i: Any) -> None:
+                """Load row i. With an intercept, coordinate 0 is the constant and the row's values follow it."""
                 x = builder.gep(arrays["X"].data, [builder.sub(builder.mul(i, columns), lead)])
                 pointers = [builder.gep(x, [intp(j)]) for j in pivots]
                 pointers[0] = builder.select(constant, one, pointers[0])
                 r = [builder.load(pointer) for pointer in pointers]
-                squares = _F64(0.0)
+                w, squares = builder.load(element("w", i)), _F64(0.0)
                 for value in r:
                     squares = builder.fma(value, value, squares)
-                squares = builder.fmul(builder.load(element("w", i)), squares)
+                squares = builder.fmul(w, squares)
                 larger = builder.fcmp_ordered(">", squares, builder.load(largest))
                 builder.store(builder.select(larger, squares, builder.load(largest)), largest)
+                for slot, value in zip(
+                    way[0], [*r, w, _F64(0.0), _F64(0.0), builder.load(element("Y", i))], strict=True
+                ):
+                    builder.store(value, slot)
 
-                a, leverage, known = builder.load(element("w", i)), _F64(0.0), _F64(0.0)
-                rho = builder.load(element("Y", i))
-                for k in pivots:
-                    D_k, c_k = builder.load(D_[k]), builder.load(c_[k])
-                    leverage = builder.fma(builder.fmul(r[k], builder.load(inverse[k])), r[k], leverage)
-                    ar = builder.fmul(a, r[k])
-                    D_new = builder.fma(ar, r[k], D_k)
-                    reciprocal = divided(D_new)
-                    beta = builder.fmul(ar, reciprocal)
-                    a = builder.fmul(builder.fmul(a, D_k), reciprocal)
-                    builder.store(D_new, D_[k])
-                    builder.store(reciprocal, inverse[k])
-                    kept = builder.fmul(D_k, reciprocal)
-                    kept = builder.select(builder.fcmp_unordered("!=", D_new, D_k), kept, _F64(1.0))
-                    minus_r = builder.fneg(r[k])
-                    known = builder.fma(r[k], c_k, known)
-                    builder.store(builder.fma(kept, c_k, builder.fmul(beta, rho)), c_[k])
-                    rho = builder.fma(minus_r, c_k, rho)
-                    for j in range(k + 1, d):
-                        u = builder.load(U_[k, j])
-                        r[j] = builder.fma(minus_r, u, r[j])
-                        builder.store(builder.fma(beta, r[j], u), U_[k, j])
-                builder.store(known, element("p", i))
-                builder.store(leverage, element("q", i))
-                builder.store(builder.fma(builder.fmul(a, rho), rho, builder.load(total)), total)
+            def pass_pivot(k: int, i: Any) -> None:
+                """Row i meets pivot k, and goes on to the next or, behind the last, out."""
+                *r, a, leverage, known, rho = (builder.load(slot) for slot in way[k])
+                D_k, c_k = builder.load(D_[k]), builder.load(c_[k])
+                leverage = builder.fma(builder.fmul(r[k], builder.load(inverse[k])), r[k], leverage)
+                ar = builder.fmul(a, r[k])
+                D_new = builder.fma(ar, r[k], D_k)
+                reciprocal = divided(D_new)
+                beta = builder.fmul(ar, reciprocal)
+                a = builder.fmul(builder.fmul(a, D_k), reciprocal)
+                builder.store(D_new, D_[k])
+                builder.store(reciprocal, inverse[k])
+                kept = builder.fmul(D_k, reciprocal)
+                kept = builder.select(builder.fcmp_unordered("!=", D_new, D_k), kept, _F64(1.0))
+                minus_r = builder.fneg(r[k])
+                known = builder.fma(r[k], c_k, known)
+                builder.store(builder.fma(kept, c_k, builder.fmul(beta, rho)), c_[k])
+                rho = builder.fma(minus_r, c_k, rho)
+                for j in range(k + 1, d):
+                    u = builder.load(U_[k, j])
+                    r[j] = builder.fma(minus_r, u, r[j])
+                    builder.store(builder.fma(beta, r[j], u), U_[k, j])
+                if k + 1 < d:
+                    for slot, value in zip(way[k + 1], [*r, a, leverage, known, rho], strict=True):
+                        builder.store(value, slot)
+                else:
+                    builder.store(known, element("p", i))
+                    builder.store(leverage, element("q", i))
+                    builder.store(builder.fma(builder.fmul(a, rho), rho, builder.load(total)), total)
+
+            def step(s: Any, guarded: bool) -> None:
+                """Row s meets pivot 0, the row before it pivot 1, and so on: the last first, to make room."""
+                for k in reversed(pivots):
+                    i = builder.sub(s, intp(k))
+                    if not guarded:
+                        if k == 0:
+                            enter(i)
+                        pass_pivot(k, i)
+                        continue
+                    inside = builder.and_(builder.icmp_signed(">=", i, args[0]), builder.icmp_signed("<", i, rows))
+                    with builder.if_then(inside):
+                        if k == 0:
+                            enter(i)
+                        pass_pivot(k, i)
+
+            def smaller(a: Any, b: Any) -> Any:
+                return builder.select(builder.icmp_signed("<", a, b), a, b)
+
+            # At first the way fills, at last it empties; in between every pivot has a row.
+            filled = smaller(builder.add(args[0], intp(d - 1)), rows)
+            for start, stop, guarded in (
+                (args[0], filled, True),
+                (filled, rows, False),
+                (rows, builder.add(rows, intp(d - 1)), True),
+            ):
+                with cgutils.for_range_slice(builder, start, stop, intp(1), intp) as (s, _):
+                    step(s, guarded)
 
             for k in pivots:
                 builder.store(builder.load(D_[k]), element("D", intp(k)))
