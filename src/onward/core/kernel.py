@@ -5,8 +5,9 @@ are looked up inside.
 """
 
 import math
+from collections.abc import Callable
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -209,25 +210,17 @@ def learn_ridge(buffer: Vector, x: Vector, y: float) -> bool:
     return _learn(buffer, x, y, 1.0, False, np.inf)
 
 
-@cache
-def close_loops(kind: Literal["forward", "ridge"]) -> bool:
-    """Make the loops for plain rows ready; they take nothing else from then on."""
-    buffer, x = np.zeros(state_size(1, 2)), np.zeros(1)  # two targets: every row is refused
-    buffer[:N_STATE].view(STATE)["coordinates"], buffer[:N_STATE].view(STATE)["targets"] = 1, 2
-    close(predict_forward if kind == "forward" else predict_ridge, buffer, x)
-    close(learn_forward if kind == "forward" else learn_ridge, buffer, x, 0.0)
-    return True
-
-
-@compiled
-def predict_targets(buffer: Vector, x: Vector, w: float, shrinks: bool, clip: float) -> Vector:
-    """`predict_one` for several targets; the first is NaN if one is not finite or if only the guarded way will do."""
+@inlined
+def _predict_targets(buffer: Vector, x: Vector, w: float, shrinks: bool, clip: float) -> Vector:
+    """`_predict` for several targets; the first is NaN if one is not finite or if only the guarded way will do."""
     state = view_state(buffer)
-    m = state.factor.c.shape[1]
+    d, m = state.factor.c.shape
     out, more = np.empty(m), np.zeros((2, m))
+    out[0] = math.nan
+    if x.shape[0] + int(state.header[0].intercept) != d:
+        return out
     scratch, _, square = _loaded(state, x)
     if not (square < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
-        out[0] = math.nan
         return out
     p, q = read_row(state.factor, scratch, more)
     more[0, 0] = p
@@ -238,11 +231,13 @@ def predict_targets(buffer: Vector, x: Vector, w: float, shrinks: bool, clip: fl
     return out
 
 
-@compiled
-def learn_targets(buffer: Vector, x: Vector, y: Vector, w: float, shrinks: bool, clip: float) -> bool:
-    """`learn_one` for several targets."""
+@inlined
+def _learn_targets(buffer: Vector, x: Vector, y: Vector, w: float, shrinks: bool, clip: float) -> bool:
+    """`_learn` for several targets."""
     state = view_state(buffer)
-    m = state.factor.c.shape[1]
+    d, m = state.factor.c.shape
+    if x.shape[0] + int(state.header[0].intercept) != d or y.shape[0] != m:
+        return False
     more, bases = np.zeros((2, m)), np.empty(m)
     scratch, _, square = _loaded(state, x)
     largest = square
@@ -258,6 +253,61 @@ def learn_targets(buffer: Vector, x: Vector, y: Vector, w: float, shrinks: bool,
         error = _read_out(bases[h], more[0, h], q, w, shrinks, clip) - y[h]
         state.online_loss[h] += w * (error * error)
     return True
+
+
+@compiled
+def predict_targets(buffer: Vector, x: Vector, w: float, shrinks: bool, clip: float) -> Vector:
+    """`predict_one` for several targets: the first is NaN if only the guarded way will do."""
+    return _predict_targets(buffer, x, w, shrinks, clip)
+
+
+@compiled
+def learn_targets(buffer: Vector, x: Vector, y: Vector, w: float, shrinks: bool, clip: float) -> bool:
+    """`learn_one` for several targets."""
+    return _learn_targets(buffer, x, y, w, shrinks, clip)
+
+
+@compiled
+def predict_forward_targets(buffer: Vector, x: Vector) -> Vector:
+    """`predict_targets` of forward."""
+    return _predict_targets(buffer, x, 1.0, True, np.inf)
+
+
+@compiled
+def learn_forward_targets(buffer: Vector, x: Vector, y: Vector) -> bool:
+    """`learn_targets` of forward."""
+    return _learn_targets(buffer, x, y, 1.0, True, np.inf)
+
+
+@compiled
+def predict_ridge_targets(buffer: Vector, x: Vector) -> Vector:
+    """`predict_targets` of ridge."""
+    return _predict_targets(buffer, x, 1.0, False, np.inf)
+
+
+@compiled
+def learn_ridge_targets(buffer: Vector, x: Vector, y: Vector) -> bool:
+    """`learn_targets` of ridge."""
+    return _learn_targets(buffer, x, y, 1.0, False, np.inf)
+
+
+_PLAIN_LOOPS: dict[tuple[str, bool], tuple[Callable[..., Any], Callable[..., Any]]] = {
+    ("forward", True): (predict_forward, learn_forward),
+    ("ridge", True): (predict_ridge, learn_ridge),
+    ("forward", False): (predict_forward_targets, learn_forward_targets),
+    ("ridge", False): (predict_ridge_targets, learn_ridge_targets),
+}
+
+
+@cache
+def plain_loops(kind: Literal["forward", "ridge"], single: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The loops that predict and learn plain rows of weight 1, with one target or several. They take nothing else."""
+    predict, learn = _PLAIN_LOOPS[kind, single]
+    buffer, x = np.zeros(state_size(1, 2)), np.zeros(2)  # for rows of one value: these two are refused
+    buffer[:N_STATE].view(STATE)["coordinates"], buffer[:N_STATE].view(STATE)["targets"] = 1, 2
+    close(predict, buffer, x)
+    close(learn, buffer, x, 0.0 if single else np.zeros(2))
+    return predict, learn
 
 
 @inlined

@@ -19,7 +19,7 @@ from onward.tables import Recipe
 Learned = tuple[NDArray[np.float64], Vector]
 """Predictions and leverages, each from just before its row was learned."""
 
-_KEPT_TO_BE_QUICK = ("_quick", "_pack", "_packed", "_packed_names")
+_KEPT_TO_BE_QUICK = ("_loops", "_pack", "_packed", "_packed_names")
 
 
 class Learner(BaseEstimator):
@@ -34,7 +34,7 @@ class Learner(BaseEstimator):
     _flat: bool
     _row_shape: tuple[int] | None = None
     _target_shape: tuple[int]
-    _quick: bool
+    _loops: tuple[Callable[..., Any], Callable[..., Any]] | None
     _packed_names: tuple[Hashable, ...] | None
 
     def __init__(
@@ -56,8 +56,6 @@ class Learner(BaseEstimator):
 
     _shrinks = False  # whether a prediction is divided by 1 + leverage
     clip: float | None = None
-    _predict_plainly: Callable[[Vector, Any], float]  # the loops for a plain row of weight 1, without clipping
-    _learn_plainly: Callable[[Vector, Any, Any], bool]
 
     @property
     def _clip(self) -> float:
@@ -134,7 +132,7 @@ class Learner(BaseEstimator):
         self._state = fitted
         state = fitted.state
         self._buffer, self._flat = state.buffer, fitted.flat
-        self._packed_names = None
+        self._packed_names = self._loops = None
         self._row_shape, self._target_shape = (state.n_features,), (state.n_targets,)
         self.n_features_in_ = state.n_features
         if fitted.names is not None:

@@ -37,7 +37,6 @@ class ForwardRegressor(OnlineRegressor):
 
     _kind: Literal["forward", "ridge"] = "forward"
     _shrinks = True
-    _predict_plainly, _learn_plainly = staticmethod(kernel.predict_forward), staticmethod(kernel.learn_forward)
 
     def _read_out(self, base: Matrix | None, p: Matrix, q: Vector, w: Vector) -> Matrix:
         predictions = kernel.shrink(p, q, w)
@@ -60,7 +59,6 @@ class RidgeRegressor(OnlineRegressor):
     """
 
     _kind: Literal["forward", "ridge"] = "ridge"
-    _predict_plainly, _learn_plainly = staticmethod(kernel.predict_ridge), staticmethod(kernel.learn_ridge)
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward.core.factor import ORDINARY
-from onward.core.kernel import close_loops, learn_one, learn_targets, predict_one, predict_targets
+from onward.core.kernel import learn_one, learn_targets, plain_loops, predict_one, predict_targets
 from onward.core.plain import FLOAT64, is_plain
 from onward.core.types import Matrix, Vector
 from onward.regression.base import Learned
@@ -42,7 +42,7 @@ class NamedLearner(BatchLearner):
     else comes, takes the way of tables: there it is looked at closely, and explained if it cannot be taken.
     """
 
-    _quick = False  # whether a plain row may go straight to the closed loops
+    _loops: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # where plain rows go straight to, once closed
     _packed_names: tuple[Hashable, ...] | None = None  # of a dict whose values are packed as they come, into this row
     _packed: Vector
     _pack: Callable[..., None]
@@ -54,18 +54,19 @@ class NamedLearner(BatchLearner):
         of shape (m,) if the model has several targets.
         """
         row = x if type(x) is _ARRAY else self._row(x)
-        if row is not None and self._quick and sample_weight is ONE and self.clip is None:
+        if row is not None and self._loops and sample_weight is ONE and self.clip is None:
             try:
-                prediction = self._predict_plainly(self._buffer, row)
-                if prediction == prediction:  # not NaN
+                prediction = self._loops[0](self._buffer, row)
+                first = prediction if self._flat else prediction[0]
+                if first == first:  # not NaN
                     return prediction
             except TypeError:
                 pass  # not as the loops take it
         row = _vector(row, self._row_shape)
         if row is not None:
+            self._loops = plain_loops(self._kind, self._flat)
             w = sample_weight if type(sample_weight) is float else _number(sample_weight)
             if self._flat:
-                self._quick = close_loops(self._kind)
                 prediction = predict_one(self._buffer, row, w, self._shrinks, self._clip)
                 if prediction == prediction:
                     return prediction
@@ -82,17 +83,17 @@ class NamedLearner(BatchLearner):
     def learn_one(self, x: Row, y: Any, sample_weight: float = ONE) -> Self:
         """Learn one row. A name first seen in a dict becomes a new feature, exactly as if it had been there, at 0."""
         row = x if type(x) is _ARRAY else self._row(x)
-        if row is not None and self._quick and sample_weight is ONE and self.clip is None:
+        if row is not None and self._loops and sample_weight is ONE and self.clip is None:
             try:
-                if self._learn_plainly(self._buffer, row, y):
+                if self._loops[1](self._buffer, row, y):
                     return self if type(x) is _ARRAY else self._opened(x)
             except TypeError:
                 pass
         row = _vector(row, self._row_shape)
         if row is not None:
+            self._loops = plain_loops(self._kind, self._flat)
             w = sample_weight if type(sample_weight) is float else _number(sample_weight)
             if self._flat:
-                self._quick = close_loops(self._kind)
                 target = y if type(y) is float else _number(y)
                 if learn_one(self._buffer, row, target, w, self._shrinks, self._clip):
                     return self._opened(x)
@@ -107,23 +108,23 @@ class NamedLearner(BatchLearner):
 
     def _opened(self, x: object) -> Self:
         """The model, to which new names are welcome once it has learned a dict."""
-        if type(x) is dict:
-            self._fitted().open = True
+        if type(x) is dict and self._state is not None:
+            self._state.open = True
         return self
 
     def _row(self, x: Any) -> Vector | None:
         """x as the compiled loop for one row takes it, if that is quickly done; None for whatever else it may be."""
         if type(x) is not dict:
             return _vector(x, self._row_shape)
-        fitted = self._state
-        if fitted is None or fitted.names is None:
-            return None
         if tuple(x) == self._packed_names:
             try:
                 self._pack(self._packed, 0, *x.values())
                 return self._packed
             except struct.error:
                 return None
+        fitted = self._state
+        if fitted is None or fitted.names is None:
+            return None
         columns, row = fitted.columns, np.zeros(self._row_shape or 0)
         for name, value in x.items():
             column = columns.get(name)
