@@ -56,9 +56,7 @@ def _with_head(settings: PolicySettings, d: int, given: int, size: int) -> Vecto
     buffer = np.zeros(size)
     head = buffer[:N_SETTINGS].view(SETTINGS)
     head["coordinates"], head["dimension"] = d, given
-    for name, value in settings.numbers.items():
-        head[name] = value
-    told = told_in(buffer)
+    told = told_in(with_settings(settings, buffer))
     if d:
         told.lam[:] = settings.lam
         least, most = float(told.lam.min()), float(told.lam.max())
@@ -68,6 +66,15 @@ def _with_head(settings: PolicySettings, d: int, given: int, size: int) -> Vecto
         told.prior[:] = settings.prior_mean
         head["has_prior"] = bool(told.prior.any())
     return buffer
+
+
+def with_settings(settings: PolicySettings, buffer: Vector) -> Vector:
+    """A buffer of another process, or of a file, as one that can be written to and has the settings of this policy."""
+    own = np.require(buffer, requirements=["W"])
+    head = own[:N_SETTINGS].view(SETTINGS)
+    for name, value in settings.numbers.items():
+        head[name] = value
+    return own
 
 
 def told_in(buffer: Vector) -> Told:
@@ -91,15 +98,14 @@ def state_in(settings: PolicySettings, buffer: Vector) -> Information:
     told, model = told_in(buffer), acting(buffer)
     state = Information(len(told.lam), 1, told.lam, prior=told.prior[:, None])
     copy_factor(state.factor, model.factor)
-    discounted = settings.numbers["memory"] == memories.DISCOUNTED
-    rows = told.log["learned"][0] if discounted else model.factor.counts["counted"][0]
+    rows = model.factor.counts["counted"][0] if settings.numbers["gamma"] == 1.0 else told.log["learned"][0]
     state.tally = np.array([rows, rows, model.factor.counts["peak"][0]])
     return state
 
 
 def take_state(settings: PolicySettings, memory: Memory, buffer: Vector, state: Information) -> Vector:
     """A new buffer that knows what a regressor's state knows; the log of what was offered goes on."""
-    if memory.kind == memories.WINDOW:
+    if not memory.takes_states:
         raise ValueError("a window needs rows, not a model: give them to learn_many")
     d = state.n_features
     lam = np.broadcast_to(settings.lam, (d,)) if np.ndim(settings.lam) == 0 else np.array(settings.lam)
@@ -122,10 +128,10 @@ def take_state(settings: PolicySettings, memory: Memory, buffer: Vector, state: 
     model.factor.counts["seen"] = model.factor.counts["counted"] = state.counted
     log["learned"], log["counted"] = state.rows, before["counted"]
     log["offered"] = max(state.peak, before["offered"][0])
-    if memory.kind == memories.DISCOUNTED:  # all rows are as old as the last one
+    if memory.has_second:  # all rows are as old as the last one
         second: Factor = owned(fresh, memories.second_in(fresh))
         second.U[:], second.D[:] = state.U, state.D
-    if memory.kind == memories.DETECTING:
+    if memory.checks:
         model.factor.counts["seen"] = 0.0  # it has checked none of them
     return fresh
 

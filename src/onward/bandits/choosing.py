@@ -11,19 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.bandits.indices import (
-    bias_radius,
     checked_square,
     longest_counted,
     noise_radius,
     optimistic_index,
     prior_part,
-    scaled_square,
 )
-from onward.bandits.memories import DISCOUNTED, acting_model, keeps_floor
+from onward.bandits.memories import acting_model, keeps_floor
 from onward.bandits.model import Model, raise_floor, solved
 from onward.bandits.reading import longest_of, new_rows, radii, read_actions, read_doubly, view_read
 from onward.bandits.settings import (
     AS_PRINTED,
+    BY_FUNCTION,
     EPSILON_GREEDY,
     FORWARD,
     NO_INDEX,
@@ -37,14 +36,13 @@ from onward.bandits.settings import (
     view_told,
 )
 from onward.core.compile import compiled, inlined, spliced
-from onward.core.factor import load_row, new_scratch, read_row, square_of
+from onward.core.factor import square_of
 from onward.core.simd import dot_from
 from onward.core.tiles import TILE, new_tile, put_in_tile, read_tile
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
-from onward.core.views import as_matrix
 
-COMPILED_FROM = "8b758b1a2f181b81"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "9ad7304d0d30b23d"  # other files whose code is compiled into this one: see tools/digests.py
 
 ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
@@ -98,7 +96,7 @@ def choose_into(buffer: Vector, draws: Vector, actions: Matrix, available: Mask,
         lazy = told.settings[0].rule == OPTIMISTIC and actions.shape[0] >= MANY and actions.shape[1] > FEW
         if not (lazy and _read_best(buffer, actions, available, rows)):
             read_actions(buffer, draws, actions, rows)
-        best, ties = _pick(told, draws, available, rows[0])
+        best, ties = pick(told, draws, available, rows[0])
         if best < 0:
             log.offered = offered
     return best, ties
@@ -133,20 +131,24 @@ def choose_plainly(buffer: Vector, actions: Matrix) -> int:
 
 
 @inlined
-def _is_safe(model: Model) -> bool:
+def is_safe(told: Told, model: Model) -> bool:
     """Whether rounding is small enough for bounds: G is not too badly conditioned."""
-    counts = model.factor.counts[0]
-    return bool(counts.seen * counts.peak < WORST_CONDITION * model.about[0].floor)
+    counts, gamma = model.factor.counts[0], told.settings[0].gamma
+    rows = counts.counted if gamma == 1.0 else min(counts.seen, 1.0 / (1.0 - gamma))
+    return bool(rows * counts.peak < WORST_CONDITION * model.about[0].floor)
 
 
 @inlined
-def optimistic_limit(p: float, most: float, radius: float, forward: bool) -> float:
-    """What an index cannot exceed, if the leverage is at most `most`; of a discounted memory, because Ṽ ≤ V."""
+def optimistic_limit(p: float, most: float, radius: float, forward: bool, size: float) -> float:
+    """What an index cannot exceed, if the leverage is at most `most`; of a discounted memory, because Ṽ ≤ V.
+
+    `size` is ‖x‖‖θ‖: p may be what is left of much larger terms.
+    """
     if forward:
         best, width = max(p, p / (1.0 + most)), radius * math.sqrt(most / (1.0 + most))
     else:
         best, width = p, radius * math.sqrt(most)
-    return best + width + ROUNDING * (abs(p) + width)
+    return best + width + ROUNDING * (size + width)
 
 
 @compiled
@@ -155,17 +157,19 @@ def _read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) -
     told, read, n = view_told(buffer), view_read(rows), actions.shape[0]
     settings = told.settings[0]
     model, second, double, window = acting_model(told, buffer)
-    if settings.width == AS_PRINTED or settings.index_function != 0.0 or not _is_safe(model):
+    if settings.width in (AS_PRINTED, BY_FUNCTION) or settings.index_function != 0.0 or not is_safe(told, model):
         return False
     forward = settings.estimator == FORWARD
     noise = noise_radius(told, second, model.factor.counts[0].counted, window, told_longest(told))
     radii(told, noise, actions, read)
     radius, limit, index, estimate, theta = read.limit, read.leverage, read.indices, read.estimate, solved(model)
     masked, prior = available.shape[0] > 0, settings.has_prior != 0.0
-    floor = 1.0 / model.about[0].floor
+    floor, length = 1.0 / model.about[0].floor, math.sqrt(square_of(theta))
     for i in range(n):
         guess = dot_from(actions, i, theta, 0)
-        limit[i] = optimistic_limit(guess, read.squares[i] * floor, radius[i], forward)
+        limit[i] = optimistic_limit(
+            guess, read.squares[i] * floor, radius[i], forward, length * math.sqrt(read.squares[i])
+        )
         index[i] = -np.inf
         estimate[i] = 0.0
     if prior:
@@ -234,7 +238,8 @@ def _insert(places: NDArray[np.int64], count: int, limit: Vector, i: int) -> int
 
 
 @inlined
-def _pick(told: Told, draws: Vector, available: Mask, index: Vector) -> tuple[int, int]:
+def pick(told: Told, draws: Vector, available: Mask, index: Vector) -> tuple[int, int]:
+    """The action that the rule takes, given the index of each, and how many are as good; a negative status if none."""
     n, settings = index.shape[0], told.settings[0]
     rule, free = settings.rule, n
     if available.shape[0] > 0:
@@ -249,7 +254,7 @@ def _pick(told: Told, draws: Vector, available: Mask, index: Vector) -> tuple[in
         return _nth_available(available, int(draws[1] * free)), 1
     if settings.index_function != 0.0 or settings.width_function != 0.0:
         for i in range(n):
-            if np.isnan(index[i]):
+            if np.isnan(index[i]) and (free == n or available[i]):
                 return NO_INDEX, 0
     if free == n:
         return best_of(index)
@@ -303,95 +308,8 @@ def sampled_shares(buffer: Vector, draws: Matrix, actions: Matrix, available: Ma
     for s in range(draws.shape[0]):
         longest_of(actions, view_read(rows))
         read_actions(buffer, draws[s], actions, rows)
-        best, ties = _pick(told, draws[s], available, index)
+        best, ties = pick(told, draws[s], available, index)
         for i in range(n):
             if index[i] == index[best] and (available.shape[0] == 0 or available[i]):
                 shares[i] += 1.0 / (ties * draws.shape[0])
     return shares
-
-
-# Arms that share a context, each with a policy's buffer of its own
-
-
-@compiled
-def read_arms(buffers: Matrix, draws: Vector, context: Matrix) -> Matrix:
-    """What each arm's policy makes of a context (1, d): indices and estimates. A sampling rule takes d draws an arm."""
-    n, d = buffers.shape[0], context.shape[1]
-    out, rows = np.empty((2, n)), new_rows(1, d)
-    for a in range(n):
-        samples = view_told(buffers[a]).settings[0].rule == SAMPLING
-        longest_of(context, view_read(rows))
-        read_actions(buffers[a], draws[a * d : (a + 1) * d] if samples else draws, context, rows)
-        out[0, a], out[1, a] = rows[0, 0], rows[1, 0]
-    return out
-
-
-@compiled
-def choose_arm(buffers: Matrix, draws: Vector, context: Matrix, available: Mask) -> tuple[int, int, Vector]:
-    """`choose` among arms that share a context (1, d). All arms note how long the context is."""
-    n, x = buffers.shape[0], context[0]
-    told = view_told(buffers[0])
-    square = checked_square(told.settings, square_of(x))
-    if square < 0.0:
-        return int(square), 0, x
-    index = np.empty(n)
-    for a in range(n):
-        log = view_told(buffers[a]).log[0]
-        log.offered = max(log.offered, square)
-    settings = told.settings[0]
-    plain = settings.rule == OPTIMISTIC and settings.width != AS_PRINTED and settings.index_function == 0.0
-    if plain and x.shape[0] > FEW and settings.memory != DISCOUNTED:
-        _read_best_arms(buffers, x, square, available, index)
-    else:
-        index = read_arms(buffers, draws, context)[0]
-    best, ties = _pick(told, draws, available, index)
-    return best, ties, index
-
-
-@compiled
-def choose_arm_plainly(buffers: Matrix, x: Vector) -> int:
-    """`choose_arm` where all arms are available and nothing is drawn; a negative status if several tie."""
-    if x.shape[0] != view_told(buffers[0]).lam.shape[0]:
-        return WRONG_SHAPE
-    best, ties, _ = choose_arm(buffers, x[:0], as_matrix(x, 1, x.shape[0]), np.empty(0, dtype=np.bool_))
-    return best if ties <= 1 else SEVERAL
-
-
-@compiled
-def _read_best_arms(buffers: Matrix, x: Vector, square: float, available: Mask, index: Vector) -> None:
-    """The index of every arm that can be the best, −inf of the others. Arms need not be read while they cannot be."""
-    n, d = buffers.shape[0], x.shape[0]
-    limit, radius, scratch = np.empty(n), np.empty(n), new_scratch(d)
-    context = as_matrix(x, 1, d)
-    forward = view_told(buffers[0]).settings[0].estimator == FORWARD
-    for a in range(n):
-        index[a] = -np.inf
-        limit[a] = -np.inf
-        if available.shape[0] > 0 and not available[a]:
-            continue
-        told = view_told(buffers[a])
-        model, second, _, window = acting_model(told, buffers[a])
-        noise = noise_radius(told, second, model.factor.counts[0].counted, window, told_longest(told))
-        radius[a] = noise + bias_radius(told, square if told.settings[0].even != 0.0 else scaled_square(told, x))
-        limit[a] = np.inf
-        if _is_safe(model):
-            p, base = dot_from(context, 0, solved(model), 0), prior_part(told, x)
-            limit[a] = optimistic_limit(p, square / model.about[0].floor, radius[a], forward)
-            limit[a] += base + ROUNDING * abs(base)
-    largest = -np.inf
-    while True:
-        a = 0
-        for other in range(1, n):
-            if limit[other] > limit[a]:
-                a = other
-        if limit[a] < largest or limit[a] == -np.inf:
-            return
-        told = view_told(buffers[a])
-        model = acting_model(told, buffers[a])[0]
-        load_row(x, scratch)
-        p, q = read_row(model.factor, scratch, scratch)
-        index[a] = optimistic_index(p, q, q, radius[a], forward, False)[0] + prior_part(told, x)
-        largest = max(largest, index[a])
-        limit[a] = -np.inf
-        if keeps_floor(told) and model.factor.counts[0].counted >= model.about[0].look_at:
-            raise_floor(model)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onward import storage
-from onward.bandits import choosing, memories
-from onward.bandits.buffers import grown, state_in, told_in
+from onward.bandits import choosing, choosing_arms, memories
+from onward.bandits.buffers import grown, refusal, state_in, told_in, with_settings
 from onward.bandits.legacy import from_first_version
 from onward.bandits.pending import LateRewards, Pending
 from onward.bandits.policy import ALL_AVAILABLE, Policy, close_loops, learn_plainly
@@ -26,7 +26,7 @@ from onward.core.plain import close
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 
-_choose_arm_plainly: Callable[[Matrix, Any], int] = choosing.choose_arm_plainly
+_choose_arm_plainly: Callable[[Matrix, Any], int] = choosing_arms.choose_arm_plainly
 
 
 @storage.kind("disjoint policy")
@@ -45,6 +45,8 @@ class Disjoint(LateRewards):
     def __init__(self, policy: Policy, n_arms: int | Iterable[Hashable]) -> None:
         if not isinstance(policy, Policy):
             raise ValueError(f"policy must be one of onward.bandits, such as OFUL(), got {policy!r}")
+        if type(policy).index is not Policy.index:
+            raise ValueError(f"the index of {type(policy).__name__} is its own, in Python: arms need a compiled one")
         if policy.dimension is not None:
             raise ValueError("policy must not have learned or chosen anything yet, got one that has")
         self._policy = copy.deepcopy(policy)
@@ -117,7 +119,7 @@ class Disjoint(LateRewards):
 
         `available` says of each arm, in the order of `arms`, whether it may be played; None if all may.
         """
-        if self._quick and available is None:
+        if self._quick and available is None and type(context) is np.ndarray:
             try:
                 best = _choose_arm_plainly(self._buffers, context)
                 if best >= 0:
@@ -130,7 +132,9 @@ class Disjoint(LateRewards):
         """The place of the arm to play; the values of the row were checked."""
         mask = ALL_AVAILABLE if available is None else as_mask(available, len(self._names))
         self._start(len(row))
-        best, ties, index = choosing.choose_arm(self._buffers, self._draw(len(row)), row.reshape(1, -1), mask)
+        best, ties, index = choosing_arms.choose_arm(self._buffers, self._draw(len(row)), row.reshape(1, -1), mask)
+        if best < 0:
+            raise refusal(best, row.reshape(1, -1), self._policy.known.action_bound)
         return best if ties == 1 else choosing.nth_best(index, mask, best, int(self._rng.random() * ties))
 
     def index(self, context: ArrayLike) -> Vector:
@@ -164,7 +168,7 @@ class Disjoint(LateRewards):
         draws = self._draw(len(row))
         if not renew:
             self._rng.bit_generator.state = generator
-        index, estimate = choosing.read_arms(buffers, draws, row.reshape(1, -1))
+        index, estimate = choosing_arms.read_arms(buffers, draws, row.reshape(1, -1))
         return estimate, index
 
     def _draw(self, d: int) -> Vector:
@@ -175,7 +179,7 @@ class Disjoint(LateRewards):
     def learn(self, arm: Hashable, context: ArrayLike, reward: float) -> None:
         """Learn the reward of an arm in a context: now or later, in any order."""
         at = self._place(arm)
-        if self._ready:
+        if self._ready and type(context) is np.ndarray and isinstance(reward, float):
             try:
                 if learn_plainly(self._buffers[at], context, reward) == 0:
                     return
@@ -264,7 +268,11 @@ class Disjoint(LateRewards):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._ready = self._quick = False  # in another process the loops are not closed yet
+        # In another process loops are not closed yet, and functions have other addresses.
+        self._ready = self._quick = False
+        self._buffers = np.require(self._buffers, requirements=["W"])
+        for buffer in self._buffers:
+            with_settings(self._policy._settings, buffer)
 
     # Rewards that come later
 
@@ -344,5 +352,5 @@ class Disjoint(LateRewards):
 @cache
 def close_loop_of_arms() -> bool:
     """Make the loop for plain contexts ready; it takes nothing else from then on."""
-    close(choosing.choose_arm_plainly, np.zeros((1, N_SETTINGS + N_LOG)), np.zeros(1))
+    close(choosing_arms.choose_arm_plainly, np.zeros((1, N_SETTINGS + N_LOG)), np.zeros(1))
     return True

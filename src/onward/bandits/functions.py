@@ -6,15 +6,16 @@
 
     Policy(rule=Optimistic(index=ucb))
 
-The functions are known by their names where a policy is saved: to load it, define them first.
+Where a policy is saved its functions are known by their names and what they do: to load it, define them first.
 """
 
+import hashlib
 from collections.abc import Callable
 from typing import Any, cast
 
 import numba
 from llvmlite import ir
-from numba import types
+from numba import cloudpickle, types
 from numba.extending import intrinsic
 
 WIDTH_ARGUMENTS = ("gain", "rounds", "dimension", "lam", "sigma", "delta")
@@ -32,7 +33,8 @@ class CompiledFunction:
             raise ValueError(
                 f"the {kind} must be a function of {len(arguments)} numbers ({', '.join(arguments)}), got {function!r}"
             )
-        self.kind, self.name, self.python = kind, function.__name__, function
+        self.kind, self.python = kind, function
+        self.name = f"{function.__name__} {_digest(function)}"
         compile_ = numba.cfunc(types.float64(*[types.float64] * count), error_model="numpy")
         self._compiled = compile_(function)  # kept, because the address is its own
         self.address = self._compiled.address
@@ -43,13 +45,13 @@ class CompiledFunction:
         return float(self.python(*numbers))
 
     def __repr__(self) -> str:
-        return self.name
+        return self.python.__name__
 
     def __deepcopy__(self, memo: Any) -> "CompiledFunction":
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return find_function, (self.kind, self.name)
+        return _unpickled, (self.kind, cloudpickle.dumps(self.python))
 
 
 def width_function(function: Callable[..., float]) -> CompiledFunction:
@@ -66,8 +68,8 @@ def index_function(function: Callable[..., float]) -> CompiledFunction:
     """An index of one's own: what an action is worth to the rule that takes the largest.
 
     Args:
-        function: of `estimate` (the ridge estimate xᵀθ), `leverage` (xᵀG⁻¹x), `square` (‖x‖²), `radius` (scale times
-            the width of the noise) and `rounds` (rewards that count), all floats.
+        function: of `estimate` (the ridge estimate xᵀθ, the prior mean's part included), `leverage` (xᵀG⁻¹x), `square`
+            (‖x‖²), `radius` (scale times the width of the noise) and `rounds` (rewards that count), all floats.
     """
     return CompiledFunction("index", function, INDEX_ARGUMENTS)
 
@@ -75,8 +77,24 @@ def index_function(function: Callable[..., float]) -> CompiledFunction:
 def find_function(kind: str, name: str) -> CompiledFunction:
     """The function of that name, or an error that says what to do."""
     if (kind, name) not in _defined:
-        raise ValueError(f"this policy has a {kind} of its own, {name!r}: define it with @{kind}_function first")
+        raise ValueError(
+            f"this policy has a {kind} of its own, {name.split()[0]!r}: define it with @{kind}_function first, "
+            "with the same body"
+        )
     return _defined[kind, name]
+
+
+def _unpickled(kind: str, pickled: bytes) -> CompiledFunction:
+    return (width_function if kind == "width" else index_function)(cloudpickle.loads(pickled))
+
+
+def _digest(function: Callable[..., float]) -> str:
+    """What tells functions of one name apart: their code, and the values that they have from outside."""
+    code = function.__code__
+    outside = [cell.cell_contents for cell in function.__closure__ or ()]
+    outside += [function.__globals__.get(name) for name in code.co_names if name in function.__globals__]
+    numbers = [value for value in outside if isinstance(value, int | float)]
+    return hashlib.sha256(repr((code.co_code, code.co_consts, code.co_names, numbers)).encode()).hexdigest()[:12]
 
 
 def _make_call(count: int) -> Callable[..., float]:

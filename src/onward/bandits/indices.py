@@ -26,7 +26,7 @@ from onward.core.factor import ORDINARY, Factor, information_gain, load_row, rea
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 
-COMPILED_FROM = "4ba683d1ff3053a9"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e3ba5442a64ffe6d"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined
@@ -134,7 +134,8 @@ def read_single(told: Told, model: Model, x: Vector, square: float, scratch: Mat
         return printed_index(told, counts.counted, counts.peak, p, q, square)
     radius = noise_radius(told, model.factor, counts.counted, 0.0, longest_counted(told, square))
     if settings.index_function != 0.0:
-        index = call_index(int(settings.index_function), p, q, square, radius, counts.counted)
-        return index, p / (1.0 + q) if forward else p
+        base = prior_part(told, x)
+        index = call_index(int(settings.index_function), p + base, q, square, radius, counts.counted)
+        return index - base, p / (1.0 + q) if forward else p
     radius += bias_radius(told, square if settings.even != 0.0 else scaled_square(told, x))
     return optimistic_index(p, q, q, radius, forward, False)

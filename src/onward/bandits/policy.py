@@ -19,6 +19,7 @@ from onward.bandits.buffers import (
     state_in,
     take_state,
     told_in,
+    with_settings,
 )
 from onward.bandits.design import Design, Lam
 from onward.bandits.known import Known
@@ -48,6 +49,7 @@ from onward.tables import as_row
 
 # Closed loops look at what they are given by themselves: see core/plain.py.
 _choose_plainly: Callable[[Vector, Any], int] = choosing.choose_plainly
+_check: Callable[[Vector, Any], int] = choosing.check
 learn_plainly: Callable[[Vector, Any, Any], int] = memories.learn
 
 ALL_AVAILABLE = np.empty(0, dtype=np.bool_)
@@ -102,7 +104,7 @@ class Policy(LateRewards, SavedPolicy):
         self._dimension = 0
         self._pending = Pending()
         self._rng = own_generator(seed)
-        self._ready = self._quick = self._draws = False  # whether plain actions may go straight to the closed loops
+        self._ready = self._quick = False  # whether plain actions may go straight to the closed loops
 
     @property
     def _has_compiled_index(self) -> bool:
@@ -139,30 +141,33 @@ class Policy(LateRewards, SavedPolicy):
             actions: (k, d), a row for each action; another set each round, if you like.
             available: (k,) whether each may be played; None if all may.
         """
-        if self._quick and available is None:
+        if self._ready and available is None and type(actions) is np.ndarray:
             try:
-                best = _choose_plainly(self._buffer, actions)
-                if best >= 0:
-                    return best
+                if self._quick:
+                    best = _choose_plainly(self._buffer, actions)
+                    if best >= 0:
+                        return best
+                elif _check(self._buffer, actions) == 0 and self._has_compiled_index:
+                    return self._choose(self._buffer, actions, ALL_AVAILABLE)
             except TypeError:
                 pass  # not as the loops take it
         table, mask = self._offer(actions, available)
-        buffer = self._started(table.shape[1])
         if not self._has_compiled_index:
             return self._choose_by_index(table, mask)
+        return self._choose(self._started(table.shape[1]), table, mask)
+
+    def _choose(self, buffer: Vector, table: Matrix, mask: NDArray[np.bool_]) -> int:
+        """The action to play, of actions that were checked."""
         best, ties, index = choosing.choose(buffer, self._draw(table.shape[1]), table, mask)
         if best < 0:
             raise refusal(best, table, self.known.action_bound)
-        return best if ties == 1 else self._break_tie(index, mask, best, ties)
-
-    def _break_tie(self, index: Vector, mask: NDArray[np.bool_], best: int, ties: int) -> int:
-        return choosing.nth_best(index, mask, best, int(self._rng.random() * ties))
+        return best if ties == 1 else choosing.nth_best(index, mask, best, int(self._rng.random() * ties))
 
     def _choose_by_index(self, table: Matrix, mask: NDArray[np.bool_]) -> int:
         """The largest of a subclass's own indices."""
         free = np.ones(len(table), dtype=bool) if mask is ALL_AVAILABLE else mask
         best = np.flatnonzero(share_of_best(self._own_index(table), free))
-        told_in(self._buffer).log["offered"] = max(
+        told_in(self._started(table.shape[1])).log["offered"] = max(
             self.largest_square, float(np.einsum("ij,ij->i", table, table).max())
         )
         return int(best[0] if len(best) == 1 else best[int(self._rng.random() * len(best))])
@@ -253,7 +258,7 @@ class Policy(LateRewards, SavedPolicy):
 
     def learn(self, action: ArrayLike, reward: float) -> None:
         """Learn the reward of an action (d,): now or later, in any order."""
-        if self._ready:
+        if self._ready and type(action) is np.ndarray and isinstance(reward, float):
             try:
                 if learn_plainly(self._buffer, action, reward) == 0:
                     return
@@ -386,12 +391,14 @@ class Policy(LateRewards, SavedPolicy):
         if not self._ready:
             self._ready = close_loops()
             self._quick = self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index
-            self._draws = self.rule.kind not in (OPTIMISTIC, GREEDY) and self._has_compiled_index
         return self._buffer
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._ready = self._quick = False  # in another process the loops are not closed yet
+        # In another process loops are not closed yet, and functions have other addresses.
+        self._ready = self._quick = False
+        self._settings = policy_settings(self.design)
+        self._buffer = with_settings(self._settings, self._buffer)
 
     def buffer_for(self, d: int, given: int | None = None) -> Vector:
         """The buffer; a new one for d coordinates if it knows nothing yet, of `given` features if so said."""

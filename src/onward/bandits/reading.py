@@ -37,7 +37,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "251bffdc6243b02d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "976f06caf13689c4"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_ROWS = 6  # of what was read, before the columns
 
@@ -161,8 +161,11 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
     elif settings.index_function != 0.0:
         noise = noise_radius(told, second, counts.counted, window, longest)
         for i in range(n):
-            index[i] = call_index(int(settings.index_function), p[i], q[i], read.squares[i], noise, counts.counted)
-            p[i] = p[i] / (1.0 + q[i]) if forward else p[i]
+            base = prior_part(told, actions[i])
+            known = p[i] + base
+            index[i] = call_index(int(settings.index_function), known, q[i], read.squares[i], noise, counts.counted)
+            p[i] = (p[i] / (1.0 + q[i]) if forward else p[i]) + base
+        return
     elif settings.width == AS_PRINTED:
         for i in range(n):
             index[i], p[i] = printed_index(told, counts.counted, counts.peak, p[i], q[i], read.squares[i])

@@ -118,6 +118,11 @@ class Sampling(_Exploring):
 
     kind: ClassVar[int] = SAMPLING
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.width == "printed":
+            raise ValueError("width='printed' is an index of Algorithm 3: expected another width to sample by")
+
 
 @dataclass(frozen=True)
 class Greedily(Rule):

@@ -12,6 +12,7 @@ from onward.bandits.design import from_plain
 from onward.bandits.legacy import from_first_version
 from onward.bandits.memories import Memory
 from onward.bandits.pending import Pending
+from onward.bandits.settings import N_SETTINGS
 from onward.core.types import Vector
 
 _classes: dict[str, type[Any]] = {}
@@ -70,9 +71,10 @@ class SavedPolicy:
             buffer = larger
         if saved.shape != buffer.shape or told_in(saved).log["capacity"] != told_in(buffer).log["capacity"]:
             raise ValueError(f"buffer of {saved.shape} numbers, expected {buffer.shape}")
-        head = told_in(buffer).settings.copy()
+        head = buffer[:N_SETTINGS].copy()
         buffer[:] = saved
-        told_in(buffer).settings[:] = head  # addresses of functions are this process's own
+        buffer[:N_SETTINGS] = head  # addresses of functions are this process's own
+        self.memory.check(buffer, d)
         return buffer
 
     @classmethod

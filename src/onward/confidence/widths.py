@@ -52,7 +52,11 @@ def information(state: Information, width: Width = "determinant", feature_bound:
     `uniform` is u_t = d log(1 + tX²/(λd)), with X the largest √w·‖x‖ seen unless `feature_bound` is given, and λ the
     smallest.
     """
-    least = positive("lam", float(state.lam.min()) if len(state.lam) else 1.0)
+    least = float(state.lam.min()) if len(state.lam) else 1.0
+    if least == 0.0 < state.lam.max(initial=0.0):
+        free = "the constant (intercept_lam)" if state.intercept and state.lam[0] == 0.0 else "a feature"
+        raise ValueError(f"lam must be a number > 0 for every coordinate of a confidence set, got 0 for {free}")
+    positive("lam", least)
     d = len(state.D)
     if feature_bound is not None:
         positive("feature_bound", feature_bound)

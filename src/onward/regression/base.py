@@ -19,7 +19,7 @@ from onward.tables import Recipe
 Learned = tuple[NDArray[np.float64], Vector]
 """Predictions and leverages, each from just before its row was learned."""
 
-_KEPT_TO_BE_QUICK = ("_loops", "_pack", "_packed", "_packed_names")
+_CACHED = ("_loops", "_pack", "_packed_names")
 
 
 class Learner(BaseEstimator):
@@ -141,7 +141,7 @@ class Learner(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         kept: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in kept.items() if name not in _KEPT_TO_BE_QUICK}
+        return {name: value for name, value in kept.items() if name not in _CACHED}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

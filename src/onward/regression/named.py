@@ -43,8 +43,7 @@ class NamedLearner(BatchLearner):
     """
 
     _loops: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # where plain rows go straight to, once closed
-    _packed_names: tuple[Hashable, ...] | None = None  # of a dict whose values are packed as they come, into this row
-    _packed: Vector
+    _packed_names: tuple[Hashable, ...] | None = None  # of a dict whose values are packed as they come
     _pack: Callable[..., None]
 
     def predict_one(self, x: Row, sample_weight: float = ONE) -> Any:
@@ -116,12 +115,13 @@ class NamedLearner(BatchLearner):
         """x as the compiled loop for one row takes it, if that is quickly done; None for whatever else it may be."""
         if type(x) is not dict:
             return _vector(x, self._row_shape)
-        if tuple(x) == self._packed_names:
+        if tuple(x) == self._packed_names and _NUMBERS.issuperset(map(type, x.values())):
+            packed = np.empty(self._row_shape or 0)
             try:
-                self._pack(self._packed, 0, *x.values())
-                return self._packed
-            except struct.error:
+                self._pack(packed, 0, *x.values())
+            except (OverflowError, struct.error):  # a whole number that no float can hold
                 return None
+            return packed
         fitted = self._state
         if fitted is None or fitted.names is None:
             return None
@@ -132,8 +132,8 @@ class NamedLearner(BatchLearner):
                 return None
             row[column] = value
         if len(x) == len(columns) and list(columns) == list(x):  # next time it is packed in one go
-            self._packed_names, self._packed = tuple(x), row.copy()
             self._pack = struct.Struct(f"{len(row)}d").pack_into
+            self._packed_names = tuple(x)
         return row
 
     @overload

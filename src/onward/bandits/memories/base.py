@@ -14,6 +14,9 @@ class Memory:
 
     kind: ClassVar[int]  # the number by which compiled code knows it: see memories/__init__.py
     keeps_floor: ClassVar[bool] = False  # whether G only grows, so that a bound on its eigenvalues stays one
+    takes_states: ClassVar[bool] = True  # whether it can begin with what a regressor knows
+    has_second: ClassVar[bool] = False  # whether there is a Ṽ beside V
+    checks: ClassVar[bool] = False  # whether its models check rewards before they learn them
 
     def settings(self) -> dict[str, float]:
         """What compiled code is told, by the names of `settings.SETTINGS`."""
@@ -33,6 +36,9 @@ class Memory:
 
     def write(self, memory: Vector, d: int) -> None:
         """Write into a new memory what it is told beside the settings."""
+
+    def check(self, buffer: Vector, d: int) -> None:
+        """Raise ValueError if numbers that are used as places or counts are none, as in a file that was changed."""
 
     def parameters(self) -> dict[str, Any]:
         """Its own parameters, as plain values."""

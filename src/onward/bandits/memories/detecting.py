@@ -16,7 +16,7 @@ from onward.core.factor import ALIGNED, aligned, new_scratch
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "bda236eed030314e"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a0bb8020098d9c46"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype([("n_models", "f8")])
 N_HEADER = 1
@@ -39,6 +39,7 @@ class Detecting(Memory):
     tolerance: float = 0.002
 
     kind: ClassVar[int] = 4
+    checks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "window", whole("window", self.window, 1))
@@ -56,6 +57,17 @@ class Detecting(Memory):
     def grown_capacity(self, capacity: int) -> int:
         """Twice as many models."""
         return 2 * capacity
+
+    def check(self, buffer: Vector, d: int) -> None:
+        """Raise ValueError if the counts cannot be those of a detector."""
+        capacity = int(view_told(buffer).log["capacity"][0])
+        models = header_of(buffer, d)["n_models"][0]
+        if not (1 <= models <= capacity and models == int(models)):
+            raise ValueError(f"n_models of a detector must be from 1 to {capacity}, got {models}")
+        for m in range(int(models)):
+            age = memory_in(buffer, d, float(self.window), m).model.factor.counts["seen"][0]
+            if not (0 <= age < 2**53 and age == int(age)):
+                raise ValueError(f"the age of a detector's model must be a count, got {age}")
 
     def size(self, d: int, capacity: int) -> int:
         """Numbers in the memory."""

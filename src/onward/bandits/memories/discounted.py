@@ -22,6 +22,7 @@ class Discounted(Memory):
     gamma: float = 0.99
 
     kind: ClassVar[int] = 1
+    has_second: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.gamma != 1:

@@ -49,6 +49,12 @@ class Restarting(Memory):
         """Numbers in the memory."""
         return ALIGNED + model_size(d) + capacity
 
+    def check(self, buffer: Vector, d: int) -> None:
+        """Raise ValueError if the next change point cannot be one."""
+        following = memory_in(buffer, d, len(self.change_points)).header["next_point"][0]
+        if not (0 <= following <= len(self.change_points) and following == int(following)):
+            raise ValueError(f"next_point must be from 0 to {len(self.change_points)}, got {following}")
+
     def write(self, memory: Vector, d: int) -> None:
         """Write down the change points."""
         memory[ALIGNED + model_size(d) :] = self.change_points
@@ -87,6 +93,8 @@ def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
     memory = memory_in(buffer, x.shape[0], int(told.log[0].capacity))
     learn_row(memory.model, x, y, square, new_scratch(x.shape[0]))
     header = memory.header[0]
+    while header.next_point < memory.points.shape[0] and memory.points[int(header.next_point)] < told.log[0].counted:
+        header.next_point += 1.0  # passed by a model that it began with
     following = int(header.next_point)
     if following < memory.points.shape[0] and memory.points[following] == told.log[0].counted:
         header.next_point += 1.0

@@ -36,6 +36,7 @@ class Window(Memory):
     window: int = 100
 
     kind: ClassVar[int] = 2
+    takes_states: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "window", whole("window", self.window, 1))
@@ -51,6 +52,14 @@ class Window(Memory):
     def grown_capacity(self, capacity: int) -> int:
         """Twice as many rows, until the window is filled."""
         return min(2 * capacity, self.window)
+
+    def check(self, buffer: Vector, d: int) -> None:
+        """Raise ValueError if the header cannot be that of a window."""
+        capacity = int(view_told(buffer).log["capacity"][0])
+        header = memory_in(buffer, d, capacity).header[0]
+        for name, most in (("next_slot", capacity - 1), ("n_stored", capacity), ("n_removed", self.window)):
+            if not (0 <= header[name] <= most and header[name] == int(header[name])):
+                raise ValueError(f"{name} of a window must be from 0 to {most}, got {header[name]}")
 
     def size(self, d: int, capacity: int) -> int:
         """Numbers in the memory."""
