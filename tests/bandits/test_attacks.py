@@ -90,7 +90,7 @@ def test_a_pickled_policy_calls_its_functions_where_they_are(tmp_path: Path) -> 
 
 def test_policies_with_functions_play_in_processes() -> None:
     world = LinearWorld(SphereArms(4, 2), Stationary.random(2), Gaussian(0.1))
-    policies = {"own": Policy(rule=Optimistic(index=constant_index(1.0))), "stepped": Stepped()}
+    policies: dict[str, Any] = {"own": Policy(rule=Optimistic(index=constant_index(1.0))), "stepped": Stepped()}
     alone, shared = (play(policies, world, 20, repeats=2, n_jobs=jobs, progress=False) for jobs in (1, 2))
     assert_array_equal(alone.regret, shared.regret)
 

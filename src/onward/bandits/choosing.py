@@ -42,11 +42,12 @@ from onward.core.tiles import TILE, new_tile, put_in_tile, read_tile
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "9ad7304d0d30b23d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "b91b78970d6dbae1"  # other files whose code is compiled into this one: see tools/digests.py
 
 ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
 MANY = 16  # of fewer actions than this, all are read
+SKIPPED = 8.0  # and for so many choices, once bounds have spared less than a quarter of them
 
 Mask = NDArray[np.bool_]
 
@@ -159,6 +160,9 @@ def _read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) -
     model, second, double, window = acting_model(told, buffer)
     if settings.width in (AS_PRINTED, BY_FUNCTION) or settings.index_function != 0.0 or not is_safe(told, model):
         return False
+    if model.about[0].skip > 0.0:
+        model.about[0].skip -= 1.0
+        return False
     forward = settings.estimator == FORWARD
     noise = noise_radius(told, second, model.factor.counts[0].counted, window, told_longest(told))
     radii(told, noise, actions, read)
@@ -167,9 +171,8 @@ def _read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) -
     floor, length = 1.0 / model.about[0].floor, math.sqrt(square_of(theta))
     for i in range(n):
         guess = dot_from(actions, i, theta, 0)
-        limit[i] = optimistic_limit(
-            guess, read.squares[i] * floor, radius[i], forward, length * math.sqrt(read.squares[i])
-        )
+        size = length * (0.5 + 0.5 * read.squares[i])  # at least ‖x‖‖θ‖
+        limit[i] = optimistic_limit(guess, read.squares[i] * floor, radius[i], forward, size)
         index[i] = -np.inf
         estimate[i] = 0.0
     if prior:
@@ -208,6 +211,8 @@ def _read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) -
             put_in_tile(tile, waiting, actions[i])
             waiting += 1
         i += 1
+    if 4 * count > 3 * n:
+        model.about[0].skip = SKIPPED
     if 4 * count > n and keeps_floor(told) and model.factor.counts[0].counted >= model.about[0].look_at:
         raise_floor(model)
     return True

@@ -10,7 +10,7 @@ from onward.bandits.settings import DONE, FULL, SAMPLING, view_told
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "e1bc92f8344a41a6"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "5b87e9af9b0e9062"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

@@ -20,7 +20,7 @@ from onward.core.factor import (
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "247a8aa8d0d22114"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e84d74614fb9f235"  # other files whose code is compiled into this one: see tools/digests.py
 
 MODEL = np.dtype(
     [
@@ -28,9 +28,10 @@ MODEL = np.dtype(
         ("look_at", "f8"),  # after so many rows it is worth finding the smallest eigenvalue anew
         ("solved", "f8"),  # 1 if theta is up to date
         ("failed", "f8"),  # of a detector's model: failures among its last rewards
+        ("skip", "f8"),  # for so many choices all actions are read, because lately nearly all were
     ]
 )
-N_MODEL = 4
+N_MODEL = 5
 _as_model = records_of(MODEL)
 LOOK_AGAIN = 1.3  # the smallest eigenvalue is found anew after so many times as many rows
 
@@ -66,6 +67,7 @@ def clear_model(told: Told, model: Model) -> None:
     about.look_at = 2.0 * model.factor.D.shape[0]
     about.solved = 1.0
     about.failed = 0.0
+    about.skip = 0.0
     model.theta[:] = 0.0
     clear(model.factor, told.lam)
 

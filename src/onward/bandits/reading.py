@@ -25,10 +25,12 @@ from onward.bandits.settings import (
     NO_BIAS,
     RIDGE,
     SAMPLING,
+    TIGHT,
     UNIFORM_AT_RANDOM,
     Told,
     view_told,
 )
+from onward.confidence.widths import radius_of_bias
 from onward.core.compile import compiled, inlined
 from onward.core.factor import Factor, padded_to
 from onward.core.simd import dot_from, fma
@@ -37,7 +39,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "976f06caf13689c4"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "1eaed36677f86cde"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_ROWS = 6  # of what was read, before the columns
 
@@ -103,12 +105,18 @@ def radii(told: Told, noise: float, actions: Matrix, read: Read) -> None:
     settings, out = told.settings[0], read.limit
     if settings.bias == NO_BIAS or settings.estimator == RIDGE:
         out[:] = noise + bias_radius(told, 0.0)
-    elif settings.even != 0.0:
+        return
+    lam, bound, tight = settings.lam_most, settings.scale * settings.theta_bound, settings.bias == TIGHT
+    out[:] = read.squares
+    if settings.even == 0.0:
         for i in range(out.shape[0]):
-            out[i] = noise + bias_radius(told, read.squares[i])
+            out[i] = scaled_square(told, actions[i])
+    if tight:  # a loop for each, in vectors
+        for i in range(out.shape[0]):
+            out[i] = noise + bound * radius_of_bias(lam, out[i], True)
     else:
         for i in range(out.shape[0]):
-            out[i] = noise + bias_radius(told, scaled_square(told, actions[i]))
+            out[i] = noise + bound * radius_of_bias(lam, out[i], False)
 
 
 # Reading every action

@@ -233,13 +233,6 @@ def square_of(x: Vector) -> float:
 
 
 @compiled
-def leverage(factor: Factor, x: Vector, scratch: Matrix) -> float:
-    """xᵀG⁻¹x. Overwrites scratch."""
-    load_row(x, scratch)
-    return read_row(factor, scratch, scratch)[1]
-
-
-@compiled
 def absorb_one(factor: Factor, x: Vector, y: float, w: float, scratch: Matrix) -> None:
     """Absorb one row of one target. Overwrites the factor but for its counts, and scratch."""
     load_row(x, scratch)
@@ -248,15 +241,13 @@ def absorb_one(factor: Factor, x: Vector, y: float, w: float, scratch: Matrix) -
 
 @compiled
 def remove_one(factor: Factor, x: Vector, y: float, scratch: Matrix) -> float:
-    """Take out a row of one target and weight 1, if anything is left in its direction; returns what share is.
+    """Take out a row of one target and weight 1; returns what share of the information in its direction is left.
 
-    Digits are lost in proportion to that share, and do not come back: the caller sees to it. Overwrites the factor but
-    for its counts, and scratch.
+    Digits are lost in proportion to it, and do not come back; if it is not positive, the factor is spoiled. The caller
+    sees to that. Overwrites the factor but for its counts, and scratch.
     """
-    left = 1.0 - leverage(factor, x, scratch)
-    if left > 0.0:
-        absorb_one(factor, x, y, -1.0, scratch)
-    return left
+    load_row(x, scratch)
+    return 1.0 - absorb_row(factor, scratch, y, -1.0, 0, True, scratch)[1]
 
 
 @compiled

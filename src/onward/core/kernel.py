@@ -30,7 +30,7 @@ from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "b1de4993a0c4f50b"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ede1d6595ef595a9"  # other files whose code is compiled into this one: see tools/digests.py
 
 STATE = np.dtype(
     [

@@ -17,7 +17,7 @@ from onward.core.compile import compiled, inlined
 from onward.core.factor import ORDINARY, Factor, square_of
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "31b4a0a6a680b174"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "9de37efb2e5972c5"  # other files whose code is compiled into this one: see tools/digests.py
 
 KINDS: tuple[type[Memory], ...] = (Everything, Discounted, Window, Restarting, Detecting)
 EVERYTHING, DISCOUNTED, WINDOW, RESTARTING, DETECTING = (memory.kind for memory in KINDS)

@@ -12,7 +12,7 @@ from onward.core.factor import Factor, absorb_one, clear, factor_size, new_scrat
 from onward.core.tiles import discount
 from onward.core.types import Vector
 
-COMPILED_FROM = "a3ed74fe6b71135c"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "f68116b0ea3dfb89"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from onward.core.factor import ALIGNED, new_scratch, remove_one, square_of
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "32fd35a45197efd5"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "81fcb9e64e0f341d"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype(
     [
