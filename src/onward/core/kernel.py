@@ -113,13 +113,6 @@ def read_coordinates(buffer: Vector, X: Matrix, p: Matrix, q: Vector) -> None:
 
 
 @compiled
-def discount(buffer: Vector, gamma: float) -> None:
-    """Let the past count γ times as much, λ as much as before. No pivot may be empty."""
-    state = view_state(buffer)
-    tiles.discount(state.factor, gamma, state.lam, new_scratch(state.lam.shape[0]))
-
-
-@compiled
 def ordinary(buffer: Vector) -> bool:
     """Whether the factor is full and far from the ends of the floating-point range."""
     return is_ordinary(view_state(buffer).factor)

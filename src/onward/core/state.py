@@ -14,8 +14,6 @@ from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
 
-REMOVAL_MARGIN = 1e-6  # a row may be removed while what is left in its direction is this share of what was there
-
 
 class TooExtremeError(ValueError):
     """Values so far apart that double precision cannot hold what would be learned from them."""
@@ -322,32 +320,6 @@ class Information:
         grown.loss[:], grown.online_loss[:] = old.loss, self.online_loss
         grown.factor.counts[:] = old.counts
         self._bind(grown.buffer)
-
-    def discount(self, gamma: float) -> None:
-        """Let the past count γ times as much, and λ as much as before. Every λ is positive."""
-        if not 0 < gamma <= 1:
-            raise ValueError(f"gamma must be in (0, 1], got {gamma!r}")
-        if not self.regularized:
-            raise ValueError(f"only what is regularised can be discounted, got lam={described(self.lam)}")
-        kernel.discount(self.buffer, gamma)
-
-    def remove(self, x: Vector, y: Vector, w: float = 1.0) -> None:
-        """Forget one row with its targets, as if it had never been seen.
-
-        Raises ValueError, and changes nothing, if the row cannot have been learned with that weight or if too little
-        is left in its direction to be trusted; a caller that has the rows then builds the state anew.
-        """
-        X = np.ascontiguousarray(x, dtype=np.float64).reshape(1, -1)
-        _, q = self.read(X)
-        left = 1.0 - w * q[0]
-        if not left > REMOVAL_MARGIN:
-            raise ValueError(
-                f"cannot remove the row: {left:.3g} of the information in its direction would be left, "
-                f"expected more than {REMOVAL_MARGIN:g}"
-            )
-        tally = self.tally
-        self.absorb(X, np.ascontiguousarray(y, dtype=np.float64).reshape(1, -1), np.array([-float(w)]))
-        self.tally = tally - [1, bool(w), 0]
 
     def __getstate__(self) -> dict[str, Any]:
         return {"buffer": self.buffer}

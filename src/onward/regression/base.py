@@ -19,7 +19,7 @@ from onward.tables import Recipe
 Learned = tuple[NDArray[np.float64], Vector]
 """Predictions and leverages, each from just before its row was learned."""
 
-_CACHED = ("_loops", "_pack", "_packed_names")
+_CACHED = ("_loops", "_names_in_order")
 
 
 class Learner(BaseEstimator):
@@ -35,7 +35,7 @@ class Learner(BaseEstimator):
     _row_shape: tuple[int] | None = None
     _target_shape: tuple[int]
     _loops: tuple[Callable[..., Any], Callable[..., Any]] | None
-    _packed_names: tuple[Hashable, ...] | None
+    _names_in_order: tuple[Hashable, ...] | None
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class Learner(BaseEstimator):
         self._state = fitted
         state = fitted.state
         self._buffer, self._flat = state.buffer, fitted.flat
-        self._packed_names = self._loops = None
+        self._names_in_order = self._loops = None
         self._row_shape, self._target_shape = (state.n_features,), (state.n_targets,)
         self.n_features_in_ = state.n_features
         if fitted.names is not None:

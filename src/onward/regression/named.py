@@ -1,6 +1,5 @@
 """One row at a time, and rows by name."""
 
-import struct
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Literal, Self, overload
 
@@ -43,8 +42,7 @@ class NamedLearner(BatchLearner):
     """
 
     _loops: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # where plain rows go straight to, once closed
-    _packed_names: tuple[Hashable, ...] | None = None  # of a dict whose values are packed as they come
-    _pack: Callable[..., None]
+    _names_in_order: tuple[Hashable, ...] | None = None  # of a dict whose values can be taken as they come
 
     def predict_one(self, x: Row, sample_weight: float = ONE) -> Any:
         """Predict one row: an array, or a dict of named features in which missing names count as 0.
@@ -115,13 +113,8 @@ class NamedLearner(BatchLearner):
         """x as the compiled loop for one row takes it, if that is quickly done; None for whatever else it may be."""
         if type(x) is not dict:
             return _vector(x, self._row_shape)
-        if tuple(x) == self._packed_names and _NUMBERS.issuperset(map(type, x.values())):
-            packed = np.empty(self._row_shape or 0)
-            try:
-                self._pack(packed, 0, *x.values())
-            except (OverflowError, struct.error):  # a whole number that no float can hold
-                return None
-            return packed
+        if tuple(x) == self._names_in_order:
+            return _vector(list(x.values()), self._row_shape)
         fitted = self._state
         if fitted is None or fitted.names is None:
             return None
@@ -131,9 +124,8 @@ class NamedLearner(BatchLearner):
             if column is None or type(value) not in _NUMBERS or not -ORDINARY < value < ORDINARY:
                 return None
             row[column] = value
-        if len(x) == len(columns) and list(columns) == list(x):  # next time it is packed in one go
-            self._pack = struct.Struct(f"{len(row)}d").pack_into
-            self._packed_names = tuple(x)
+        if len(x) == len(columns) and list(columns) == list(x):  # next time it is taken in one go
+            self._names_in_order = tuple(x)
         return row
 
     @overload
