@@ -1,5 +1,6 @@
 """Looking at a page in the browser: open it, find a panel, read what its box says."""
 
+import time
 from pathlib import Path
 
 from onward.pages.drawing import Drawing
@@ -10,11 +11,20 @@ PHONE = (390, 844, True)
 NARROW = (360, 740, True)
 
 
+_DRAWN = (
+    "return document.readyState === 'complete' && "
+    "[...document.querySelectorAll('[id^=\"drawing-\"]')].every(each => each.querySelector('.panel'))"
+)
+
+
 def show(window: Browser, path: Path, size: tuple[int, int, bool] = DESK, theme: str = "light") -> None:
-    """Open a page."""
+    """Open a page, and wait until its scripts have drawn; on a busy machine that can be after it is loaded."""
     window.theme(theme)
     window.resize(size[0], size[1], mobile=size[2])
     window.open(path)
+    deadline = time.monotonic() + 20
+    while not window.run(_DRAWN) and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def panel(window: Browser, drawing: Drawing, number: int) -> tuple[float, float, float, float]:
