@@ -154,7 +154,12 @@ class Policy(LateRewards, SavedPolicy):
         table, mask = self._offer(actions, available)
         if not self._has_compiled_index:
             return self._choose_by_index(table, mask)
-        return self._choose(self._started(table.shape[1]), table, mask)
+        buffer = self._started(table.shape[1])
+        if self._quick and mask is ALL_AVAILABLE:  # what it needs is compiled already
+            best = _choose_plainly(buffer, table)
+            if best >= 0:
+                return best
+        return self._choose(buffer, table, mask)
 
     def _choose(self, buffer: Vector, table: Matrix, mask: NDArray[np.bool_]) -> int:
         """The action to play, of actions that were checked."""
