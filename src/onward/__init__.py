@@ -5,21 +5,45 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from onward.core.known import Known as Known
+    from onward.progressive.comparing import compare as compare
+    from onward.progressive.fitting import fit as fit
     from onward.regression import ForwardRegressor as ForwardRegressor
     from onward.regression import RidgeRegressor as RidgeRegressor
     from onward.storage import StorageError as StorageError
     from onward.storage import load as load
+    from onward.tables.errors import DataError as DataError
+    from onward.tables.streams import stream as stream
+    from onward.tables.table import Table as Table
 
 __version__ = version("onward")
 
-__all__ = ["ForwardRegressor", "RidgeRegressor", "StorageError", "__version__", "load"]
+__all__ = [
+    "DataError",
+    "ForwardRegressor",
+    "Known",
+    "RidgeRegressor",
+    "StorageError",
+    "Table",
+    "__version__",
+    "compare",
+    "fit",
+    "load",
+    "stream",
+]
 
 # Imported when first asked for: the compiler alone takes a second, and the command line's help needs none of it.
 _HOMES = {
+    "DataError": "onward.tables.errors",
     "ForwardRegressor": "onward.regression",
+    "Known": "onward.core.known",
     "RidgeRegressor": "onward.regression",
     "StorageError": "onward.storage",
+    "Table": "onward.tables.table",
+    "compare": "onward.progressive.comparing",
+    "fit": "onward.progressive.fitting",
     "load": "onward.storage",
+    "stream": "onward.tables.streams",
 }
 
 

@@ -46,6 +46,7 @@ _kinds: dict[str, Callable[[Settings, Arrays], Any]] = {}
 _HOMES = {
     "forward": "onward.regression",
     "ridge": "onward.regression",
+    "checkpoint": "onward.progressive.checkpoints",
     "policy": "onward.bandits",
     "disjoint policy": "onward.bandits",
     "runs": "onward.bandits",

@@ -9,7 +9,14 @@ from typing import Annotated, cast
 
 import typer
 
-from onward.cli import compare, fit, merge, predict, reproduce, show
+from onward.cli import (
+    compare_command,
+    fit_command,
+    merge_command,
+    predict_command,
+    reproduce_command,
+    show_command,
+)
 
 app = typer.Typer(
     name="onward",
@@ -19,12 +26,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for name, module in (
-    ("fit", fit),
-    ("compare", compare),
-    ("predict", predict),
-    ("show", show),
-    ("merge", merge),
-    ("reproduce", reproduce),
+    ("fit", fit_command),
+    ("compare", compare_command),
+    ("predict", predict_command),
+    ("show", show_command),
+    ("merge", merge_command),
+    ("reproduce", reproduce_command),
 ):
     app.command(name, epilog=module.EXAMPLES)(module.command)
 
@@ -47,7 +54,6 @@ def _options(
     """Options of all commands; --debug is taken out by `main`, so that it may stand anywhere."""
 
 
-INTERRUPTED = 130  # what shells say of a program that was stopped by Ctrl-C
 # typer has it from click, or from its own copy of click.
 _UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])
 # Read by libraries when they are loaded. The matrices are small: threads would wait for each other longer than they
@@ -60,6 +66,27 @@ _SETTINGS = {
 }
 
 
+class _StoppedError(KeyboardInterrupt):
+    """SIGTERM or SIGHUP came; as Ctrl-C, it is not caught on the way."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def _end_in_order() -> None:
+    """Let SIGTERM and SIGHUP end the program as Ctrl-C does: services are stopped so, and terminals closed."""
+
+    def stop(number: int, frame: object) -> None:
+        raise _StoppedError(number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            with contextlib.suppress(ValueError):  # in a thread, where signals cannot be seen to
+                signal.signal(number, stop)
+
+
 def main() -> None:
     """Run a command: 0 if it went well, 1 if it failed, 2 if it was called wrongly; errors are one line."""
     for name, value in _SETTINGS.items():
@@ -67,14 +94,15 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # λ, where the terminal knows no Greek
-    with contextlib.suppress(ValueError):  # in a thread, where signals cannot be seen to
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # services are stopped so: what Ctrl-C saves is saved
+    _end_in_order()
     debug = "--debug" in sys.argv[1:]
     sys.argv[1:] = [each for each in sys.argv[1:] if each != "--debug"]
     try:
         code = app(standalone_mode=False)
+    except _StoppedError as stopped:
+        code = 128 + stopped.number
     except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED
+        code = 128 + signal.SIGINT
     except _UsageError as error:
         _show(error)
         sys.exit(2)
@@ -86,7 +114,7 @@ def main() -> None:
             raise
         typer.echo(f"onward: {_line(error)}", err=True)
         sys.exit(1)
-    if code == INTERRUPTED:
+    if isinstance(code, int) and code > 128:  # as shells count programs that were stopped by a signal
         typer.echo(f"onward: stopped{_going_on(sys.argv[1:])}", err=True)
     sys.exit(code if isinstance(code, int) else 0)
 

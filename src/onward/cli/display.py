@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from onward.progressive import Progress, Scores
-    from onward.progressive.fit import Watch
-    from onward.scale.fit import Advance
+    from onward.progressive.fitting import Watch
+    from onward.scale.parallel_fit import Advance
 
 FEW = 20  # coefficients that a summary shows
 

@@ -1,5 +1,20 @@
-"""The engine: the compiled loops and the state that they act on."""
+"""The engine: the compiled loops and the state that they act on.
 
-from onward.core.state import Information, TooExtremeError
+The state is imported when it is first asked for: it loads the compiler, which checks and values do without.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from onward.core.state import Information as Information
+    from onward.core.state import TooExtremeError as TooExtremeError
 
 __all__ = ["Information", "TooExtremeError"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from onward.core import state
+
+    return getattr(state, name)

@@ -2,10 +2,11 @@
 
 import contextlib
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from onward import storage
 from onward.regression import ForwardRegressor, OnlineRegressor, RidgeRegressor
@@ -17,11 +18,33 @@ _HEAD = 1 << 16  # bytes of a file that must not have changed
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Settings and arrays of a pass, and the models in it by name."""
+    """Settings and arrays of a pass, and the models in it by name: `model` is the one that learns."""
 
     settings: Mapping[str, Any]
     arrays: storage.Arrays
     models: Mapping[str, OnlineRegressor]
+
+    @classmethod
+    def from_file(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
+        """What `write` put into a file; KeyError, TypeError or ValueError if it does not fit together."""
+        models: dict[str, OnlineRegressor] = {}
+        for name, described in settings["models"].items():
+            prefix = f"{name}: "
+            own = {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
+            learner = ForwardRegressor if described["learner"] == "forward" else RidgeRegressor
+            models[name] = learner.from_record(described["settings"], own)
+        rest = {key: value for key, value in arrays.items() if not key.startswith(tuple(f"{n}: " for n in models))}
+        return cls(settings, rest, models)
+
+
+@storage.kind(KIND)
+class CheckpointModel:
+    """A checkpoint as a model: `onward.load` gives the model that a pass had learned by then."""
+
+    @classmethod
+    def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Any:
+        """The model in a checkpoint."""
+        return Checkpoint.from_file(settings, arrays).models["model"]
 
 
 def beside(path: Path) -> Path:
@@ -46,18 +69,11 @@ def read(path: Path) -> Checkpoint:
     if kind != KIND:
         raise storage.StorageError(f"{path}: holds a {kind!r}, expected a checkpoint")
     try:
-        models: dict[str, OnlineRegressor] = {}
-        for name, described in settings["models"].items():
-            prefix = f"{name}: "
-            own = {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
-            learner = ForwardRegressor if described["learner"] == "forward" else RidgeRegressor
-            models[name] = learner.from_record(described["settings"], own)
-        rest = {key: value for key, value in arrays.items() if not key.startswith(tuple(f"{n}: " for n in models))}
+        return Checkpoint.from_file(settings, arrays)
     except (KeyError, TypeError, ValueError) as error:
         raise storage.StorageError(
             f"{path}: the contents of this checkpoint do not fit together ({error!r})"
         ) from error
-    return Checkpoint(settings, rest, models)
 
 
 def remove(path: Path) -> None:
@@ -77,6 +93,37 @@ def described(files: list[File]) -> list[dict[str, Any]]:
         }
         for file in files
     ]
+
+
+def check_same(place: Path, before: Mapping[str, Any], about: Mapping[str, Any], files: list[File]) -> None:
+    """ValueError if a checkpoint was written by a pass with other settings, or over other data."""
+    written = json.loads(json.dumps(about["settings"], default=str))
+    for name, value in written.items():
+        if before["settings"].get(name) != value:
+            raise ValueError(
+                f"{place}: cannot go on with other settings: {_difference(name, before['settings'].get(name), value)}; "
+                "start without resuming"
+            )
+    difference = changed(before["files"], files)
+    if difference is not None:
+        raise ValueError(f"{place}: cannot go on with other data: {difference}; start without resuming")
+
+
+def _difference(name: str, before: Any, now: Any) -> str:
+    """What a setting was and what it is; of a group of settings, the first that differs."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in now:
+            if before.get(key) != now[key]:
+                return f"{key} was {before.get(key)!r}, now it is {now[key]!r}"
+    return f"{name} was {before!r}, now it is {now!r}"
+
+
+def digest_of(model: OnlineRegressor) -> str:
+    """What a model has learned, in a few letters."""
+    _, arrays = model.to_record() if model.__sklearn_is_fitted__() else model.parameters_to_record()
+    if not arrays:
+        return "nothing"
+    return hashlib.sha256(b"".join(arrays[name].tobytes() for name in sorted(arrays))).hexdigest()[:16]
 
 
 def changed(before: list[dict[str, Any]], files: list[File]) -> str | None:

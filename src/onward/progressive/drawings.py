@@ -177,8 +177,8 @@ def coefficients(fit: Fit, history: History) -> Drawing:
         "How the coefficients settled",
         figure,
         f"{which}, by |estimate| × the root mean square of the feature: how far a coefficient moves predictions on a "
-        f"typical row. Bands hold all coefficients at all rows at once with probability at least {1 - fit.delta:g}, if "
-        f"the model's assumptions hold.{said}",
+        f"typical row. Bands hold all coefficients at all rows at once with probability at least "
+        f"{1 - fit.known.delta:g}, if the model's assumptions hold.{said}",
         f"{len(chosen)} small line charts. At the end: "
         + "; ".join(f"{name} {number(float(history.estimate[-1, j]))}" for name, j in zip(names, chosen, strict=True))
         + ".",

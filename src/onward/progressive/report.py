@@ -266,9 +266,9 @@ def _settings(fit: Fit) -> dict[str, Any]:
         **{name: brief(value) for name, value in fit.model.get_params(deep=False).items()},
         "target": fit.target,
         "coefficients": len(fit.history.names) if fit.history else None,
-        "δ of the intervals": fit.delta,
-        "σ of the noise": "unknown" if fit.sigma is None else fit.sigma,
-        "bound on the coefficients’ norm": "unknown" if fit.theta_bound is None else fit.theta_bound,
+        "δ of the intervals": fit.known.delta,
+        "σ of the noise": "unknown" if fit.known.sigma is None else fit.known.sigma,
+        "bound on the coefficients’ norm": "unknown" if fit.known.theta_bound is None else fit.known.theta_bound,
     }
 
 

@@ -1,13 +1,14 @@
 """What a pass over the data leaves behind: scores, and the readings that a report is drawn from."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.core.known import Known
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 
@@ -93,19 +94,19 @@ class Fit:
     model: OnlineRegressor
     source: str  # what was read, as a person would name it
     target: str
-    delta: float
-    sigma: float | None
-    theta_bound: float | None
+    known: Known  # what its intervals rely on
     read: int  # rows in the data
     scores: Scores  # of the rows that were learned
     skipped: Mapping[str, int]  # reason → rows
     filled: Mapping[str, int]  # column → missing values that were counted as 0
     seconds: float
     history: History | None = None
+    notes: Sequence[str] = ()  # remarks on how the columns were chosen
+    stopped: int | None = None  # the signal that ended a stream
 
     def coefficients(self) -> dict[str, Any]:
         """Feature, estimate, lower, upper, for what is known of the noise."""
-        return coefficients_of(self.model, self.delta, self.sigma, self.theta_bound)
+        return coefficient_columns(self.model, self.known)
 
 
 @dataclass(frozen=True)
@@ -134,12 +135,10 @@ class Comparison:
         return np.array([math.nan if each is None else each.rmse for each in self.scores[learner]])
 
 
-def coefficients_of(
-    model: OnlineRegressor, delta: float, sigma: float | None, theta_bound: float | None
-) -> dict[str, Any]:
+def coefficient_columns(model: OnlineRegressor, known: Known) -> dict[str, Any]:
     """The model's `coefficient_table`; without regularisation there are no sets, so that every interval is open."""
     if model.information_.regularized:
-        return model.coefficient_table(delta, sigma, theta_bound)
+        return model.coefficient_table(known.delta, known.sigma, known.theta_bound)
     state, names = model.information_, [str(name) for name in model.feature_names_in_]
     theta = state.coefficients()[:, 0] + state.prior[:, 0]
     everywhere = np.full(len(theta), np.inf)
@@ -149,3 +148,8 @@ def coefficients_of(
         "lower": -everywhere,
         "upper": everywhere,
     }
+
+
+def known_names(model: OnlineRegressor) -> list[str]:
+    """The names of a model's features, none before it has learned anything."""
+    return [str(name) for name in model.feature_names_in_] if model.__sklearn_is_fitted__() else []

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from onward.core.factor import ORDINARY
 from onward.core.kernel import learn_one, learn_targets, plain_loops, predict_one, predict_targets
 from onward.core.plain import FLOAT64, is_plain
+from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.regression.base import Learned
 from onward.regression.batches import BatchLearner, checked_leverages, checked_predictions, shaped, writeable
@@ -16,6 +17,7 @@ from onward.regression.fitted import FittedState
 from onward.regression.start import lam_of, prior_of
 from onward.tables import (
     ArrayRows,
+    CheckedRows,
     Rows,
     as_mapping,
     as_row,
@@ -168,6 +170,26 @@ class NamedLearner(BatchLearner):
         targets, flat = as_targets(y, rows.shape[0])
         learned = self._learn_named(names, rows, targets, as_weights(sample_weight, rows.shape[0]), flat)
         return learned if return_leverage else learned[0]
+
+    def learn_block(self, X: Matrix, y: Vector, w: Vector, names: list[Hashable]) -> Learned:
+        """`learn_many` for rows that were checked when they were read; predictions and leverages.
+
+        X is float64, C-contiguous and finite, as are y and w (which is not negative); the names differ. The features
+        of the model must come first, in its order, as those of a stream that was opened with its names do.
+        """
+        fitted, grown = self._state, False
+        if fitted is None:
+            fitted, grown = self._new_state(len(names), 1, True, names), True
+        elif not fitted.flat or fitted.names is None or names[: len(fitted.names)] != fitted.names:
+            return self.learn_many(CheckedRows(X, names), y, w, return_leverage=True)
+        elif len(names) > len(fitted.names):
+            new, fitted, grown = names[len(fitted.names) :], fitted.copy(), True
+            fitted.grow(new, [lam_of(self.lam, name) for name in new], [prior_of(self.prior_mean, n) for n in new])
+        predictions, leverages = fitted.learn(X, y.reshape(-1, 1), w, self._read_out, sum_of_squares(X))
+        fitted.open = True
+        if grown:
+            self._commit(fitted)
+        return predictions[:, 0], leverages
 
     def _fitted_or_new(
         self, names: list[Hashable] | None, n_features: int

@@ -5,9 +5,9 @@ order gives, its online predictions included.
 """
 
 from onward.scale.chunks import Chunk, chunks_of
-from onward.scale.compare import compare
 from onward.scale.engine import Engine, EngineError
-from onward.scale.fit import fit
+from onward.scale.parallel_compare import compare
+from onward.scale.parallel_fit import fit
 from onward.scale.scan import Tree, prefixes, tree
 from onward.scale.summary import Summary
 

@@ -41,11 +41,6 @@ def chunks_of(files: Sequence[File], rows: int | None = None) -> list[Chunk]:
     return [chunk for file, groups in zip(there, sizes, strict=True) for chunk in _of_file(file, groups, rows)]
 
 
-def called(files: Sequence[File]) -> str:
-    """Files as a person would name them."""
-    return files[0].name if len(files) == 1 else f"{files[0].name} … {files[-1].name} ({len(files)} files)"
-
-
 def _row_groups(file: File) -> list[int]:
     reader = ParquetReader(file)
     try:

@@ -46,7 +46,7 @@ class Summary:
         assert block.y is not None
         if self.model is None:
             self.model = ForwardRegressor(0.0, fit_intercept=self.intercept)
-        self.model.learn_many(block, block.y, block.weight)
+        self.model.learn_block(block.X, block.y, block.weight, block.names)
         self.means += [block.weight.sum(), block.weight @ block.y]
 
     def merge(self, later: "Summary") -> Self:

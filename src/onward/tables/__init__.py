@@ -1,67 +1,61 @@
 """Rows from whatever people keep them in: arrays, sparse matrices, data frames; and streams of rows from files.
 
-The stream reads with polars and pyarrow, which are imported when one is asked for.
+Each name is imported when it is first asked for: reading files needs polars and pyarrow, arrays need neither.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from onward.tables.recipe import Column, Recipe
-from onward.tables.rows import (
-    BLOCK,
-    ArrayRows,
-    NamedRows,
-    Rows,
-    as_mapping,
-    as_row,
-    as_rows,
-    as_target,
-    as_targets,
-    as_weights,
-    blocks,
-    in_one_block,
-    placed,
-)
-
 if TYPE_CHECKING:
-    from onward.tables.encode import Block
-    from onward.tables.errors import DataError
-    from onward.tables.streams import Position, Stream, stream
+    from onward.tables.encode import Block as Block
+    from onward.tables.errors import DataError as DataError
+    from onward.tables.recipe import Column as Column
+    from onward.tables.recipe import Recipe as Recipe
+    from onward.tables.rows import ArrayRows as ArrayRows
+    from onward.tables.rows import CheckedRows as CheckedRows
+    from onward.tables.rows import Rows as Rows
+    from onward.tables.rows import as_mapping as as_mapping
+    from onward.tables.rows import as_row as as_row
+    from onward.tables.rows import as_rows as as_rows
+    from onward.tables.rows import as_target as as_target
+    from onward.tables.rows import as_targets as as_targets
+    from onward.tables.rows import as_weights as as_weights
+    from onward.tables.rows import blocks as blocks
+    from onward.tables.rows import in_one_block as in_one_block
+    from onward.tables.rows import placed as placed
+    from onward.tables.streams import Position as Position
+    from onward.tables.streams import Stream as Stream
+    from onward.tables.streams import stream as stream
+    from onward.tables.table import Table as Table
 
 _HOMES = {
-    "Block": "onward.tables.encode",
-    "DataError": "onward.tables.errors",
-    "Position": "onward.tables.streams",
-    "Stream": "onward.tables.streams",
-    "stream": "onward.tables.streams",
+    "encode": ["Block"],
+    "errors": ["DataError"],
+    "recipe": ["Column", "Recipe"],
+    "rows": [
+        *(
+            "ArrayRows",
+            "CheckedRows",
+            "Rows",
+            "as_mapping",
+            "as_row",
+            "as_rows",
+            "as_target",
+            "as_targets",
+            "as_weights",
+        ),
+        *("blocks", "in_one_block", "placed"),
+    ],
+    "streams": ["Position", "Stream", "stream"],
+    "table": ["Table"],
 }
+_MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "BLOCK",
-    "ArrayRows",
-    "Block",
-    "Column",
-    "DataError",
-    "NamedRows",
-    "Position",
-    "Recipe",
-    "Rows",
-    "Stream",
-    "as_mapping",
-    "as_row",
-    "as_rows",
-    "as_target",
-    "as_targets",
-    "as_weights",
-    "blocks",
-    "in_one_block",
-    "placed",
-    "stream",
-]
+__all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(f"onward.tables.{_MODULES[name]}"), name)

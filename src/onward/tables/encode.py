@@ -14,7 +14,7 @@ from onward.core.types import Matrix, Vector
 from onward.tables.errors import DataError
 from onward.tables.readers import Piece
 from onward.tables.recipe import Recipe
-from onward.tables.rows import NamedRows
+from onward.tables.rows import CheckedRows
 
 VALUES = 1 << 19  # in a block with levels: 4 MB of numbers
 UNKNOWN = 256  # rows of a block that may have levels of its own
@@ -27,20 +27,17 @@ _Found = tuple[int, int, str, str]
 
 
 @dataclass(frozen=True)
-class Block(NamedRows):
+class Block(CheckedRows):
     """Some rows of a stream, ready to be learned: a learner's `learn_many` and `predict_many` take it as it is.
 
     Attributes:
-        X: features (n, k), float64.
-        names: of the features.
+        X, names: as in `CheckedRows`.
         y: targets (n,); None where a stream has no target.
         weight: (n,).
         rows: (n,) the number of each row in the stream, from 0; numbers that are left out were skipped.
         first, stop: the rows of the stream that this block stands for, the skipped ones included.
     """
 
-    X: Matrix
-    names: list[Hashable]
     y: Vector | None
     weight: Vector
     rows: NDArray[np.int64]

@@ -15,7 +15,6 @@ from onward.tables.sources import File
 
 CHUNK = 1 << 21  # bytes: long enough to forget the overhead of a chunk, short enough for a small memory
 LONGEST = 1 << 25  # bytes of one record: more than any real one, so a quote must be open
-PAUSE = 0.25  # seconds without news after which rows that arrive are taken for all that there are to look at
 
 Cut = Callable[[bytes], int]
 """How many bytes from the start of some text are whole records; 0 if none is complete."""
@@ -41,32 +40,49 @@ class Bytes(Protocol):
 
 
 class _Arriving:
-    """Standard input or a pipe: whatever has arrived, so that a row is not kept waiting for the next ones."""
+    """Standard input or a pipe: whatever has arrived, so that a row is not kept waiting for the next ones.
 
-    def __init__(self, stream: io.BufferedIOBase, *, ours: bool) -> None:
-        self._stream, self._ours = stream, ours
-        try:
-            self._descriptor: int | None = stream.fileno()
-        except (AttributeError, OSError):  # a test, or a caller in Python, may have put something else in its place
-            self._descriptor = None
+    It is read by its descriptor, never through Python's buffer: a thread that waits in there holds a lock, on which the
+    program would break when it ends.
+    """
+
+    def __init__(self, descriptor: int, stop: int | None, *, ours: bool) -> None:
+        self._descriptor, self._stop, self._ours = descriptor, stop, ours
 
     def read(self, size: int) -> bytes:
-        parts = [self._stream.read1(size)]
-        total = len(parts[0])
-        while parts[-1] and total < size and self._descriptor is not None and self.has_more_within(0.0):
-            parts.append(self._stream.read1(size - total))
+        parts: list[bytes] = []
+        total = 0
+        while total < size and self.has_more_within(0.0 if parts else None) and not self._is_stopped():
+            parts.append(os.read(self._descriptor, size - total))
             total += len(parts[-1])
+            if not parts[-1]:
+                break
         return b"".join(parts)
 
-    def has_more_within(self, seconds: float) -> bool:
-        """Whether something comes, or all is said, within that time."""
-        if self._descriptor is None:
-            return True
-        return os.name == "posix" and bool(select.select([self._descriptor], [], [], seconds)[0])
+    def has_more_within(self, seconds: float | None) -> bool:
+        """Whether something comes, or all is said, within that time; None for however long it takes."""
+        watched = [self._descriptor] if self._stop is None else [self._descriptor, self._stop]
+        return os.name != "posix" or bool(select.select(watched, [], [], seconds)[0])
+
+    def _is_stopped(self) -> bool:
+        return self._stop is not None and bool(select.select([self._stop], [], [], 0.0)[0])
 
     def close(self) -> None:
         if self._ours:
-            self._stream.close()
+            os.close(self._descriptor)
+
+
+class _Replaced:
+    """What stands in the place of standard input and has no descriptor."""
+
+    def __init__(self, stream: io.BufferedIOBase) -> None:
+        self._stream = stream
+
+    def read(self, size: int) -> bytes:
+        return self._stream.read1(size)
+
+    def close(self) -> None:
+        """It is not ours."""
 
 
 class _Compressed:
@@ -94,27 +110,33 @@ class TextFile:
     be looked at before reading.
     """
 
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: File, stop: int | None = None) -> None:
+        """`stop` is a descriptor that becomes readable when no more is to be read of what arrives."""
         self.file = file
         plain = file.path is not None and file.path.is_file()
         self.seeks = plain and file.compression is None
         self.arrives = not plain and file.compression is None
-        self._source = self._open()
+        self._source = self._open(stop)
         self._done = 0
         self._first = b""
         self._ended = False
 
-    def _open(self) -> Bytes:
+    def _open(self, stop: int | None) -> Bytes:
         file = self.file
         if file.path is None:
             stream = getattr(sys.stdin, "buffer", None)
             if stream is None:
                 raise DataError("standard input: cannot be read as bytes")
-            return _Arriving(stream, ours=False)
+            try:
+                return _Arriving(stream.fileno(), stop, ours=False)
+            except (AttributeError, OSError):  # a caller in Python may have put something else in its place
+                return _Replaced(stream)
         try:
             if file.compression is not None:
                 return _Compressed(file)
-            return _Arriving(open(file.path, "rb"), ours=True) if self.arrives else open(file.path, "rb", buffering=0)
+            if self.arrives:
+                return _Arriving(os.open(file.path, os.O_RDONLY), stop, ours=True)
+            return open(file.path, "rb", buffering=0)
         except OSError as error:
             raise DataError(f"{file.name}: cannot be opened ({_reason(error)})") from error
 
@@ -126,10 +148,10 @@ class TextFile:
     def head(self, cut: Cut, size: int) -> bytes:
         """The file's first bytes: a whole record at least, and `size` bytes if they are there.
 
-        What arrives slowly is waited for as long as it does not pause. Without a whole record, this is all there is.
+        Of what arrives, one whole record is enough: nothing waits for more. Without one, this is all there is.
         """
         while not self._ended and not (len(self._first) >= size and cut(self._first)):
-            if cut(self._first) and isinstance(self._source, _Arriving) and not self._source.has_more_within(PAUSE):
+            if isinstance(self._source, _Arriving) and cut(self._first) and not self._source.has_more_within(0.0):
                 break
             if len(self._first) > LONGEST:
                 raise self._too_long()

@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -19,11 +19,18 @@ class _Ended:
     error: BaseException | None
 
 
-def prefetched(items: Generator[T, None, None], ahead: int = 1) -> Generator[T, None, None]:
+Wait = Callable[[], float | None]
+"""How many seconds to wait for the next item before saying that none has come; None for as long as it takes."""
+
+
+def prefetched(
+    items: Generator[T, None, None], ahead: int = 1, wait: Wait | None = None
+) -> Generator[T | None, None, None]:
     """The same items in the same order, made up to `ahead` + 1 at a time before they are asked for.
 
-    What the generator raises is raised here, in its place. Once this is closed, nothing more is asked of the generator:
-    its thread closes it, as soon as it is done with the item at hand.
+    With `wait`, None each time that no item came within that time. What the generator raises is raised here, in its
+    place. Once this is closed, nothing more is asked of the generator: its thread closes it, as soon as it is done with
+    the item at hand.
     """
     made: queue.Queue[_Made[T] | _Ended] = queue.Queue(maxsize=ahead)
     closed = threading.Event()
@@ -51,7 +58,11 @@ def prefetched(items: Generator[T, None, None], ahead: int = 1) -> Generator[T, 
     threading.Thread(target=work, name="onward-reader", daemon=True).start()
     try:
         while True:
-            item = made.get()
+            try:
+                item = made.get(timeout=None if wait is None else wait())
+            except queue.Empty:
+                yield None
+                continue
             if isinstance(item, _Made):
                 yield item.item
             elif item.error is None:

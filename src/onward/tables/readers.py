@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Protocol
 
 import polars as pl
@@ -53,7 +54,15 @@ def check_columns(name: str, columns: Sequence[str], wanted: Mapping[str, Kind])
     """DataError if a wanted column is not there."""
     missing = [column for column in wanted if column not in columns]
     if missing:
-        raise DataError(f"{name}: there is no column {missing[0]!r}, expected it among {shown(columns)}")
+        raise missing_column(name, missing[0], columns)
+
+
+def missing_column(name: str, column: str, columns: Sequence[str]) -> DataError:
+    """The error for a column that is not there, with the one that was perhaps meant."""
+    lower = {each.lower(): each for each in columns}
+    close = get_close_matches(column.lower(), lower, n=1)
+    meant = f"; did you mean {lower[close[0]]!r}?" if close else f", expected it among {shown(columns)}"
+    return DataError(f"{name}: there is no column {column!r}{meant}")
 
 
 def check_names(name: str, columns: Sequence[str]) -> None:

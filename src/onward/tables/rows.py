@@ -5,6 +5,7 @@ Everything becomes a stream of float64 blocks, a block at a time, so a large tab
 
 import numbers
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
@@ -34,8 +35,14 @@ class Rows(Protocol):
         """Rows start … stop−1 as a writeable, C-contiguous float64 array."""
 
 
-class NamedRows:
-    """Rows with names that are ready to be learned, such as a stream's blocks: they are taken as they are."""
+@dataclass(frozen=True)
+class CheckedRows:
+    """Rows with names that were checked when they were read, such as a stream's blocks: they are taken as they are.
+
+    Attributes:
+        X: features (n, k), float64, C-contiguous, finite.
+        names: of the features, each another.
+    """
 
     X: Matrix
     names: list[Hashable]
@@ -110,7 +117,7 @@ def _check_objects(name: str, values: list[Any]) -> None:
 
 def as_rows(X: Any, estimator: object = None, min_columns: int = 1) -> Rows:
     """X as rows of numbers; a clear error if it is no table of numbers. Values that are not finite pass."""
-    if isinstance(X, NamedRows):
+    if isinstance(X, CheckedRows):
         return X
     frame = nw.from_native(X, pass_through=True, eager_only=True)
     if isinstance(frame, nw.DataFrame):

@@ -6,12 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from onward.tables.errors import DataError
+from onward.tables.table import Format
 
-Format = Literal["csv", "tsv", "jsonl", "parquet", "ipc"]
-FORMATS: tuple[str, ...] = get_args(Format)
 STANDARD_INPUT = "-"
 
 _SUFFIXES: dict[str, Format] = {
@@ -80,7 +79,12 @@ class Frame(File):
         return 8 * int(rows) * int(columns)
 
 
-def files_of(source: Source | Sequence[Source], format: Format | None = None) -> list[File]:
+def name_files(files: Sequence[File]) -> str:
+    """Files as a person would name them together."""
+    return files[0].name if len(files) == 1 else f"{files[0].name} … {files[-1].name} ({len(files)} files)"
+
+
+def find_files(source: Source | Sequence[Source], format: Format | None = None) -> list[File]:
     """The files that are meant, in order: as given, and by name within a pattern or a folder.
 
     Names are ordered as people count: part-2 comes before part-10. Hidden files, and those whose names begin with an

@@ -3,10 +3,10 @@
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Self
 
+from onward.tables.choose_columns import choose_columns
 from onward.tables.columnar import FrameReader, IpcReader, ParquetReader
 from onward.tables.delimited import DelimitedReader
 from onward.tables.encode import Block, Encoder
@@ -14,10 +14,11 @@ from onward.tables.errors import DataError
 from onward.tables.json_lines import JsonLinesReader
 from onward.tables.kinds import Content
 from onward.tables.lines import TextFile
-from onward.tables.prefetch import prefetched
-from onward.tables.readers import Piece, Reader, shown
-from onward.tables.recipe import KINDS, RULES, Column, Kind, Missing, Recipe
-from onward.tables.sources import File, Format, Frame, Source, files_of
+from onward.tables.prefetch import Wait, prefetched
+from onward.tables.readers import Piece, Reader
+from onward.tables.recipe import Kind, Recipe
+from onward.tables.sources import File, Frame, Source, find_files
+from onward.tables.table import Table, as_table
 
 
 @dataclass(frozen=True)
@@ -41,17 +42,8 @@ class Position:
 
 def stream(
     source: Source | Sequence[Source],
-    target: str | None = None,
+    table: Table | str | None,
     *,
-    features: Sequence[str] | None = None,
-    exclude: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    weight: str | None = None,
-    missing: Missing = "error",
-    na: Sequence[str] = (),
-    format: Format | None = None,
-    separator: str | None = None,
-    max_levels: int = 1000,
     recipe: Recipe | None = None,
     known: Sequence[object] = (),
     start: Position | None = None,
@@ -62,17 +54,9 @@ def stream(
         source: a path, a pattern, a folder, several of these, or "-" for standard input (csv, tsv or JSON lines). CSV,
             TSV and JSON lines may be compressed (.gz, .zst); Parquet and Arrow IPC files are read as they are. Or a
             data frame, or several.
-        target: the column to predict. May be left out if a recipe is given: then the stream has features only.
-        features: the columns to use, patterns such as "x*" among them; None for all others.
-        exclude: columns, or patterns, not to use.
-        categorical: columns that stand for categories: a feature for each level, born when it is first seen.
-        weight: the column with the rows' weights.
-        missing: what to do with missing values: "error", "skip" the row, or count them as "zero".
-        na: texts that stand for missing values, beside the usual ones (empty, NA, NaN, null, …).
-        format: "csv", "tsv", "jsonl", "parquet" or "ipc"; None to go by the names.
-        separator: between the fields of a CSV file; None to go by its header.
-        max_levels: the most levels that a category may have.
-        recipe: how a model reads its columns, instead of the choices above.
+        table: which columns are used, and how the files are written; or the name of the target alone.
+        recipe: how a model reads its columns, instead of what the table says of them. A table without a target then
+            reads features only.
         known: the names of the features that a model has, so that levels keep their places.
         start: where to go on, as `Stream.position` said.
 
@@ -82,71 +66,45 @@ def stream(
     Raises:
         DataError: if the data cannot be read so, in one line that says where and what was expected.
     """
-    return Stream(
-        files_of(source, format),
-        target,
-        features=features,
-        exclude=exclude,
-        categorical=categorical,
-        weight=weight,
-        missing=missing,
-        na=na,
-        separator=separator,
-        max_levels=max_levels,
-        recipe=recipe,
-        known=known,
-        start=start,
-    )
-
-
-def check_separator(separator: str | None) -> None:
-    """ValueError if it cannot stand between fields."""
-    if separator is not None and (len(separator.encode()) != 1 or separator in '"\r\n'):
-        raise ValueError(f"separator must be one plain character, got {separator!r}")
+    table = as_table(table)
+    return Stream(find_files(source, table.format), table, recipe=recipe, known=known, start=start)
 
 
 class Stream:
     """See `stream`. Iterating gives the blocks, once; `close`, or leaving a `with`, lets go of the file before that.
 
     Attributes:
+        files: what is read, in order.
         recipe: how columns become features.
+        notes: remarks for a person on how the columns were chosen.
         skipped, filled: what was left out and what was counted as 0 so far, as the `Encoder` counts.
     """
 
     def __init__(
         self,
         files: list[File],
-        target: str | None,
+        table: Table,
         *,
-        features: Sequence[str] | None = None,
-        exclude: Sequence[str] = (),
-        categorical: Sequence[str] = (),
-        weight: str | None = None,
-        missing: Missing = "error",
-        na: Sequence[str] = (),
-        separator: str | None = None,
-        max_levels: int = 1000,
         recipe: Recipe | None = None,
         known: Sequence[object] = (),
         start: Position | None = None,
+        stop: int | None = None,
         groups: range | None = None,
         apart: bool = False,
     ) -> None:
-        """Beside what `stream` takes: the row groups to read, of one Parquet file; and whether this is one of several
-        parts that are read apart: it may then be empty, and leaves other processors to the others.
+        """Beside what `stream` takes: a descriptor that becomes readable when no more is to be read of what arrives;
+        the row groups to read, of one Parquet file; and whether this is one of several parts that are read apart: it
+        may then be empty, and leaves other processors to the others.
         """
-        if missing not in RULES:
-            raise ValueError(f"missing must be one of {', '.join(RULES)}, got {missing!r}")
-        check_separator(separator)
-        if target is None and recipe is None:
+        if table.target is None and recipe is None:
             raise ValueError("expected a target or a recipe, got neither")
-        if recipe is not None and target not in (None, recipe.target):
-            raise ValueError(f"target must be {recipe.target!r} as in the recipe, got {target!r}")
+        if recipe is not None and table.target not in (None, recipe.target):
+            raise ValueError(f"target must be {recipe.target!r} as in the recipe, got {table.target!r}")
         self.files = files
-        self._groups, self._apart = groups, apart
-        self._separator = separator
-        self._na = list(na if recipe is None else recipe.na)
-        self._with_target = target is not None
+        self.notes: list[str] = []
+        self._table, self._stop, self._groups, self._apart = table, stop, groups, apart
+        self._na = list(table.na if recipe is None else recipe.na)
+        self._with_target = table.target is not None
         self._begin = start or Position()
         self._begun = False
         self._finished = 0.0  # bytes of the files before the one that is being read
@@ -156,12 +114,12 @@ class Stream:
             )
         self._reader = self._open(files[self._begin.file])
         try:
-            contents = self._first_contents() if target is not None else {}
+            contents = self._first_contents() if self._with_target else {}
             if recipe is None:
-                name = self.files[0].name
                 if not contents:
-                    raise DataError(f"{name}: there are no rows" + f", nor in {len(files) - 1} more" * (len(files) > 1))
-                recipe = chosen(name, contents, str(target), features, exclude, categorical, weight, missing, na)
+                    more = f", nor in {len(files) - 1} more" * (len(files) > 1)
+                    raise DataError(f"{self.files[0].name}: there are no rows{more}")
+                recipe, self.notes = choose_columns(self.files[0].name, contents, table)
             self.recipe = recipe
             self._wanted: dict[str, Kind] = {column.name: column.kind for column in recipe.columns}
             if self._with_target:
@@ -173,7 +131,7 @@ class Stream:
             self.close()
             raise
         self._encoder = Encoder(
-            recipe, levels, with_target=self._with_target, max_levels=max_levels, read=self._begin.read
+            recipe, levels, with_target=self._with_target, max_levels=table.max_levels, read=self._begin.read
         )
         self.skipped, self.filled = self._encoder.skipped, self._encoder.filled
         # First row, rows, file and start of the pieces that the latest block, and skipped rows before it, come from.
@@ -221,15 +179,23 @@ class Stream:
         raise ValueError(f"expected a row from {self._pieces[0][0]} to {last}, which were read last, got {row}")
 
     def __iter__(self) -> Iterator[Block]:
+        return (block for block in self.blocks() if block is not None)
+
+    def blocks(self, wait: Wait | None = None) -> Iterator[Block | None]:
+        """The blocks; and None each time that no row came for the seconds that `wait` says."""
         if self._begun:
             raise ValueError("expected a stream to be read once; open it again")
         self._begun = True
-        return self._blocks()
+        return self._blocks(wait)
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self, wait: Wait | None) -> Iterator[Block | None]:
         skip, fresh = self._begin.skip, True
-        with closing(self._all_pieces() if self._apart else prefetched(self._all_pieces())) as pieces:
-            for file, piece in pieces:
+        with closing(self._all_pieces() if self._apart else prefetched(self._all_pieces(), wait=wait)) as pieces:
+            for item in pieces:
+                if item is None:
+                    yield None
+                    continue
+                file, piece = item
                 frame = piece.frame
                 if fresh:
                     self._pieces = []
@@ -247,7 +213,7 @@ class Stream:
         if self._with_target and not self.read and not self._apart:
             raise DataError(f"{self.files[0].name}: there are no rows")
 
-    def _all_pieces(self) -> Generator[tuple[int, Piece], None, None]:
+    def _all_pieces(self) -> Generator[tuple[int, Piece] | None, None, None]:
         try:
             for number in range(self._begin.file, len(self.files)):
                 first = number == self._begin.file
@@ -280,73 +246,13 @@ class Stream:
             case "ipc":
                 return IpcReader(file, self._na)
             case "jsonl":
-                return JsonLinesReader(file, self._na)
+                return JsonLinesReader(file, self._na, TextFile(file, self._stop))
             case "csv" | "tsv":
-                return DelimitedReader(file, self._separator, self._na)
-        text = TextFile(file)  # standard input, of which nothing is known: an object begins with a brace
+                return DelimitedReader(file, self._table.separator, self._na, TextFile(file, self._stop))
+        text = TextFile(file, self._stop)  # standard input, of which nothing is known: an object begins with a brace
         if text.head(_after_space, 1).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
             return JsonLinesReader(file, self._na, text)
-        return DelimitedReader(file, self._separator, self._na, text)
-
-
-def chosen(
-    name: str,
-    contents: Mapping[str, Content],
-    target: str,
-    features: Sequence[str] | None,
-    exclude: Sequence[str],
-    categorical: Sequence[str],
-    weight: str | None,
-    missing: Missing,
-    na: Sequence[str],
-) -> Recipe:
-    """The recipe for the columns that were chosen among those of a file; DataError if that cannot be."""
-    columns = list(contents)
-    if weight == target:
-        raise DataError(f"{name}: column {target!r} cannot be both the target and the weight")
-    for column in (target, *([] if weight is None else [weight])):
-        if column not in contents:
-            raise DataError(f"{name}: there is no column {column!r}, expected it among {shown(columns)}")
-        if contents[column] not in ("number", "boolean"):
-            raise DataError(f"{name}: column {column!r} holds {contents[column]}, expected numbers")
-    for pattern in (*(features or ()), *exclude, *categorical):
-        if not _fitting(pattern, columns):
-            raise DataError(f"{name}: there is no column {pattern!r}, expected it among {shown(columns)}")
-    special = {target, weight}
-    taken = columns if features is None else [each for pattern in features for each in _fitting(pattern, columns)]
-    categories = {each for pattern in categorical for each in _fitting(pattern, columns)}
-    left_out = {each for pattern in exclude for each in _fitting(pattern, columns)}
-    wrong = [each for each in (*categorical, *(features or ())) if each in special]
-    if wrong:
-        raise DataError(f"{name}: column {wrong[0]!r} is the target or the weight, so it cannot be a feature")
-    if features is not None:  # a column that is named as a category is meant to be used
-        taken = [*taken, *(each for each in columns if each in categories)]
-    used = [each for each in dict.fromkeys(taken) if each not in special | left_out]
-    if "" in used and features is None:
-        raise DataError(f"{name}: column {columns.index('') + 1} has no name; exclude '', or give it a name")
-    texts = [each for each in used if contents[each] == "text" and each not in categories]
-    if texts:
-        raise DataError(
-            f"{name}: expected numbers, but {shown(texts)} {'holds' if len(texts) == 1 else 'hold'} text; "
-            "name such columns as categorical (--categorical), or exclude them (--exclude)"
-        )
-    odd = [each for each in used if contents[each] not in (*KINDS, "text")]
-    if odd:
-        raise DataError(f"{name}: column {odd[0]!r} holds {contents[odd[0]]}, expected numbers; exclude it")
-    if not used:
-        raise DataError(f"{name}: no column is left to be a feature beside {target!r}")
-    for one in categories & set(used):
-        for other in used:
-            if other.startswith(f"{one}="):
-                raise DataError(f"{name}: a level of {one!r} and column {other!r} may get one name; rename a column")
-    kinds = {each: "category" if each in categories else contents[each] for each in used}
-    return Recipe(
-        target,
-        _columns(kinds),
-        weight,
-        missing,
-        tuple(na),
-    )
+        return DelimitedReader(file, self._table.separator, self._na, text)
 
 
 def _shifted(piece: Piece, passed: int, row: int) -> str:
@@ -356,19 +262,3 @@ def _shifted(piece: Piece, passed: int, row: int) -> str:
 def _after_space(data: bytes) -> int:
     """Not 0 as soon as it can be told what a text begins with."""
     return len(data.removeprefix(b"\xef\xbb\xbf").lstrip()) if len(data) > 3 else 0
-
-
-def _columns(kinds: Mapping[str, str]) -> tuple[Column, ...]:
-    checked: dict[str, Kind] = {
-        "number": "number",
-        "boolean": "boolean",
-        "time": "time",
-        "duration": "duration",
-        "category": "category",
-    }
-    return tuple(Column(name, checked[kind]) for name, kind in kinds.items())
-
-
-def _fitting(pattern: str, columns: Sequence[str]) -> list[str]:
-    """The columns of that name; if there is none, those that fit it as a pattern."""
-    return [pattern] if pattern in columns else [each for each in columns if fnmatchcase(each, pattern)]

@@ -1,4 +1,4 @@
-"""What chunks came to, kept on disk as it comes in, so that a run that was stopped does not do it again."""
+"""Results of finished chunks on disk, for resuming."""
 
 import contextlib
 import hashlib
@@ -12,19 +12,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from onward.scale import records
-from onward.scale.records import Predicted
+from onward.scale import chunk_results
+from onward.scale.chunk_results import Predicted
 from onward.scale.summary import Summary
 from onward.storage import write_atomically
 
 _OURS = re.compile("[0-9a-f]{16}")
 
 
-class Kept:
-    """A folder with a file for each chunk that is done; nothing is kept if `folder` is None."""
+class ChunkCache:
+    """A folder with a file for each chunk that is done; nothing is cached if `folder` is None."""
 
     def __init__(self, folder: Path | None, about: Any, resume: bool) -> None:
-        """`about` is all that decides the results: what was kept of anything else does not count."""
+        """`about` is all that decides the results: what was cached of anything else does not count."""
         self.folder: Path | None = None
         if folder is None:
             return
@@ -55,19 +55,19 @@ class Kept:
         return None if self.folder is None else self.folder / "lead"
 
     def reduced(self, place: int) -> Summary | None:
-        """What was kept of a chunk that was reduced."""
-        return None if self.folder is None else records.read(self._path(Summary, place), Summary)
+        """The cached result of a chunk that was reduced."""
+        return None if self.folder is None else chunk_results.read(self._path(Summary, place), Summary)
 
     def predicted(self, place: int, parts: Sequence[Path]) -> Predicted | None:
-        """What was kept of chunks that were predicted, if the files of their predictions are there, too."""
+        """The cached result of chunks that were predicted, if the files of their predictions are there, too."""
         if self.folder is None or not all(map(_is_parquet, parts)):
             return None
-        return records.read(self._path(Predicted, place), Predicted)
+        return chunk_results.read(self._path(Predicted, place), Predicted)
 
     def put(self, place: int, result: Summary | Predicted) -> None:
-        """Keep what a chunk came to."""
+        """Cache the result of a chunk."""
         if self.folder is not None:
-            records.write(self._path(type(result), place), result)
+            chunk_results.write(self._path(type(result), place), result)
 
     def _path(self, kind: type[Summary | Predicted], place: int) -> Path:
         assert self.folder is not None

@@ -26,9 +26,10 @@ def command(
     They must have the same learner, λ, target and columns; levels of categories may differ. The online loss is the sum
     of theirs: each knew only its own rows when it predicted.
     """
-    from onward.cli.machines import load_learner, show_json
-    from onward.progressive.outputs import check_target
-    from onward.progressive.records import of_model
+    from onward.cli.model_files import load_learner, show_json
+    from onward.core.known import Known
+    from onward.progressive.frame_writers import check_target
+    from onward.progressive.json_results import model_record
 
     if len(models) < 2:
         raise typer.BadParameter(f"expected at least two models, got {len(models)}")
@@ -43,6 +44,6 @@ def command(
             raise ValueError(f"{path}: {error}") from error
     merged.save(save)
     if json:
-        show_json(of_model(merged, 0.05, None, None))
+        show_json(model_record(merged, Known()))
     else:
         typer.echo(f"Merged {len(models)} models of {merged.n_seen_:,} rows in all: {save}")

@@ -2,11 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from onward.cli import options as o
+from onward.cli.value_options import usage
+
+if TYPE_CHECKING:
+    from onward.core.known import Known
+    from onward.tables.table import Table
 
 EXAMPLES = """Examples:
 
@@ -17,6 +22,8 @@ onward predict model.onward new.parquet --out predictions.parquet
 cat live.jsonl | onward predict model.onward - --json"""
 
 
+@o.with_reading
+@o.with_known
 def command(
     model: o.Model,
     data: o.Data,
@@ -31,7 +38,7 @@ def command(
         ),
     ] = None,
     missing: Annotated[
-        o.Missing | None,
+        Literal["error", "skip", "zero"] | None,
         typer.Option(
             "--missing",
             help="A missing value: refuse the data, skip the row, or count it as zero. Without it: as in learning.",
@@ -39,15 +46,13 @@ def command(
             show_default=False,
         ),
     ] = None,
-    format: o.FormatOf = None,
-    separator: o.Separator = None,
+    *,
+    table: "Table",
     of: Annotated[
         o.Of,
         typer.Option("--of", help="Intervals for the target itself, or for its mean.", rich_help_panel="Intervals"),
     ] = o.Of.observation,
-    delta: o.Delta = 0.05,
-    sigma: o.Sigma = None,
-    theta_bound: o.ThetaBound = None,
+    known: "Known",
     json: Annotated[
         bool, typer.Option("--json", help="Print a JSON object for each row.", rich_help_panel=o.OUTPUT)
     ] = False,
@@ -57,31 +62,17 @@ def command(
     Nothing is learned. Columns are found by name; others are ignored. A row that is skipped for a missing value has
     empty fields, so that there is a line for each row.
     """
-    from onward.cli.machines import load_learner
-    from onward.progressive.outputs import check_outputs
-    from onward.progressive.predict import predict
-    from onward.progressive.sinks import check_ending, sink
-    from onward.tables.streams import check_separator
+    from onward.cli.model_files import load_learner
+    from onward.progressive.frame_writers import check_ending, open_writer
+    from onward.progressive.outputs import check_targets
+    from onward.progressive.predicting import predict
 
-    o.check_noise(delta, sigma, theta_bound)
-    with o.usage():
-        check_separator(separator)
+    with usage():
         if out is not None:
             check_ending(out)
-            check_outputs(data, {"--out": out, "the model": model}, o.format_of(format))
-    with sink(out, sys.stdout.buffer if out is None else None, json=json) as write:
-        notes = predict(
-            load_learner(model),
-            data,
-            write,
-            missing=None if missing is None else missing.value,
-            format=o.format_of(format),
-            separator=separator,
-            of=of.value,
-            delta=delta,
-            sigma=sigma,
-            theta_bound=theta_bound,
-        )
+            check_targets(data, table.format, {"--out": out, "the model": model})
+    with open_writer(out, sys.stdout.buffer, "jsonl" if json else "csv") as write:
+        notes = predict(load_learner(model), data, write, table, known=known, of=of.value, missing=missing)
     from onward.cli.display import counted, left_out
 
     for line in left_out(notes.skipped, {}):

@@ -9,11 +9,12 @@ import numpy as np
 
 from onward.progressive import Comparison
 from onward.progressive import compare as compare_here
-from onward.progressive.compare import LAMS, checked_lams
-from onward.scale.chunks import called
+from onward.progressive.comparing import LAMS, checked_lams
 from onward.scale.engine import Engine
-from onward.scale.fit import Advance
-from onward.tables.sources import Source, files_of
+from onward.scale.parallel_fit import Advance
+from onward.tables import Table
+from onward.tables.sources import Source, find_files, name_files
+from onward.tables.table import as_table
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,12 @@ class _Share:
     """Some λ of the grid, and what to compare them on."""
 
     source: Any
-    target: str
+    table: Table
     lams: list[float]
-    options: dict[str, Any]
+    fit_intercept: bool
 
     def __call__(self) -> Comparison:
-        return compare_here(self.source, self.target, lams=self.lams, jobs=1, **self.options)
+        return compare_here(self.source, self.table, lams=self.lams, fit_intercept=self.fit_intercept, jobs=1)
 
 
 def _do(share: Callable[[], Comparison]) -> Comparison:
@@ -35,24 +36,24 @@ def _do(share: Callable[[], Comparison]) -> Comparison:
 
 def compare(
     source: Source | Sequence[Source],
-    target: str,
+    table: Table | str,
     *,
     engine: Engine | None = None,
     lams: Sequence[float] = LAMS,
+    fit_intercept: bool = True,
     advance: Advance = lambda what, done, total: None,
-    **options: Any,
 ) -> Comparison:
-    """`onward.progressive.compare`, with the same result to the last bit; `options` are those that it takes."""
+    """`onward.progressive.compare`, with the same result to the last bit."""
     begun = time.perf_counter()
-    grid = checked_lams(lams)
-    files = files_of(source, options.get("format"))
+    grid, table = checked_lams(lams), as_table(table)
+    files = find_files(source, table.format)
     if any(file.comes_once for file in files):
         raise ValueError("standard input comes once: expected files for several workers")
     # A worker may be in another folder; data frames travel as they are.
     places = [file.path.absolute() for file in files if file.path is not None] or source
     with (engine or Engine()).started() as workers:
         count = min(workers.count, len(grid))
-        shares = [_Share(places, target, grid[place::count], options) for place in range(count)]
+        shares = [_Share(places, table, grid[place::count], fit_intercept) for place in range(count)]
         parts: dict[int, Comparison] = {}
         advance("comparing", 0, count)
         for place, part in workers.run(_do, shares):
@@ -62,7 +63,7 @@ def compare(
     where = [(lam_place % count, lam_place // count) for lam_place in range(len(grid))]
     return replace(
         first,
-        source=called(files),
+        source=name_files(files),
         lams=grid,
         scores={name: [parts[part].scores[name][place] for part, place in where] for name in first.scores},
         curves={

@@ -1,4 +1,4 @@
-"""`python -m onward.cli`."""
+"""`python -m onward`."""
 
 from onward.cli import main
 

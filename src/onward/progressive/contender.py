@@ -6,7 +6,7 @@ from onward.core import Information
 from onward.core.compile import unlocked
 from onward.core.kernel import absorb
 from onward.core.types import Matrix, Vector
-from onward.progressive.tally import count, new_totals
+from onward.progressive.running_scores import count, new_totals
 
 COMPILED_FROM = "b97a31d608267c96"  # other files whose code is compiled into this one: see tools/digests.py
 

@@ -6,34 +6,14 @@ well, if a little wider than its own would be; to make one for every row would c
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from onward.confidence import Ellipsoid, ForwardSet, QuadraticSet, observation_reach
-from onward.core.checks import not_negative, positive, probability
+from onward.core.known import Known
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
-
-
-@dataclass(frozen=True)
-class Noise:
-    """What is known of the noise and of θ*: see `OnlineRegressor.confidence_set`."""
-
-    sigma: float | None
-    theta_bound: float | None
-
-
-def check_noise(delta: float, sigma: float | None, theta_bound: float | None) -> None:
-    """ValueError if there can be no intervals for what is known."""
-    probability("delta", delta)
-    if sigma is not None:
-        positive("sigma", sigma)
-    if theta_bound is not None:
-        not_negative("theta_bound", theta_bound)
-        if sigma is None:
-            raise ValueError(f"theta_bound says nothing while sigma is unknown: expected sigma too, got {theta_bound}")
 
 
 class Intervals:
@@ -44,20 +24,21 @@ class Intervals:
     """
 
     def __init__(
-        self, deltas: Sequence[float], noise: Noise, of: Literal["observation", "mean"] = "observation"
+        self, deltas: Sequence[float], known: Known, of: Literal["observation", "mean"] = "observation"
     ) -> None:
+        """At the given levels, whatever the `delta` of what is known."""
         self.deltas = list(deltas)
         self._of = of
         self.model: OnlineRegressor | None = None
-        self._noise = noise
+        self._known = known
         self._sets: list[tuple[Ellipsoid | ForwardSet | QuadraticSet, float]] = []
 
     def refresh(self, model: OnlineRegressor) -> None:
-        """Take the sets anew, from what the model knows now. Without regularisation there are none."""
+        """Take the sets anew, from what the model has learned by now. Without regularisation there are none."""
         self.model = deepcopy(model)
         if not model.information_.regularized:
             return
-        sigma, bound = self._noise.sigma, self._noise.theta_bound
+        sigma, bound = self._known.sigma, self._known.theta_bound
         if self._of == "mean":
             self._sets = [(model.confidence_set(delta, sigma, bound), 0.0) for delta in self.deltas]
             return

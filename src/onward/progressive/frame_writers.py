@@ -1,19 +1,19 @@
-"""Where predictions go: standard output as they are made, or a file that appears when it is whole."""
+"""Data frames, one after the other, into a file that appears when it is whole, or onto standard output."""
 
 import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 import polars as pl
 import pyarrow.parquet as pq
 
-from onward.progressive.outputs import check_target
 from onward.storage import replacing
 
 Write = Callable[[pl.DataFrame], None]
+TextFormat = Literal["csv", "jsonl"]
 ENDINGS = (".csv", ".jsonl", ".ndjson", ".parquet", ".pq")
 
 
@@ -25,16 +25,30 @@ def check_ending(path: str | os.PathLike[str]) -> str:
     return ending
 
 
+def check_target(path: str | os.PathLike[str]) -> None:
+    """OSError if a file cannot be written there."""
+    target = Path(path)
+    if not str(path) or target.is_dir():
+        raise IsADirectoryError(f"cannot write to {str(path)!r}: it is a folder")
+    folder = target.resolve().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"cannot write to {path}: the folder {folder} does not exist")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"cannot write to {path}: the folder {folder} cannot be written to")
+
+
 @contextmanager
-def sink(path: str | os.PathLike[str] | None, stream: IO[bytes] | None, *, json: bool = False) -> Iterator[Write]:
+def open_writer(
+    path: str | os.PathLike[str] | None, stream: IO[bytes] | None = None, text: TextFormat = "csv"
+) -> Iterator[Write]:
     """A function that takes data frames, one after the other.
 
-    Without a path they go to the stream, flushed each time: CSV, or JSON lines. A file's format goes by its ending; it
-    takes its name only when all went well.
+    Without a path they go to the stream as text, flushed each time. A file's format goes by its ending; it takes its
+    name only when all went well.
     """
     if path is None:
         assert stream is not None
-        yield _text_writer(stream, json)
+        yield _text_writer(stream, text)
         return
     target, ending = Path(path), check_ending(path)
     check_target(target)
@@ -43,21 +57,21 @@ def sink(path: str | os.PathLike[str] | None, stream: IO[bytes] | None, *, json:
             with _parquet_writer(file) as write:
                 yield write
         else:
-            yield _text_writer(file, ending != ".csv")
+            yield _text_writer(file, "csv" if ending == ".csv" else "jsonl")
 
 
-def _text_writer(stream: IO[bytes], json: bool) -> Write:
+def _text_writer(stream: IO[bytes], text: TextFormat) -> Write:
     header = True
 
     def write(frame: pl.DataFrame) -> None:
         nonlocal header
-        text = io.BytesIO()
-        if json:
-            frame.write_ndjson(text)
+        out = io.BytesIO()
+        if text == "jsonl":
+            frame.write_ndjson(out)
         else:
-            frame.write_csv(text, include_header=header)
+            frame.write_csv(out, include_header=header)
         header = False
-        stream.write(text.getvalue())
+        stream.write(out.getvalue())
         stream.flush()
 
     return write
@@ -71,7 +85,7 @@ def _parquet_writer(file: IO[bytes]) -> Iterator[Write]:
         nonlocal writer
         table = frame.to_arrow()
         if writer is None:
-            writer = pq.ParquetWriter(file, table.schema, compression="zstd")
+            writer = pq.ParquetWriter(file, table.schema, compression="zstd", compression_level=1)
         writer.write_table(table)
 
     try:

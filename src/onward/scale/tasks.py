@@ -1,27 +1,25 @@
 """What a worker does with a chunk: reduce it to a summary, or predict its rows from the model just before it."""
 
-import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 
+from onward.core.known import Known
 from onward.core.types import Vector
-from onward.progressive.fit import Pass, names_of
-from onward.progressive.intervals import Noise
-from onward.progressive.marks import next_reading
-from onward.progressive.predictions import Spool
-from onward.progressive.tally import MEAN, ROWS, WEIGHT, new_totals
+from onward.progressive.fitting import Pass
+from onward.progressive.prediction_files import DirectFile
+from onward.progressive.results import known_names
+from onward.progressive.running_scores import MEAN, ROWS, WEIGHT, new_totals
+from onward.progressive.schedule import next_reading
 from onward.regression import OnlineRegressor
-from onward.scale import records
+from onward.scale import chunk_results
+from onward.scale.chunk_results import Predicted
 from onward.scale.chunks import Chunk
-from onward.scale.records import Predicted
 from onward.scale.summary import Summary
-from onward.tables import Recipe
-from onward.tables.streams import Stream
+from onward.tables import Recipe, Stream, Table
 
 
 @dataclass(frozen=True)
@@ -29,30 +27,19 @@ class Reading:
     """How chunks are read: what all workers must know."""
 
     recipe: Recipe
-    separator: str | None
-    max_levels: int
+    table: Table
     intercept: bool
 
     def stream(self, chunk: Chunk, known: list[str]) -> Stream:
         """The rows of a chunk."""
-        return Stream(
-            [chunk.file],
-            self.recipe.target,
-            recipe=self.recipe,
-            separator=self.separator,
-            max_levels=self.max_levels,
-            known=known,
-            groups=chunk.groups,
-            apart=True,
-        )
+        return Stream([chunk.file], self.table, recipe=self.recipe, known=known, groups=chunk.groups, apart=True)
 
 
 @dataclass(frozen=True)
 class Predicting:
     """What is made of the rows' predictions: scores, and a file of them if a folder is given."""
 
-    delta: float
-    noise: Noise
+    known: Known
     folder: Path | None
 
 
@@ -77,8 +64,8 @@ class Predict:
     """Chunks in a row to predict, from the model just before them and Σw, Σwy of the rows before.
 
     `place` is the first chunk's among all chunks, `before` the number of rows before it, `known` how many rows the
-    model had learned before the first of all chunks. If `kept` is given, how far
-    it is is kept there after each chunk, and whoever does the task again goes on from there.
+    model had learned before the first of all chunks. If `cached` is given, the result so far is written there after
+    each chunk, and whoever does the task again goes on from there.
     """
 
     chunks: tuple[Chunk, ...]
@@ -89,7 +76,7 @@ class Predict:
     means: Vector
     before: int
     known: int = 0
-    kept: Path | None = None
+    cached: Path | None = None
 
     @property
     def parts(self) -> list[Path]:
@@ -99,43 +86,39 @@ class Predict:
 
     def __call__(self) -> Predicted:
         """Predict each row, then learn it, as in one pass over everything."""
-        done = None if self.kept is None else records.read(self.kept, Predicted)
+        done = None if self.cached is None else chunk_results.read(self.cached, Predicted)
         if done is None or not all(path.exists() for path in self.parts[: done.chunks]):
             done = Predicted(0, new_totals(), 0, Counter(), Counter(), self.model, self.means)
         for number in range(done.chunks, len(self.chunks)):
             done = self._one(self.chunks[number], self.place + number, done)
-            if self.kept is not None:
-                records.write(self.kept, done)
+            if self.cached is not None:
+                chunk_results.write(self.cached, done)
         return done
 
     def _one(self, chunk: Chunk, place: int, done: Predicted) -> Predicted:
         model, folder = done.model, self.predicting.folder
-        with self.reading.stream(chunk, names_of(model)) as rows:
-            work = Pass(model, rows, self.predicting.delta, self.predicting.noise, folder is not None, history=False)
-            if work.intervals is not None and names_of(model):
+        with self.reading.stream(chunk, known_names(model)) as rows:
+            before = self.before + done.read
+            work = Pass(model, rows, self.predicting.known, predicts=folder is not None, before=before)
+            if work.intervals is not None and known_names(model):
                 work.intervals.refresh(model)  # an earlier pass's sets are not at hand: these are newer
             # As far along as one pass would be: it takes intervals anew ever more rarely.
-            learned = (model.n_seen_ if names_of(model) else 0) - self.known
+            learned = (model.n_seen_ if known_names(model) else 0) - self.known
             if learned:
                 work.next_reading = next_reading(learned, model.n_features_in_)
             weight = float(done.means[0])
             work.totals[ROWS], work.totals[WEIGHT] = learned, weight
             work.totals[MEAN] = done.means[1] / weight if weight > 0 else 0.0
-            whole = aside = None
             if folder is not None:
-                # Under a name of its own: a worker that was given up for dead may be writing the same chunk.
-                whole = part(folder, place)
-                aside = whole.with_name(f"{whole.name}.{uuid4().hex}")
-                work.spool = Spool(aside)
+                work.predictions = DirectFile(part(folder, place), first=before + 1)
             try:
                 for block in rows:
                     work.learn(block, None)
-                if work.spool is not None and whole is not None and aside is not None:
-                    work.spool.finish(rows.read, self.before + done.read, "none")  # it is compressed when joined
-                    os.replace(aside, whole)
+                if work.predictions is not None:
+                    work.predictions.finish(before + rows.read + 1)
             finally:
-                if work.spool is not None:
-                    work.spool.discard()
+                if work.predictions is not None:
+                    work.predictions.close()
             means = np.array([work.totals[WEIGHT], work.totals[WEIGHT] * work.totals[MEAN]])
             work.totals[ROWS] -= learned
             work.totals[WEIGHT] -= weight

@@ -3,14 +3,16 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from onward.cli import options as o
+from onward.cli.value_options import usage
 
 if TYPE_CHECKING:
     from onward.progressive import Comparison
+    from onward.tables.table import Table
 
 EXAMPLES = """Examples:
 
@@ -22,21 +24,13 @@ _LAMS = "1e-6,1e-5,1e-4,1e-3,1e-2,0.1,1,10,100,1e3,1e4"
 _BAR = 24  # characters of the longest bar
 
 
+@o.with_table
 def command(
     data: o.Data,
-    target: o.Target,
+    table: "Table",
     lams: Annotated[
         str, typer.Option("--lams", metavar="λ,...", help="The grid; 0 is for forward alone.", rich_help_panel="Model")
     ] = _LAMS,
-    features: o.Features = None,
-    exclude: o.Exclude = None,
-    categorical: o.Categorical = None,
-    max_levels: o.MaxLevels = 1000,
-    weight: o.Weight = None,
-    missing: o.MissingRule = o.Missing.error,
-    na: o.Na = None,
-    format: o.FormatOf = None,
-    separator: o.Separator = None,
     no_intercept: o.NoIntercept = False,
     jobs: Annotated[
         int,
@@ -69,39 +63,27 @@ def command(
     """Run ridge and forward with many λ in one read of the data, and say what a wrong λ would have cost with each."""
     from onward.cli.display import watching
     from onward.progressive import compare
-    from onward.progressive.outputs import check_outputs
-    from onward.tables.streams import check_separator
+    from onward.progressive.outputs import check_targets
 
     grid = _numbers(lams)
     if jobs == 0 or jobs < -1:
         raise typer.BadParameter(f"expected -1 or at least 1, got {jobs}", param_hint="--jobs")
-    with o.usage():
-        check_separator(separator)
-        check_outputs(data, {"--plot": plot, "--report": report}, o.format_of(format))
-    options: dict[str, Any] = {
-        "fit_intercept": not no_intercept,
-        "features": o.listed(features) or None,
-        "exclude": o.listed(exclude),
-        "categorical": o.listed(categorical),
-        "weight": weight,
-        "missing": missing.value,
-        "na": o.listed(na),
-        "format": o.format_of(format),
-        "separator": separator,
-        "max_levels": max_levels,
-    }
+    with usage():
+        check_targets(data, table.format, {"--plot": plot, "--report": report})
     if backend is None:
         if address is not None:
             raise typer.BadParameter("expected --backend dask or ray beside --address")
         with watching(quiet or json, "best rmse") as watch:
-            result = compare(data, target, lams=grid, jobs=jobs, watch=watch, **options)
+            result = compare(data, table, lams=grid, fit_intercept=not no_intercept, jobs=jobs, watch=watch)
     else:
         from onward import scale
         from onward.cli.display import chunks_done
 
         with chunks_done(quiet or json) as advance:
             engine = o.engine(jobs, backend, address)
-            result = scale.compare(data, target, engine=engine, lams=grid, advance=advance, **options)
+            result = scale.compare(
+                data, table, engine=engine, lams=grid, fit_intercept=not no_intercept, advance=advance
+            )
     from onward.progressive.conclusion import conclude
 
     if report is not None:
@@ -113,10 +95,10 @@ def command(
 
         save_comparison_plot(plot, result)
     if json:
-        from onward.cli.machines import show_json
-        from onward.progressive.records import of_comparison
+        from onward.cli.model_files import show_json
+        from onward.progressive.json_results import comparison_record
 
-        show_json(of_comparison(result))
+        show_json(comparison_record(result))
     elif not quiet:
         show(result)
         for what, path in (("Plot", plot), ("Report", report)):
@@ -125,7 +107,7 @@ def command(
 
 
 def _numbers(text: str) -> list[float]:
-    from onward.progressive.compare import checked_lams
+    from onward.progressive.comparing import checked_lams
 
     try:
         return checked_lams([float(each) for each in text.split(",") if each.strip()])
@@ -142,7 +124,8 @@ def show(result: "Comparison") -> None:
 
     out, said = display.console(), conclude(result)
     out.print(
-        f"{result.target} of {result.source}: {said.rows:,} of {result.read:,} rows, {result.n_features:,} features, "
+        f"{result.target} of {result.source}: {said.rows:,} of {display.counted(result.read, 'row')}, "
+        f"{display.counted(result.n_features, 'feature')}, "
         f"{len(result.lams)} λ, {result.seconds:.1f} s.",
         markup=False,
         highlight=False,

@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from onward.core.types import Vector
-from onward.progressive.fit import Progress, Watch, called, check_weight, nothing_learned
-from onward.progressive.grid import Contender
-from onward.progressive.marks import next_power, next_reading
+from onward.progressive.contender import Contender
+from onward.progressive.fitting import Progress, Watch, nothing_learned
 from onward.progressive.results import Comparison, Scores
-from onward.progressive.tally import scores
-from onward.tables import Block, DataError, stream
-from onward.tables.recipe import Missing
-from onward.tables.sources import Format, Source
+from onward.progressive.running_scores import WEIGHT, scores
+from onward.progressive.schedule import next_power, next_reading
+from onward.tables import Block, DataError, Table, stream
+from onward.tables.sources import Source, name_files
+from onward.tables.table import as_table
 
 LEARNERS = ("ridge", "forward")
 LAMS = tuple(10.0**k for k in range(-6, 5))
@@ -24,19 +24,10 @@ LAMS = tuple(10.0**k for k in range(-6, 5))
 
 def compare(
     source: Source | Sequence[Source],
-    target: str,
+    table: Table | str,
     *,
     lams: Sequence[float] = LAMS,
     fit_intercept: bool = True,
-    features: Sequence[str] | None = None,
-    exclude: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    weight: str | None = None,
-    missing: Missing = "error",
-    na: Sequence[str] = (),
-    format: Format | None = None,
-    separator: str | None = None,
-    max_levels: int = 1000,
     jobs: int = -1,
     watch: Watch | None = None,
 ) -> Comparison:
@@ -46,20 +37,8 @@ def compare(
     other arguments are those of `fit`.
     """
     begun = time.perf_counter()
-    grid = checked_lams(lams)
-    opened = stream(
-        source,
-        target,
-        features=features,
-        exclude=exclude,
-        categorical=categorical,
-        weight=weight,
-        missing=missing,
-        na=na,
-        format=format,
-        separator=separator,
-        max_levels=max_levels,
-    )
+    grid, table = checked_lams(lams), as_table(table)
+    opened = stream(source, table)
     contenders = [Contender(lam, fit_intercept) for lam in grid]
     marks: list[int] = []
     curves: dict[str, list[Vector]] = {learner: [] for learner in LEARNERS}
@@ -84,19 +63,20 @@ def compare(
                     told = next_power(learned) if mark else told
                     watch(Progress(scores(best), rows.read, rows.done, rows.size, mark, float(block.y[-1]), math.nan))
     if not learned:
-        raise DataError(nothing_learned(rows))
+        raise DataError(nothing_learned(rows.files, rows.read, rows.skipped))
     if all(each.failed is not None for each in contenders):
         raise DataError(
-            f"{called(rows)}: at every λ the numbers grew beyond double precision, the last at row "
+            f"{name_files(rows.files)}: at every λ the numbers grew beyond double precision, the last at row "
             f"{max(each.failed or 0 for each in contenders) + 1:,}; rescale the columns"
         )
-    check_weight(contenders[0].forward, rows)
+    if not max(each.forward[WEIGHT] for each in contenders if each.failed is None) > 0:
+        raise DataError(nothing_learned(rows.files, rows.read, rows.skipped))
     if marks[-1] < learned:
         marks.append(learned)
         _read_off(contenders, curves)
     return Comparison(
-        called(rows),
-        target,
+        name_files(rows.files),
+        rows.recipe.target,
         grid,
         rows.read,
         {learner: [_scores(each, learner) for each in contenders] for learner in LEARNERS},

@@ -15,32 +15,31 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Unpack
 
 import numpy as np
-import pyarrow as pa
+import polars as pl
 import pyarrow.parquet as pq
 
-from onward.progressive.checkpoints import described
-from onward.progressive.fit import digest_of, names_of, new_model
-from onward.progressive.intervals import Noise, check_noise
-from onward.progressive.outputs import check_outputs
-from onward.progressive.predictions import check_name
-from onward.progressive.results import Fit
-from onward.progressive.tally import MEAN, ROWS, SQUARED, WEIGHT, new_totals, scores
-from onward.regression import OnlineRegressor
-from onward.scale.chunks import Chunk, called, chunks_of
+from onward.core.known import Known
+from onward.progressive.checkpoints import described, digest_of
+from onward.progressive.fitting import check_target_of, nothing_learned
+from onward.progressive.frame_writers import open_writer
+from onward.progressive.outputs import Outputs, check_outputs, is_folder
+from onward.progressive.results import Fit, known_names
+from onward.progressive.running_scores import MEAN, ROWS, SQUARED, WEIGHT, new_totals, scores
+from onward.regression import ForwardRegressor, OnlineRegressor
+from onward.scale.chunk_cache import ChunkCache
+from onward.scale.chunk_results import Predicted
+from onward.scale.chunks import Chunk, chunks_of
 from onward.scale.engine import Engine, Workers
-from onward.scale.kept import Kept
-from onward.scale.records import Predicted
 from onward.scale.scan import Tree, prefixes
 from onward.scale.summary import Summary
-from onward.scale.work import Predict, Predicting, Reading, Reduce, do, part
-from onward.storage import replacing
-from onward.tables import DataError, stream
+from onward.scale.tasks import Predict, Predicting, Reading, Reduce, do, part
+from onward.tables import DataError, Stream, Table
 from onward.tables.prefetch import prefetched
-from onward.tables.recipe import Missing
-from onward.tables.sources import File, Format, Frame, Source, files_of
+from onward.tables.sources import Frame, Source, find_files, name_files
+from onward.tables.table import as_table
 
 Advance = Callable[[str, int, int], None]
 """Called with what is being done, how many chunks are done, and how many there are."""
@@ -48,31 +47,15 @@ Advance = Callable[[str, int, int], None]
 
 def fit(
     source: Source | Sequence[Source],
-    target: str,
+    table: Table | str,
+    model: OnlineRegressor | None = None,
     *,
     engine: Engine | None = None,
-    learner: Literal["forward", "ridge"] = "forward",
-    lam: float = 1.0,
-    fit_intercept: bool = True,
-    start: OnlineRegressor | None = None,
-    features: Sequence[str] | None = None,
-    exclude: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    weight: str | None = None,
-    missing: Missing = "error",
-    na: Sequence[str] = (),
-    format: Format | None = None,
-    separator: str | None = None,
-    max_levels: int = 1000,
-    delta: float = 0.05,
-    sigma: float | None = None,
-    theta_bound: float | None = None,
+    known: Known | None = None,
     with_scores: bool = True,
-    save: str | os.PathLike[str] | None = None,
-    resume: bool | None = None,
-    predictions: str | os.PathLike[str] | None = None,
     chunk_rows: int | None = None,
     advance: Advance = lambda what, done, total: None,
+    **outputs: Unpack[Outputs],
 ) -> Fit:
     """`onward.progressive.fit`, with chunks of the data shared out over an engine's workers.
 
@@ -84,96 +67,83 @@ def fit(
     Args:
         engine: where the work is done; None for the processes of this machine, as many as it has processors.
         with_scores: False to learn only: one read instead of two, and no online scores.
-        resume: True keeps what each chunk came to beside `save` and goes on from what is there; False keeps it and
-            starts anew; None keeps nothing.
         chunk_rows: about so many rows of a Parquet file in a chunk; None for 262,144, or more where there would be more
             than 16,384 chunks.
         advance: called as chunks are done.
-        The others are those of `onward.progressive.fit`.
+        The others are those of `onward.progressive.fit`. With `checkpoint_every`, whatever its number, what each chunk
+        came to is cached beside `save`, and with `resume` it is not computed again.
     """
     begun = time.perf_counter()
-    check_noise(delta, sigma, theta_bound)
-    if resume is not None and save is None:
-        raise ValueError("checkpoints lie beside the saved model: expected save, too")
+    table, known = as_table(table), known or Known()
+    predictions, save = outputs.get("predictions"), outputs.get("save")
+    if table.target is None:
+        raise ValueError("expected a table with a target, got none")
     if predictions is not None and not with_scores:
         raise ValueError("predictions are scored as they are made: expected with_scores=True")
-    check_outputs(source, {"save": save, "predictions": predictions}, format)
-    if predictions is not None:
-        check_name(predictions)
-    model = start if start is not None else new_model(learner, lam, fit_intercept)
+    if outputs.get("save_every") is not None or outputs.get("follow") is not None:
+        raise ValueError("save_every and follow go along one pass: expected neither with workers")
+    check_outputs(source, table.format, outputs)
+    model = ForwardRegressor() if model is None else model
+    model._check_settings()
     if model.prior_mean is not None or np.any(model.prior_intercept):
         raise ValueError("parts that are learned apart know of no prior: expected a model without prior_mean")
-    if model.recipe_ is not None and model.recipe_.target != target:
-        raise DataError(f"the model was made to predict {model.recipe_.target!r}, not {target!r}")
-    files = files_of(source, format)
+    check_target_of(model, table)
+    files = find_files(source, table.format)
     if any(file.comes_once for file in files):
         raise ValueError("standard input comes in one order and once: expected files for several workers")
-    with stream(
-        source,
-        target,
-        features=features,
-        exclude=exclude,
-        categorical=categorical,
-        weight=weight,
-        missing=missing,
-        na=na,
-        format=format,
-        separator=separator,
-        max_levels=max_levels,
-        recipe=model.recipe_,
-        known=names_of(model),
-    ) as rows:
-        recipe = rows.recipe
+    with Stream(files, table, recipe=model.recipe_, known=known_names(model)) as rows:
+        recipe, notes = rows.recipe, rows.notes
     model.recipe_ = recipe
-    reading = Reading(recipe, separator, max_levels, bool(model.fit_intercept))
+    reading = Reading(recipe, table, bool(model.fit_intercept))
     chunks = chunks_of(files, chunk_rows)
-    noise = Noise(sigma, theta_bound)
     about = {
         "files": described(files),
         "chunks": [chunk.name for chunk in chunks],
         "recipe": recipe.to_record(),
-        "model": [type(model).__name__, repr(model.get_params(deep=False)), names_of(model), digest_of(model)],
-        "reading": [separator, max_levels],
-        "delta": delta,
-        "noise": repr(noise),
+        "model": [type(model).__name__, repr(model.get_params(deep=False)), known_names(model), digest_of(model)],
+        "table": vars(table),
+        "known": vars(known),
         "scores": with_scores,
         "predictions": str(predictions),
     }
-    if resume is not None and any(isinstance(file, Frame) for file in files):
+    resume = outputs.get("resume", False)
+    caches = resume or outputs.get("checkpoint_every") is not None
+    if caches and any(isinstance(file, Frame) for file in files):
         raise ValueError("data frames cannot be told from others like them: expected files to resume")
     with ExitStack() as stack:
         workers = stack.enter_context((engine or Engine()).started())
-        kept = Kept(_beside(save) if resume is not None else None, about, bool(resume))
-        job = _Job(workers, kept, chunks, reading, advance)
+        cache = ChunkCache(_beside(save) if caches else None, about, resume)
+        job = _Job(workers, cache, chunks, reading, advance)
+        folder = None
         if with_scores:
-            folder = None
             if predictions is not None:
-                folder = _parts(Path(predictions), kept)
-                if kept.folder is None:
-                    stack.callback(shutil.rmtree, folder, ignore_errors=True)
-            done = job.predicted(model, Predicting(delta, noise, folder))
+                folder = _part_folder(predictions, cache, stack)
+            done = job.predicted(model, Predicting(known, folder))
         else:
-            folder, done = None, job.learned(model)
-        if not done.totals[ROWS]:
-            raise DataError(_nothing(files, done))
-        _check_levels(done.model, max_levels)
+            done = job.learned(model)
+        if not (done.totals[ROWS] and done.means[0] > 0):
+            raise DataError(nothing_learned(files, done.read, done.skipped))
+        _check_levels(done.model, table.max_levels)
         if predictions is not None and folder is not None:
-            _joined(Path(predictions), [part(folder, place) for place in range(len(chunks))])
+            parts = [part(folder, place) for place in range(len(chunks))]
+            if is_folder(predictions):
+                _move_parts(Path(predictions), parts)
+            else:
+                _join_parts(Path(predictions), parts)
     if save is not None:
         done.model.save(save)
-    kept.remove()
+    cache.remove()
     return Fit(
         done.model,
-        called(files),
-        target,
-        delta,
-        sigma,
-        theta_bound,
+        name_files(files),
+        recipe.target,
+        known,
         done.read,
         scores(done.totals),
         dict(done.skipped),
         dict(done.filled),
         time.perf_counter() - begun,
+        notes=notes,
     )
 
 
@@ -181,9 +151,9 @@ class _Job:
     """The chunks of one fit, and who works on them."""
 
     def __init__(
-        self, workers: Workers, kept: Kept, chunks: Sequence[Chunk], reading: Reading, advance: Advance
+        self, workers: Workers, cache: ChunkCache, chunks: Sequence[Chunk], reading: Reading, advance: Advance
     ) -> None:
-        self._workers, self._kept, self._chunks = workers, kept, list(chunks)
+        self._workers, self._cache, self._chunks = workers, cache, list(chunks)
         self._reading, self._advance = reading, advance
 
     def learned(self, model: OnlineRegressor) -> Predicted:
@@ -204,12 +174,12 @@ class _Job:
 
     def predicted(self, model: OnlineRegressor, predicting: Predicting) -> Predicted:
         """Model and scores: the front predicted and the rest reduced at once, then the rest predicted."""
-        front = self._kept.front(self._front())
+        front = self._cache.front(self._front())
         began = float(model.online_loss_) if _seen(model) else 0.0
         known, means = _seen(model), np.zeros(2)
         tasks: dict[int, Reduce | Predict] = {
             0: Predict(
-                tuple(self._chunks[:front]), 0, self._reading, predicting, model, means, 0, known, self._kept.lead
+                tuple(self._chunks[:front]), 0, self._reading, predicting, model, means, 0, known, self._cache.lead
             )
         }
         tasks |= {place: Reduce(self._chunks[place], self._reading) for place in range(front, len(self._chunks))}
@@ -253,9 +223,9 @@ class _Job:
         self._advance(saying, done, len(tasks))
         for place, task in tasks.items():
             if isinstance(task, Predict):
-                earlier: Summary | Predicted | None = self._kept.predicted(place, task.parts)
+                earlier: Summary | Predicted | None = self._cache.predicted(place, task.parts)
             else:
-                earlier = self._kept.reduced(place)
+                earlier = self._cache.reduced(place)
             if earlier is None:
                 left[place] = task
                 continue
@@ -265,7 +235,7 @@ class _Job:
             self._advance(saying, done, len(tasks))
         places = list(left)
         for number, result in self._workers.run(do, list(left.values())):
-            self._kept.put(places[number], result)
+            self._cache.put(places[number], result)
             yield places[number], result
             done += 1
             self._advance(saying, done, len(tasks))
@@ -284,46 +254,50 @@ def _beside(save: str | os.PathLike[str] | None) -> Path | None:
     return None if save is None else Path(save).with_name(f"{Path(save).name}.chunks")
 
 
-def _parts(predictions: Path, kept: Kept) -> Path:
-    """Where workers put the predictions of chunks: with what is kept, or beside the file that they will make."""
-    folder = predictions.resolve().with_name(f".{predictions.name}.parts") if kept.folder is None else kept.folder
+def _part_folder(predictions: str | os.PathLike[str], cache: ChunkCache, stack: ExitStack) -> Path:
+    """Where workers put the predictions of chunks: with the cache, or beside the file or folder that they will make."""
+    if cache.folder is None:
+        path = Path(predictions).resolve()
+        folder = path.with_name(f".{path.name}.parts")
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    else:
+        folder = cache.folder
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def _joined(path: Path, parts: Sequence[Path]) -> None:
-    """One Parquet file of all parts, row group by row group; it takes its name when it is whole."""
-    with replacing(path) as temporary, ExitStack() as stack:
-        writer: pq.ParquetWriter | None = None
-        # Read ahead: to compress what was read takes longer.
-        for table in stack.enter_context(closing(prefetched(_tables(parts)))):
-            if writer is None:
-                writer = stack.enter_context(pq.ParquetWriter(temporary, table.schema, compression="zstd"))
-            writer.write_table(table)
+def _move_parts(folder: Path, parts: Sequence[Path]) -> None:
+    """The parts as the result: a folder that holds them and nothing of an earlier result."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob(part(folder, 0).name.replace("000000", "*")):
+        old.unlink()
+    for each in parts:
+        os.replace(each, folder / each.name)
 
 
-def _tables(parts: Sequence[Path]) -> Generator[pa.Table, None, None]:
+def _join_parts(path: Path, parts: Sequence[Path]) -> None:
+    """One file of all parts, row group by row group; it takes its name when it is whole."""
+    with open_writer(path) as write, closing(prefetched(_frames(parts))) as frames:  # to compress takes longer
+        for frame in frames:
+            if frame is not None:
+                write(frame)
+
+
+def _frames(parts: Sequence[Path]) -> Generator[pl.DataFrame, None, None]:
     for each in parts:
         with pq.ParquetFile(each) as file:
             for group in range(file.num_row_groups):
-                yield file.read_row_group(group)
+                yield pl.DataFrame(pl.from_arrow(file.read_row_group(group)))
 
 
 def _check_levels(model: OnlineRegressor, most: int) -> None:
     """The limit on levels holds for all chunks together."""
     recipe = model.recipe_
     assert recipe is not None
-    owners = [owner for owner, _ in recipe.levels(names_of(model))]
+    owners = [owner for owner, _ in recipe.levels(known_names(model))]
     for column in recipe.categories:
         if owners.count(column) > most:
             raise DataError(
                 f"column {column!r}: {owners.count(column):,} levels, expected at most {most:,}; is it a category? "
                 "Allow more levels, or leave the column out"
             )
-
-
-def _nothing(files: Sequence[File], done: Predicted) -> str:
-    if done.read == 0:
-        return f"{called(files)}: there are no rows"
-    reasons = ", ".join(f"{count:,} where {reason}" for reason, count in done.skipped.items())
-    return f"{called(files)}: none of the {done.read:,} rows could be learned: {reasons}"

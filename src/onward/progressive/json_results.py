@@ -3,12 +3,13 @@
 import math
 from typing import Any
 
+from onward.core.known import Known
 from onward.progressive.conclusion import Conclusion, conclude
-from onward.progressive.results import Comparison, Fit, Scores, coefficients_of
+from onward.progressive.results import Comparison, Fit, Scores, coefficient_columns
 from onward.regression import ForwardRegressor, OnlineRegressor
 
 
-def of_fit(fit: Fit) -> dict[str, Any]:
+def fit_record(fit: Fit) -> dict[str, Any]:
     """A pass and its model."""
     return _record(
         {
@@ -16,20 +17,20 @@ def of_fit(fit: Fit) -> dict[str, Any]:
             "target": fit.target,
             "rows": {"read": fit.read, "learned": fit.scores.rows, "skipped": dict(fit.skipped)},
             "filled": dict(fit.filled),
-            "scores": of_scores(fit.scores),
+            "scores": scores_record(fit.scores),
             "seconds": fit.seconds,
-            "model": of_model(fit.model, fit.delta, fit.sigma, fit.theta_bound),
+            "model": model_record(fit.model, fit.known),
         }
     )
 
 
-def of_model(model: OnlineRegressor, delta: float, sigma: float | None, theta_bound: float | None) -> dict[str, Any]:
+def model_record(model: OnlineRegressor, known: Known) -> dict[str, Any]:
     """A model, with its coefficients."""
     recipe = model.recipe_
-    table, lams = coefficients_of(model, delta, sigma, theta_bound), model.information_.lam.tolist()
+    table, lams = coefficient_columns(model, known), model.information_.lam.tolist()
     return _record(
         {
-            "learner": learner_of(model),
+            "learner": learner_name(model),
             "lam": lams[0] if len(set(lams)) == 1 else lams,  # of each coordinate, the constant first
             "fit_intercept": bool(model.fit_intercept),
             "rows": model.n_seen_,
@@ -40,7 +41,7 @@ def of_model(model: OnlineRegressor, delta: float, sigma: float | None, theta_bo
             "information_gain": model.information_gain_,
             "regularized_loss": model.regularized_loss_,
             "online_loss": model.online_loss_,
-            "intervals": {"delta": delta, "sigma": sigma, "theta_bound": theta_bound},
+            "intervals": {"delta": known.delta, "sigma": known.sigma, "theta_bound": known.theta_bound},
             "coefficients": [
                 {"feature": str(name), "estimate": float(e), "lower": float(low), "upper": float(high)}
                 for name, e, low, high in zip(
@@ -51,7 +52,7 @@ def of_model(model: OnlineRegressor, delta: float, sigma: float | None, theta_bo
     )
 
 
-def of_comparison(comparison: Comparison) -> dict[str, Any]:
+def comparison_record(comparison: Comparison) -> dict[str, Any]:
     """A grid of λ, and what it says."""
     said: Conclusion = conclude(comparison)
     return _record(
@@ -68,7 +69,7 @@ def of_comparison(comparison: Comparison) -> dict[str, Any]:
             "lams": comparison.lams,
             "learners": {
                 name: {
-                    "scores": [None if each is None else of_scores(each) for each in values],
+                    "scores": [None if each is None else scores_record(each) for each in values],
                     "best_lam": said.learners[name].best_lam,
                     "worst_lam": said.learners[name].worst_lam,
                     "worst_over_best_rmse": said.learners[name].spread,
@@ -83,7 +84,7 @@ def of_comparison(comparison: Comparison) -> dict[str, Any]:
     )
 
 
-def of_scores(scores: Scores) -> dict[str, Any]:
+def scores_record(scores: Scores) -> dict[str, Any]:
     """Online scores, and those of the running mean."""
     return {
         "rmse": scores.rmse,
@@ -93,7 +94,7 @@ def of_scores(scores: Scores) -> dict[str, Any]:
     }
 
 
-def learner_of(model: OnlineRegressor) -> str:
+def learner_name(model: OnlineRegressor) -> str:
     """Its name on the command line."""
     return "forward" if isinstance(model, ForwardRegressor) else "ridge"
 

@@ -7,6 +7,7 @@ import typer
 from onward.cli import options as o
 
 if TYPE_CHECKING:
+    from onward.core.known import Known
     from onward.regression import OnlineRegressor
 
 EXAMPLES = """Examples:
@@ -18,43 +19,40 @@ onward show model.onward --delta 0.01 --sigma 1.5 --all
 onward show model.onward --json | jq .coefficients"""
 
 
+@o.with_known
 def command(
     model: o.Model,
-    delta: o.Delta = 0.05,
-    sigma: o.Sigma = None,
-    theta_bound: o.ThetaBound = None,
+    *,
+    known: "Known",
     every: Annotated[
         bool, typer.Option("--all", help="Show every coefficient, however many.", rich_help_panel=o.OUTPUT)
     ] = False,
     json: o.Json = False,
 ) -> None:
     """Say what a model file holds: learner, features, rows seen, coefficients with time-uniform intervals."""
-    from onward.cli.machines import load_learner, show_json
-    from onward.progressive.records import of_model
+    from onward.cli.model_files import load_learner, show_json
+    from onward.progressive.json_results import model_record
     from onward.storage import read
 
-    o.check_noise(delta, sigma, theta_bound)
     if model.is_file():
         kind, settings, _ = read(model)
-        if kind not in ("forward", "ridge"):
+        if kind not in ("forward", "ridge", "checkpoint"):
             return _show_other(kind, settings, json)
     learner = load_learner(model)
     if json:
-        return show_json({"kind": "model", **of_model(learner, delta, sigma, theta_bound)})
-    _show_learner(learner, delta, sigma, theta_bound, every)
+        return show_json({"kind": "model", **model_record(learner, known)})
+    _show_learner(learner, known, every)
 
 
-def _show_learner(
-    model: "OnlineRegressor", delta: float, sigma: float | None, theta_bound: float | None, every: bool
-) -> None:
+def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None:
     from onward.cli import display
     from onward.core.state import described
-    from onward.progressive.records import learner_of
-    from onward.progressive.results import coefficients_of
+    from onward.progressive.json_results import learner_name
+    from onward.progressive.results import coefficient_columns
 
     out = display.console()
     about = {
-        "learner": learner_of(model),
+        "learner": learner_name(model),
         "λ": described(model.information_.lam),
         "constant": "yes" if model.fit_intercept else "no",
         "rows seen": f"{model.n_seen_:,}",
@@ -78,8 +76,7 @@ def _show_learner(
         return
     about["online loss"] = display.number(model.online_loss_)
     out.print(display.pairs(about), highlight=False)
-    table = coefficients_of(model, delta, sigma, theta_bound)
-    out.print(display.coefficients(table, delta, None if every else display.FEW))
+    out.print(display.coefficients(coefficient_columns(model, known), known.delta, None if every else display.FEW))
 
 
 def _some(names: list[str], most: int = 12) -> str:
@@ -90,12 +87,9 @@ def _some(names: list[str], most: int = 12) -> str:
 
 def _show_other(kind: str, settings: dict[str, object], json: bool) -> None:
     from onward.cli import display
-    from onward.cli.machines import show_json
+    from onward.cli.model_files import show_json
 
     plain = {name: value for name, value in settings.items() if isinstance(value, str | int | float | bool)}
-    position, files = settings.get("position"), settings.get("files")
-    if kind == "checkpoint" and isinstance(position, dict) and isinstance(files, list):
-        plain = {"rows read": position["read"], "of": ", ".join(str(file["name"]) for file in files)}
     if json:
         return show_json({"kind": kind, **plain})
     display.console().print(display.pairs({"kind": kind} | {name: str(value) for name, value in plain.items()}))

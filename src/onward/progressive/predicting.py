@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from onward.core.checks import probability
-from onward.progressive.intervals import Intervals, Noise
-from onward.progressive.sinks import Write
+from onward.core.known import Known
+from onward.progressive.frame_writers import Write
+from onward.progressive.target_intervals import Intervals
 from onward.regression import OnlineRegressor
-from onward.tables import Block, Column, DataError, Recipe, stream
+from onward.tables import Block, Column, DataError, Recipe, Table, stream
 from onward.tables.recipe import Missing
-from onward.tables.sources import Format, Source
+from onward.tables.sources import Source
 
 COLUMNS = ("prediction", "lower", "upper", "leverage")
 
@@ -33,30 +33,27 @@ def predict(
     model: OnlineRegressor,
     source: Source | Sequence[Source],
     write: Write,
+    table: Table | None = None,
     *,
-    missing: Missing | None = None,
-    format: Format | None = None,
-    separator: str | None = None,
+    known: Known | None = None,
     of: Literal["observation", "mean"] = "observation",
-    delta: float = 0.05,
-    sigma: float | None = None,
-    theta_bound: float | None = None,
+    missing: Missing | None = None,
 ) -> Notes:
     """Hand frames of row, prediction, lower, upper and leverage to `write`, as rows are read.
 
-    A row that is skipped has nulls. `missing` is the model's own rule unless given.
+    The table says how files are written; which columns are used, and how, the model knows. A row that is skipped has
+    nulls. `missing` is the model's own rule unless given.
     """
-    probability("delta", delta)
     if model.information_.n_targets > 1:
         raise ValueError(f"expected a model of one target, got one of {model.information_.n_targets}")
-    recipe = recipe_of(model)
+    known, recipe = known or Known(), recipe_of(model)
     if missing is not None:
         recipe = replace(recipe, missing=missing)
     names = [str(name) for name in model.feature_names_in_]
-    intervals = Intervals([delta], Noise(sigma, theta_bound), of)
+    intervals = Intervals([known.delta], known, of)
     intervals.refresh(model)
     written, notes = 0, Notes()
-    with stream(source, None, format=format, separator=separator, recipe=recipe, known=names) as rows:
+    with stream(source, replace(table or Table(), target=None), recipe=recipe, known=names) as rows:
         for block in rows:
             write(_frame(model, block, intervals))
             for place in range(len(names), len(block.names)):

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from onward import storage
+from onward.core.known import Known
 from onward.core.types import Matrix, Vector
-from onward.progressive.results import History, coefficients_of
-from onward.progressive.tally import scores
+from onward.progressive.results import History, coefficient_columns
+from onward.progressive.running_scores import scores
 from onward.regression import OnlineRegressor
 
 SAMPLE = 4096  # rows that are kept to be drawn
@@ -42,7 +43,7 @@ class Sample:
         self._every, self._seen, self._kept = settings["every"], settings["seen"], arrays["sample"]
 
 
-class Readings:
+class Recorder:
     """Scores, coefficients and misses at rising numbers of rows."""
 
     def __init__(self, deltas: list[float]) -> None:
@@ -53,14 +54,14 @@ class Readings:
         self._counts: list[Vector] = []
         self._coefficients: list[Matrix] = []  # (3, d) each: estimate, lower, upper
 
-    def judge(self, y: Vector, ends: Matrix) -> None:
+    def count_misses(self, y: Vector, ends: Matrix) -> None:
         """Count the targets that lie outside of their intervals (δ, n, 2), and the intervals that are open."""
         self._misses += ((y < ends[:, :, 0]) | (y > ends[:, :, 1])).sum(axis=1)
         self._open += np.isinf(ends).any(axis=2).sum(axis=1)
 
-    def take(self, model: OnlineRegressor, totals: Vector, delta: float, noise: Any) -> None:
+    def take(self, model: OnlineRegressor, totals: Vector, known: Known) -> None:
         """Read off what is known now."""
-        table = coefficients_of(model, delta, noise.sigma, noise.theta_bound)
+        table = coefficient_columns(model, known)
         self._totals.append(totals.copy())
         self._counts.append(np.concatenate([self._misses, self._open]))
         self._coefficients.append(np.stack([table["estimate"], table["lower"], table["upper"]]))
@@ -92,7 +93,7 @@ class Readings:
         settings, arrays = self.sample.to_record()
         widths = [each.shape[1] for each in self._coefficients]
         arrays |= {
-            "judged": np.stack([self._misses, self._open]),
+            "misses": np.stack([self._misses, self._open]),
             "totals": np.array(self._totals).reshape(len(widths), -1),
             "counts": np.array(self._counts).reshape(len(widths), -1),
             "coefficients": np.concatenate([each.ravel() for each in self._coefficients] or [np.empty(0)]),
@@ -102,7 +103,7 @@ class Readings:
     def restore(self, settings: storage.Settings, arrays: storage.Arrays) -> None:
         """Go on from what `to_record` gave."""
         self.sample.restore(settings["sample"], arrays)
-        self._misses, self._open = arrays["judged"][0].copy(), arrays["judged"][1].copy()
+        self._misses, self._open = arrays["misses"][0].copy(), arrays["misses"][1].copy()
         self._totals, self._counts = list(arrays["totals"]), list(arrays["counts"])
         ends = np.cumsum([3 * width for width in settings["widths"]])
         parts = np.split(arrays["coefficients"], ends[:-1]) if len(ends) else []

@@ -1,0 +1,275 @@
+"""`onward fit`: one pass over one's own data."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onward.cli import options as o
+from onward.cli.value_options import given_options, usage
+
+if TYPE_CHECKING:
+    from onward.core.known import Known
+    from onward.progressive import Fit
+    from onward.regression import OnlineRegressor
+    from onward.tables.table import Table
+
+EXAMPLES = """Examples:
+
+onward fit trips.csv --target fare
+
+onward fit 'logs/*.parquet' -t y --categorical city,device --missing skip --save model.onward --report report.html
+
+onward fit big.csv.gz -t y --save m.onward --checkpoint-every 1000000   (and with --resume after a crash)
+
+tail -n +1 -f live.csv | onward fit - -t y --save m.onward --save-every 30s --follow   (Ctrl-C ends it and saves)"""
+
+_OWN = ("learner", "lam", "no_intercept")  # beside the columns: what a model that is gone on with has of its own
+
+
+@o.with_table
+@o.with_known
+def command(
+    context: typer.Context,
+    data: o.Data,
+    table: "Table",
+    learner: o.LearnerOf = o.Learner.forward,
+    lam: o.Lam = 1.0,
+    no_intercept: o.NoIntercept = False,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            "--start",
+            metavar="MODEL",
+            help="Go on with this model, or checkpoint, with its settings, instead of a new one.",
+            rich_help_panel="Model",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    known: "Known",
+    save: o.Save = None,
+    save_every: Annotated[
+        str | None,
+        typer.Option(
+            "--save-every",
+            metavar="ROWS|TIME",
+            help="Write the model along the way, too: after so many rows, or a time such as 30s or 5m.",
+            rich_help_panel=o.OUTPUT,
+            show_default=False,
+        ),
+    ] = None,
+    checkpoint_every: Annotated[
+        int | None,
+        typer.Option(
+            "--checkpoint-every",
+            metavar="ROWS",
+            min=1,
+            help="Write a checkpoint beside the model after so many rows, at the end of the megabytes being read.",
+            rich_help_panel=o.OUTPUT,
+            show_default=False,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Go on from the checkpoint, if there is one: same result.", rich_help_panel=o.OUTPUT
+        ),
+    ] = False,
+    predictions: Annotated[
+        str | None,
+        typer.Option(
+            "--predictions",
+            metavar="FILE",
+            help="Write row, target, prediction, lower, upper and leverage of each row to this file (.parquet, .csv, "
+            ".jsonl); with workers, FOLDER/ for a Parquet file of each chunk.",
+            rich_help_panel=o.OUTPUT,
+            show_default=False,
+        ),
+    ] = None,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow",
+            help="Print these columns as rows are predicted, in CSV; JSON lines with --json. No summary then.",
+            rich_help_panel=o.OUTPUT,
+        ),
+    ] = False,
+    report: o.Report = None,
+    no_scores: Annotated[
+        bool,
+        typer.Option(
+            "--no-scores",
+            help="Learn only: no online scores. Many workers then read the data once instead of twice.",
+            rich_help_panel=o.OUTPUT,
+        ),
+    ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            help="Workers that share the work, with the same result; -1 for as many as there are processors. "
+            "Without it: one pass in this process.",
+            rich_help_panel="Workers",
+            show_default=False,
+        ),
+    ] = None,
+    backend: o.BackendOf = None,
+    address: o.Address = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Learn a linear model in one pass: predict each row before its target is seen, then learn it.
+
+    Rows are taken in the order of the files, in a memory that does not grow with them. Dates become years since 2000,
+    true and false 1 and 0. Rows that arrive through a pipe are learned as they come.
+    """
+    from onward.progressive.checkpoints import beside
+    from onward.progressive.outputs import Outputs, check_outputs, check_targets
+
+    if address is not None and backend is None:
+        raise typer.BadParameter("expected --backend dask or ray beside --address")
+    workers = jobs is not None or backend is not None
+    if workers and (report is not None or follow or save_every is not None):
+        raise typer.BadParameter(
+            "--report, --follow and --save-every go along one pass: expected no --jobs and no --backend"
+        )
+    if no_scores and (report is not None or follow or predictions is not None):
+        raise typer.BadParameter("predictions are scored as they are made: expected no --no-scores")
+    outputs: Outputs = {
+        "save": save,
+        "save_every": save_every,
+        "checkpoint_every": checkpoint_every,
+        "resume": resume,
+        "predictions": predictions,
+    }
+    with usage():
+        check_outputs(data, table.format, outputs)
+        check_targets(data, table.format, {"--save": save, "--predictions": predictions, "--report": report})
+        model = _model(learner, lam, no_intercept) if start is None else _started(start, context, table)
+    if save is not None and not resume and beside(save).exists() and not quiet:
+        typer.echo(f"onward: starting anew; {beside(save)} is from a run that --resume would go on with", err=True)
+    if workers:
+        result = _fit_with_workers(data, table, model, known, no_scores, jobs, backend, address, quiet or json, outputs)
+    else:
+        result = _fit_here(data, table, model, known, report is not None, json if follow else None, quiet, outputs)
+    for note in () if quiet else result.notes:
+        typer.echo(f"onward: {note}", err=True)
+    if report is not None:
+        from onward.progressive.report import write_fit_report
+
+        write_fit_report(report, result, shlex.join(["onward", *sys.argv[1:]]))
+    if json and not follow:
+        from onward.cli.model_files import show_json
+        from onward.progressive.json_results import fit_record
+
+        show_json(fit_record(result))
+    elif not quiet and not follow:
+        show(result)
+        for what, path in (("Model", save), ("Predictions", predictions), ("Report", report)):
+            if path is not None:
+                typer.echo(f"{what}: {path}")
+    if result.stopped is not None:
+        raise typer.Exit(128 + result.stopped)
+
+
+def _model(learner: o.Learner, lam: float, no_intercept: bool) -> "OnlineRegressor":
+    from onward.regression import ForwardRegressor, RidgeRegressor
+
+    kind = ForwardRegressor if learner == o.Learner.forward else RidgeRegressor
+    model = kind(lam, fit_intercept=not no_intercept)
+    model._check_settings()
+    return model
+
+
+def _started(path: Path, context: typer.Context, table: "Table") -> "OnlineRegressor":
+    """The model to go on with; a usage error if settings are given that it has of its own."""
+    from dataclasses import fields, replace
+
+    from onward.cli.model_files import load_learner
+
+    given = given_options(context)
+    columns = {field.name for field in fields(table) if field.metadata["of"] == "columns"} - {"missing"}
+    for name in (*_OWN, *sorted(columns)):
+        if name in given:
+            raise typer.BadParameter(f"--{name.replace('_', '-')} is the model's own: expected none beside --start")
+    model = load_learner(path)
+    if model.recipe_ is None:
+        raise ValueError(
+            f"{path}: does not know how its features are made from columns; expected a model of onward fit"
+        )
+    if "missing" in given:
+        model.recipe_ = replace(model.recipe_, missing=table.missing)
+    return model
+
+
+def _fit_here(
+    data: list[str],
+    table: "Table",
+    model: "OnlineRegressor",
+    known: "Known",
+    history: bool,
+    follow_json: bool | None,
+    quiet: bool,
+    outputs: Any,
+) -> "Fit":
+    """One pass in this process; `follow_json` says how predictions are printed, None for not at all."""
+    from onward.cli.display import watching
+    from onward.progressive import fit
+    from onward.progressive.frame_writers import open_writer
+
+    with (
+        watching(quiet or follow_json is not None) as watch,
+        open_writer(None, sys.stdout.buffer, "jsonl" if follow_json else "csv") as write,
+    ):
+        if follow_json is not None:
+            outputs = {**outputs, "follow": write}
+        return fit(data, table, model, known=known, history=history, watch=watch, **outputs)
+
+
+def _fit_with_workers(
+    data: list[str],
+    table: "Table",
+    model: "OnlineRegressor",
+    known: "Known",
+    no_scores: bool,
+    jobs: int | None,
+    backend: o.Backend | None,
+    address: str | None,
+    quiet: bool,
+    outputs: Any,
+) -> "Fit":
+    from onward import scale
+    from onward.cli.display import chunks_done
+
+    if "-" in data:
+        raise typer.BadParameter("standard input comes in one order and once: expected files for workers")
+    engine = o.engine(-1 if jobs is None else jobs, backend, address)
+    with chunks_done(quiet) as advance:
+        return scale.fit(
+            data, table, model, engine=engine, known=known, with_scores=not no_scores, advance=advance, **outputs
+        )
+
+
+def show(result: "Fit") -> None:
+    """The summary of a pass."""
+    from onward.cli import display
+    from onward.core.state import described
+    from onward.progressive.json_results import learner_name
+
+    out, model = display.console(), result.model
+    rate, lam = result.scores.rows / max(result.seconds, 1e-9), described(model.information_.lam)
+    out.print(
+        f"{learner_name(model).capitalize()}, λ = {lam}, {display.counted(model.n_features_in_, 'feature')}: "
+        f"{result.target} of {result.source}. Learned {result.scores.rows:,} of {display.counted(result.read, 'row')} "
+        f"in {result.seconds:.1f} s ({rate:,.0f} rows/s).",
+        markup=False,
+        highlight=False,
+    )
+    for line in display.left_out(result.skipped, result.filled):
+        out.print(line, markup=False, highlight=False)
+    if result.scores.rmse == result.scores.rmse:
+        out.print(display.scores(result.scores))
+    out.print(display.coefficients(result.coefficients(), result.known.delta))

@@ -1,0 +1,51 @@
+"""What is known of the noise and of the true coefficients: one value, checked where it is made.
+
+The command line makes its options from the fields, with what their metadata says.
+"""
+
+from dataclasses import dataclass, field
+
+from onward.core.checks import not_negative, positive, probability
+
+
+@dataclass(frozen=True)
+class Known:
+    """What intervals may rely on.
+
+    Args:
+        sigma: the noise is σ-sub-Gaussian; None if unknown: Gaussian noise, and rows that do not depend on it.
+        theta_bound: S ≥ ‖θ* − θ_0‖, the constant included; None for sets that need no such bound. Needs `sigma`.
+        delta: the probability with which intervals may fail.
+
+    Raises:
+        ValueError: if a number is out of its range, or if `theta_bound` comes without `sigma`.
+    """
+
+    sigma: float | None = field(
+        default=None,
+        metadata={
+            "help": "The noise is σ-sub-Gaussian. Without it: Gaussian noise of unknown spread.",
+            "flags": ["--sigma"],
+        },
+    )
+    theta_bound: float | None = field(
+        default=None,
+        metadata={
+            "help": "S ≥ ‖θ*‖, the constant included; needs --sigma. Without it: sets that need no bound.",
+            "flags": ["--theta-bound"],
+        },
+    )
+    delta: float = field(
+        default=0.05, metadata={"help": "The probability with which intervals may fail.", "flags": ["--delta"]}
+    )
+
+    def __post_init__(self) -> None:
+        probability("delta", self.delta)
+        if self.sigma is not None:
+            positive("sigma", self.sigma)
+        if self.theta_bound is not None:
+            not_negative("theta_bound", self.theta_bound)
+            if self.sigma is None:
+                raise ValueError(
+                    f"theta_bound says nothing while sigma is unknown: expected sigma too, got {self.theta_bound}"
+                )

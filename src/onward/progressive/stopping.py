@@ -1,0 +1,50 @@
+"""Ctrl-C, SIGTERM and SIGHUP as an end of the stream: what has been read is learned and saved, nothing is cut short."""
+
+import os
+import signal
+import threading
+from types import FrameType
+from typing import Any, Self
+
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class StopSignals:
+    """While it is entered, the first signal to stop ends the reading; a second Ctrl-C interrupts at once.
+
+    Attributes:
+        number: of the signal that came; None as long as none did.
+        descriptor: becomes readable with the signal, so that whoever waits for rows can wait for it, too. None where
+            signals cannot be seen: outside of the main thread.
+    """
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self.descriptor: int | None = None
+        self._wake: int | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self.descriptor, self._wake = os.pipe()
+            for number in SIGNALS:
+                if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it: hang-ups are to be ignored
+                    self._before[number] = signal.signal(number, self._stop)
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        for descriptor in (self.descriptor, self._wake):
+            if descriptor is not None:
+                os.close(descriptor)
+        self.descriptor = self._wake = None
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self.number is not None:
+            if number == signal.SIGINT:
+                raise KeyboardInterrupt
+            return
+        self.number = number
+        if self._wake is not None:
+            os.write(self._wake, b"\0")
