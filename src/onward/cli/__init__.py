@@ -17,6 +17,7 @@ from onward.cli import (
     reproduce_command,
     show_command,
 )
+from onward.core.stopping import StoppedError
 
 app = typer.Typer(
     name="onward",
@@ -66,19 +67,11 @@ _SETTINGS = {
 }
 
 
-class _StoppedError(KeyboardInterrupt):
-    """SIGTERM or SIGHUP came; as Ctrl-C, it is not caught on the way."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.number = number
-
-
 def _end_in_order() -> None:
-    """Let SIGTERM and SIGHUP end the program as Ctrl-C does: services are stopped so, and terminals closed."""
+    """Let SIGTERM and SIGHUP end the program in order, as Ctrl-C does: services are stopped so, and terminals closed."""
 
     def stop(number: int, frame: object) -> None:
-        raise _StoppedError(number)
+        raise StoppedError(number)
 
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
@@ -99,7 +92,7 @@ def main() -> None:
     sys.argv[1:] = [each for each in sys.argv[1:] if each != "--debug"]
     try:
         code = app(standalone_mode=False)
-    except _StoppedError as stopped:
+    except StoppedError as stopped:
         code = 128 + stopped.number
     except (KeyboardInterrupt, typer.Abort):
         code = 128 + signal.SIGINT

@@ -52,7 +52,7 @@ def _parameter(field: Field[Any], panel: str) -> inspect.Parameter:
         kind = bool
     elif isinstance(default, int | float):
         kind, shown = type(default), True
-    elif _is_list(field):
+    elif _is_list(field) or _is_mapping(field):
         kind, default = list[str], None
     else:
         kind = float if "float" in str(field.type) else str
@@ -83,6 +83,10 @@ def _is_list(field: Field[Any]) -> bool:
     return "tuple" in str(field.type)
 
 
+def _is_mapping(field: Field[Any]) -> bool:
+    return "Mapping" in str(field.type)
+
+
 def _plain(value: Any, field: Field[Any]) -> Any:
     """An option's value as the field has it."""
     if isinstance(value, Enum):
@@ -90,6 +94,8 @@ def _plain(value: Any, field: Field[Any]) -> Any:
     if _is_list(field):
         names = tuple(split_names(value))
         return names or field.default
+    if _is_mapping(field):
+        return dict(_split_pair(each, field.metadata["flags"][0]) for each in split_names(value))
     return value
 
 
@@ -99,6 +105,13 @@ def split_names(values: list[str] | None) -> list[str]:
     for value in values or []:
         found += [each.strip() for each in next(csv.reader([value], skipinitialspace=True)) or [""]]
     return found
+
+
+def _split_pair(text: str, flag: str) -> tuple[str, str]:
+    name, found, value = text.rpartition("=")
+    if not found:
+        raise typer.BadParameter(f"expected NAME=VALUE, got {text!r}", param_hint=flag)
+    return name.strip(), value.strip()
 
 
 def given_options(context: typer.Context) -> set[str]:

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
+import polars as pl
 
 from onward.core.interrupts import interrupts_deferred
 from onward.core.known import Known
+from onward.core.stopping import StoppedError, StopSignals
 from onward.core.types import Matrix, Vector
 from onward.progressive import checkpoints
 from onward.progressive.frame_writers import Write
@@ -20,10 +22,9 @@ from onward.progressive.recorder import Recorder
 from onward.progressive.results import Fit, Scores, known_names
 from onward.progressive.running_scores import ROWS, WEIGHT, count_all, new_totals, scores
 from onward.progressive.schedule import Alarm, Every, next_power, next_reading
-from onward.progressive.stopping import StopSignals
 from onward.progressive.target_intervals import Intervals
 from onward.regression import ForwardRegressor, OnlineRegressor
-from onward.tables import Block, DataError, Position, Stream, Table
+from onward.tables import Block, DataError, Position, Stream, Table, stream
 from onward.tables.sources import Source, find_files, name_files
 from onward.tables.table import as_table
 
@@ -106,14 +107,21 @@ def fit(
     with ExitStack() as stack:
         live = any(file.comes_once for file in files)
         stop = stack.enter_context(StopSignals()) if live else None
-        opened = Stream(
-            files,
-            table,
-            recipe=model.recipe_,
-            known=known_names(model),
-            start=position,
-            stop=None if stop is None else stop.descriptor,
-        )
+        if live:
+            _warm_up(model, known, predicts=_predicts(outputs))
+        try:
+            opened = Stream(
+                files,
+                table,
+                recipe=model.recipe_,
+                known=known_names(model),
+                start=position,
+                stop=None if stop is None else stop.descriptor,
+            )
+        except DataError as error:
+            if stop is not None and stop.number is not None:
+                raise StoppedError(stop.number) from error
+            raise
         rows = stack.enter_context(opened)
         model.recipe_ = rows.recipe
         work = Pass(model, rows, known, predicts=_predicts(outputs), history=history)
@@ -127,8 +135,6 @@ def fit(
                     work.learn(block, watch)
                     model.recipe_ = rows.recipe
                 saving.after(block)
-        except KeyboardInterrupt:
-            raise
         except Exception:
             if live and work.learned:  # the rows are gone from where they came: what was learned must not be
                 with interrupts_deferred():
@@ -136,10 +142,27 @@ def fit(
             raise
         with interrupts_deferred():
             if not work.totals[WEIGHT] > 0:
+                if stop is not None and stop.number is not None:
+                    raise StoppedError(stop.number)
                 raise DataError(nothing_learned(files, rows.read, rows.skipped))
             result = work.result(time.perf_counter() - begun, None if stop is None else stop.number)
             saving.finish()
     return result
+
+
+def _warm_up(model: OnlineRegressor, known: Known, *, predicts: bool) -> None:
+    """Load, or compile, what the first row needs before it comes, so that it waits no longer than any other.
+
+    Made-up rows are learned by a new model of the same kind: few features and many, which compiled code tells apart.
+    """
+    for width in (2, 20):
+        columns = {f"x{j}": [str((row * 7 + j * 3) % 5) for row in range(12)] for j in range(width)}
+        text = pl.DataFrame({**columns, "level": ["a", "b"] * 6, "y": ["1", "2"] * 6}).write_csv()
+        read = pl.read_csv(text.encode())  # the parser is loaded, too
+        with stream(read, Table("y", categorical=("level",))) as rows:
+            work = Pass(type(model)(), rows, known, predicts=predicts)
+            for block in rows:
+                work.learn(block, None)
 
 
 def check_target_of(model: OnlineRegressor, table: Table) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from onward.tables.errors import DataError
-from onward.tables.kinds import Content
+from onward.tables.kinds import UNKNOWN, Content
 from onward.tables.readers import missing_column, shown
 from onward.tables.recipe import KINDS, Column, Kind, Recipe
 from onward.tables.table import Table
@@ -15,16 +15,21 @@ INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")  # what pandas calls the i
 def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> tuple[Recipe, list[str]]:
     """The recipe for the columns of a file, and remarks for a person; DataError if that cannot be."""
     columns, target, notes = list(contents), str(table.target), []
+    for column in table.schema:
+        if column not in contents:
+            raise missing_column(file, column, columns)
+    contents = {**contents, **table.schema}
     for column in (target, *([] if table.weight is None else [table.weight])):
         if column not in contents:
             raise missing_column(file, column, columns)
-        if contents[column] not in ("number", "boolean"):
+        if contents[column] not in ("number", "boolean", UNKNOWN):
             raise DataError(f"{file}: column {column!r} holds {contents[column]}, expected numbers")
     for pattern in (*(table.features or ()), *table.exclude, *table.categorical):
         if not _fitting(pattern, columns):
             raise missing_column(file, pattern, columns)
     special = {target, table.weight}
     categories = {each for pattern in table.categorical for each in _fitting(pattern, columns)}
+    categories |= {each for each, kind in table.schema.items() if kind == "category"}
     left_out = {each for pattern in table.exclude for each in _fitting(pattern, columns)}
     wrong = [each for each in (*table.categorical, *(table.features or ())) if each in special]
     if wrong:
@@ -55,7 +60,7 @@ def _check_contents(file: str, used: Sequence[str], contents: Mapping[str, Conte
             f"{file}: expected numbers, but {shown(texts)} {'holds' if len(texts) == 1 else 'hold'} text; "
             "name such columns as categorical (--categorical), or exclude them (--exclude)"
         )
-    odd = [each for each in used if contents[each] not in (*KINDS, "text")]
+    odd = [each for each in used if contents[each] not in (*KINDS, "text", UNKNOWN)]
     if odd:
         raise DataError(f"{file}: column {odd[0]!r} holds {contents[odd[0]]}, expected numbers; exclude it")
     for one in categories & set(used):
@@ -65,7 +70,13 @@ def _check_contents(file: str, used: Sequence[str], contents: Mapping[str, Conte
 
 
 def _kind(content: Content) -> Kind:
-    kinds: dict[Content, Kind] = {"number": "number", "boolean": "boolean", "time": "time", "duration": "duration"}
+    kinds: dict[Content, Kind] = {
+        UNKNOWN: "number",
+        "number": "number",
+        "boolean": "boolean",
+        "time": "time",
+        "duration": "duration",
+    }
     return kinds[content]
 
 

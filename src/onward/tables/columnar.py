@@ -48,7 +48,7 @@ class ParquetReader:
         """What each column holds."""
         return _contents(self._file.schema_arrow)
 
-    def pieces(self, wanted: Mapping[str, Kind], start: int = 0) -> Iterator[Piece]:
+    def pieces(self, wanted: dict[str, Kind], start: int = 0) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows of the file."""
         check_columns(self.name, self.columns, wanted)
         _check_kinds(self.name, self._file.schema_arrow, wanted)
@@ -122,7 +122,7 @@ class IpcReader:
         """What each column holds."""
         return _contents(self._schema)
 
-    def pieces(self, wanted: Mapping[str, Kind], start: int = 0) -> Iterator[Piece]:
+    def pieces(self, wanted: dict[str, Kind], start: int = 0) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows."""
         check_columns(self.name, self.columns, wanted)
         _check_kinds(self.name, self._schema, wanted)
@@ -183,7 +183,7 @@ class FrameReader:
         """What each column holds; nothing if there are no rows."""
         return _contents(self._table.schema) if self._table.num_rows else {}
 
-    def pieces(self, wanted: Mapping[str, Kind], start: int = 0) -> Iterator[Piece]:
+    def pieces(self, wanted: dict[str, Kind], start: int = 0) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows."""
         check_columns(self.name, self.columns, wanted)
         _check_kinds(self.name, self._table.schema, wanted)

@@ -15,10 +15,10 @@ from functools import cached_property, partial
 import polars as pl
 
 from onward.tables.errors import DataError
-from onward.tables.kinds import MISSING, Content, guess, read_texts
+from onward.tables.kinds import MISSING, UNKNOWN, Content, guess, read_texts, widen_kind
 from onward.tables.lines import LONGEST, Chunk, TextFile
 from onward.tables.quotes import first_record, is_tidy, outside, whole_records
-from onward.tables.readers import EXPECTED, Piece, check_columns, check_names
+from onward.tables.readers import EXPECTED, Piece, check_columns, check_names, parsed_pieces
 from onward.tables.recipe import Kind
 from onward.tables.sources import File
 
@@ -39,6 +39,7 @@ class DelimitedReader:
         self.name = file.name
         self._text = text or TextFile(file)
         self._na = list(na)
+        self._unknown: set[str] = set()  # columns of which only missing values have been seen
         self._way = 1 if na else 0  # how chunks are read, going by those before: see `_parsed`
         try:
             separators = separator or ("\t" if file.format == "tsv" else _SEPARATORS)
@@ -83,15 +84,15 @@ class DelimitedReader:
         body = data[self._body :]
         sample = body[: self._whole(body[:SAMPLE]) or self._whole(body) or len(body)]
         frame = self._texts(Chunk(sample, self._body, data.count(b"\n", 0, self._body)))
-        return {name: guess(frame[name], self._na) for name in self.columns} if len(frame) else {}
+        found = {name: guess(frame[name], self._na) for name in self.columns} if len(frame) else {}
+        self._unknown = {name for name, content in found.items() if content == UNKNOWN}
+        return found
 
-    def pieces(self, wanted: Mapping[str, Kind], start: int = 0) -> Iterator[Piece]:
+    def pieces(self, wanted: dict[str, Kind], start: int = 0) -> Iterator[Piece]:
         """As in `Reader`; `start` counts bytes."""
         check_columns(self.name, self.columns, wanted)
         for chunk in self._text.chunks(max(start, self._body), self._whole):
-            frame = self._parsed(chunk, wanted)
-            if len(frame):
-                yield Piece(frame, chunk.start, partial(self._where, chunk))
+            yield from parsed_pieces(chunk, partial(self._parsed, wanted), self._where, self._whole)
 
     @property
     def done(self) -> float:
@@ -107,11 +108,12 @@ class DelimitedReader:
 
     # A chunk of lines
 
-    def _parsed(self, chunk: Chunk, wanted: Mapping[str, Kind]) -> pl.DataFrame:
+    def _parsed(self, wanted: dict[str, Kind], chunk: Chunk) -> pl.DataFrame:
         """The chunk as numbers; else with the usual marks for missing values; else by way of texts; else by record.
 
         A file that needs one of these ways will need it again.
         """
+        self._text.check_nulls(chunk)
         if is_tidy(chunk.data, self.separator.encode()) and not _has_lone_return(chunk.data):
             for way in range(self._way, 3):
                 try:
@@ -119,10 +121,17 @@ class DelimitedReader:
                 except pl.exceptions.PolarsError:
                     continue
                 self._way = way
-                return frame
-        return self._converted(self._texts(chunk).select(list(wanted)), wanted, chunk)
+                return self._noticed(frame)
+        return self._noticed(self._converted(self._texts(chunk).select(list(wanted)), wanted, chunk))
 
-    def _quickly(self, data: bytes, wanted: Mapping[str, Kind], way: int) -> pl.DataFrame:
+    def _noticed(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The frame, once it was noticed of which columns something is known now."""
+        for name in [name for name in self._unknown if name in frame.columns]:
+            if frame[name].null_count() < len(frame):
+                self._unknown.discard(name)
+        return frame
+
+    def _quickly(self, data: bytes, wanted: dict[str, Kind], way: int) -> pl.DataFrame:
         """The chunk as polars reads it; an error of polars if that cannot be."""
         types = {name: pl.Float64 if wanted.get(name) == "number" and way < 2 else pl.String for name in self.columns}
         frame = pl.read_csv(
@@ -143,15 +152,18 @@ class DelimitedReader:
             raise pl.exceptions.ComputeError("a line may be blank or too short")
         return self._converted(frame.select(list(wanted)), wanted, None)
 
-    def _converted(self, frame: pl.DataFrame, wanted: Mapping[str, Kind], chunk: Chunk | None) -> pl.DataFrame:
+    def _converted(self, frame: pl.DataFrame, wanted: dict[str, Kind], chunk: Chunk | None) -> pl.DataFrame:
         """Texts as what they stand for. With the chunk at hand, what is wrong is named; else an error of polars."""
         done = {}
-        for name, kind in wanted.items():
+        for name, kind in list(wanted.items()):
             column = frame[name]
             if column.dtype == pl.String:
                 done[name], wrong = read_texts(column, kind, self._na)
                 if wrong is not None and chunk is None:
                     raise pl.exceptions.ComputeError(f"{column[wrong]!r} in {name!r}")
+                if wrong is not None and (wider := widen_kind(kind, name not in self._unknown, column, self._na)):
+                    wanted[name] = wider
+                    done[name], wrong = read_texts(column, wider, self._na)
                 if wrong is not None and chunk is not None:
                     place = f"{self._where(chunk, wrong)}, column {name!r}"
                     raise DataError(f"{place}: got {_short(column[wrong])}, expected {EXPECTED[kind]}")

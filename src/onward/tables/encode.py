@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
-from onward.tables.errors import DataError
+from onward.tables.errors import RowError
 from onward.tables.readers import Piece
 from onward.tables.recipe import Recipe
 from onward.tables.rows import CheckedRows
@@ -75,7 +75,10 @@ class Encoder:
         with_target: bool = True,
         max_levels: int = 1000,
         read: int = 0,
+        skips_bad: bool = False,
     ) -> None:
+        """`skips_bad`: a row that would be refused is left out instead."""
+        self._skips_bad = skips_bad
         self.recipe = recipe
         self.levels = {each: place for place, each in enumerate(levels)}
         self.skipped: Counter[str] = Counter()
@@ -106,18 +109,21 @@ class Encoder:
         weight = np.ones(n)
         if self._with_target and self.recipe.weight is not None:
             weight = self._required(self.recipe.weight, piece, kept)
-            if (weight[kept] < 0).any():
-                row = int(np.flatnonzero(kept & (weight < 0))[0])
-                raise DataError(
+            negative = kept & (weight < 0)
+            if negative.any():
+                row = int(np.flatnonzero(negative)[0])
+                self._refuse(
                     f"{piece.where(row)}, column {self.recipe.weight!r}: got {weight[row]:g}, "
-                    "expected a weight that is not negative"
+                    "expected a weight that is not negative",
+                    row,
                 )
+                self._leave_out(f"{self.recipe.weight} is negative", negative, kept)
         plain = self._numbers(piece, kept)
         self._missing_levels(piece, kept)
         found = self._new_levels(piece, kept)
-        first, self.read = self.read, self.read + n
         if self._with_target:
             self._take_in(found, piece)
+        first, self.read = self.read, self.read + n
         born = [row for row, *_ in found] if self._with_target else []
         unknown = bool(found) and not self._with_target
         places = [self._places(piece.frame[column]) for column in self.recipe.categories]
@@ -173,13 +179,14 @@ class Encoder:
         infinite = kept & np.isinf(values)
         if infinite.any() and self.recipe.missing != "skip":
             row = int(np.flatnonzero(infinite)[0])
-            raise DataError(f"{piece.where(row)}, column {column!r}: got {values[row]}, expected a finite number")
+            self._refuse(f"{piece.where(row)}, column {column!r}: got {values[row]}, expected a finite number", row)
         missing = kept & np.isnan(values)
         if missing.any() and self.recipe.missing == "error":
             row = int(np.flatnonzero(missing)[0])
-            raise DataError(
+            self._refuse(
                 f"{piece.where(row)}, column {column!r}: the value is missing, expected a number; choose what to do "
-                "with missing values (--missing): skip the row, or count them as zero"
+                "with missing values (--missing): skip the row, or count them as zero",
+                row,
             )
         if fill:
             self.filled[column] += int(np.count_nonzero(missing))
@@ -187,8 +194,21 @@ class Encoder:
             return
         for what, rows in (("missing", missing), ("infinite", infinite)):
             if rows.any():
-                self.skipped[f"{column} is {what}"] += int(np.count_nonzero(rows))
-        kept &= ~(missing | infinite)
+                self._leave_out(f"{column} is {what}", rows, kept)
+
+    def _refuse(self, message: str, row: int) -> None:
+        """RowError for a row of a piece, unless such rows are left out."""
+        if not self._skips_bad:
+            raise RowError(message, row)
+
+    def _leave_out(self, reason: str, rows: Flags, kept: Flags) -> None:
+        self.skipped[reason] += int(np.count_nonzero(rows))
+        kept &= ~rows
+
+    def skip_rows(self, reason: str, rows: int) -> None:
+        """Pass over rows that could not be read."""
+        self.skipped[reason] += rows
+        self.read += rows
 
     # Categories
 
@@ -198,14 +218,14 @@ class Encoder:
             if not missing.any():
                 continue
             if self.recipe.missing == "error":
-                raise DataError(
-                    f"{piece.where(int(np.flatnonzero(missing)[0]))}, column {column!r}: the value is missing, "
-                    "expected a category; choose what to do with missing values (--missing): skip the row, or count "
-                    "them as zero"
+                row = int(np.flatnonzero(missing)[0])
+                self._refuse(
+                    f"{piece.where(row)}, column {column!r}: the value is missing, expected a category; choose what to "
+                    "do with missing values (--missing): skip the row, or count them as zero",
+                    row,
                 )
-            if self.recipe.missing == "skip":
-                self.skipped[f"{column} is missing"] += int(np.count_nonzero(missing))
-                kept &= ~missing
+            if self.recipe.missing != "zero":
+                self._leave_out(f"{column} is missing", missing, kept)
             else:
                 self.filled[column] += int(np.count_nonzero(missing))
 
@@ -225,23 +245,27 @@ class Encoder:
     def _take_in(self, found: Sequence[_Found], piece: Piece) -> None:
         if not found:
             return
-        taken = set(self._names)
+        taken, counts = set(self._names), self._counts.copy()
         for row, _, column, level in found:
-            if self._counts[column] >= self._max_levels:
-                raise DataError(
+            if counts[column] >= self._max_levels:
+                raise RowError(
                     f"{piece.where(row)}, column {column!r}: more than {self._max_levels:,} levels; is it a category? "
-                    "Allow more levels, or leave the column out"
+                    "Allow more levels, or leave the column out",
+                    row,
                 )
             name = level_name(column, level)
             if name in taken:
-                raise DataError(
+                raise RowError(
                     f"{piece.where(row)}, column {column!r}: its level {level!r} would be a second feature called "
-                    f"{name!r}; rename a column"
+                    f"{name!r}; rename a column",
+                    row,
                 )
             taken.add(name)
+            counts[column] += 1
+        for _, _, column, level in found:  # all of them, or none
             self.levels[column, level] = len(self.levels)
-            self._names.append(name)
-            self._counts[column] += 1
+            self._names.append(level_name(column, level))
+        self._counts = counts
 
     def _with_unknown(self, frame: pl.DataFrame, places: Sequence[Places]) -> list[Hashable]:
         """The names of the features and of the levels in some rows that are not known, which are given places here."""

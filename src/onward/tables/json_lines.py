@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from onward.tables.errors import DataError
-from onward.tables.kinds import Content, guess, read_texts, without
+from onward.tables.kinds import UNKNOWN, Content, guess, read_texts, widen_kind, without
 from onward.tables.lines import Chunk, TextFile
-from onward.tables.readers import EXPECTED, Piece, check_columns
+from onward.tables.readers import EXPECTED, Piece, check_columns, parsed_pieces
 from onward.tables.recipe import Kind
 from onward.tables.sources import File
 
@@ -26,6 +26,7 @@ class JsonLinesReader:
         self.name = file.name
         self._text = text or TextFile(file)
         self._na = list(na)
+        self._unknown: set[str] = set()  # names of which only missing values have been seen
         self._way = 0  # how chunks are read, going by those before: see `_parsed`
 
     @cached_property
@@ -42,7 +43,9 @@ class JsonLinesReader:
     @cached_property
     def contents(self) -> Mapping[str, Content]:
         """What each name stands for, going by the first rows; nothing if there are none."""
-        return {name: self._content([record.get(name) for record in self._sample]) for name in self.columns}
+        found = {name: self._content([record.get(name) for record in self._sample]) for name in self.columns}
+        self._unknown = {name for name, content in found.items() if content == UNKNOWN}
+        return found
 
     def _content(self, values: list[Any]) -> Content:
         given = [value for value in values if value is not None]
@@ -54,14 +57,12 @@ class JsonLinesReader:
         # Numbers in quotes are numbers, too: many programs write them so.
         return guess(column, self._na)
 
-    def pieces(self, wanted: Mapping[str, Kind], start: int = 0) -> Iterator[Piece]:
+    def pieces(self, wanted: dict[str, Kind], start: int = 0) -> Iterator[Piece]:
         """As in `Reader`; `start` counts bytes."""
         if start == 0 and self._sample and not self._text.arrives:  # else too few rows may be known to tell
             check_columns(self.name, self.columns, wanted)
         for chunk in self._text.chunks(start, _whole):
-            frame = self._parsed(chunk, wanted)
-            if len(frame):
-                yield Piece(frame, chunk.start, partial(self._where, chunk))
+            yield from parsed_pieces(chunk, partial(self._parsed, wanted), self._where, _whole)
 
     @property
     def done(self) -> float:
@@ -74,8 +75,9 @@ class JsonLinesReader:
 
     # A chunk of lines
 
-    def _parsed(self, chunk: Chunk, wanted: Mapping[str, Kind]) -> pl.DataFrame:
+    def _parsed(self, wanted: dict[str, Kind], chunk: Chunk) -> pl.DataFrame:
         """The chunk as what it should hold; then by way of texts; then line by line."""
+        self._text.check_nulls(chunk)
         for way in range(self._way, 2):
             try:
                 frame = self._quickly(chunk.data, wanted, way)
@@ -100,13 +102,16 @@ class JsonLinesReader:
             raise pl.exceptions.ComputeError(f"wrong in {column.name!r}")
         return values
 
-    def _patiently(self, chunk: Chunk, wanted: Mapping[str, Kind]) -> pl.DataFrame:
+    def _patiently(self, chunk: Chunk, wanted: dict[str, Kind]) -> pl.DataFrame:
         records = [record for _, record in self._records(chunk)]
         done = {}
-        for name, kind in wanted.items():
+        for name, kind in list(wanted.items()):
             column = [record.get(name) for record in records]
             texts = pl.Series(name, map(_text, column), dtype=pl.String)
             done[name], wrong = read_texts(texts, kind, self._na)
+            if wrong is not None and (wider := widen_kind(kind, name not in self._unknown, texts, self._na)):
+                wanted[name] = wider
+                done[name], wrong = read_texts(texts, wider, self._na)
             nested = (row for row, value in enumerate(column) if isinstance(value, list | dict))
             if kind == "category":
                 wrong = next(nested, None)
@@ -116,6 +121,8 @@ class JsonLinesReader:
                     f"{self._where(chunk, wrong)}, column {name!r}: got {got[:60] + '…' * (len(got) > 60)}, "
                     f"expected {EXPECTED[kind]}"
                 )
+            if wrong is None and done[name].null_count() < len(texts):
+                self._unknown.discard(name)
         return pl.DataFrame(done)
 
     def _records(self, chunk: Chunk) -> Iterator[tuple[int, dict[str, Any]]]:

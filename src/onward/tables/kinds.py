@@ -7,7 +7,8 @@ import polars as pl
 from onward.tables.recipe import Kind
 
 Content = Kind | str
-"""The kind of a column, "text", or the name of a type that cannot become numbers."""
+"""The kind of a column, "text", "nothing", or the name of a type that cannot become numbers."""
+UNKNOWN = "nothing"  # what a column holds as long as all of its values are missing: it is read as numbers
 
 # What stands for a missing value in text files, as R, pandas, databases and spreadsheets write it.
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None", "<NA>", "?", ".")
@@ -67,6 +68,8 @@ def read_texts(column: pl.Series, kind: Kind, na: Sequence[str] = ()) -> tuple[p
 
 def guess(column: pl.Series, na: Sequence[str] = ()) -> Content:
     """What a column of texts holds: what all of them can be read as, or most of them as numbers; else "text"."""
+    if read_texts(column, "category", na)[0].null_count() == len(column):
+        return UNKNOWN
     kinds: tuple[Kind, ...] = ("number", "boolean", "time")
     for kind in kinds:
         if read_texts(column, kind, na)[1] is None:
@@ -76,8 +79,25 @@ def guess(column: pl.Series, na: Sequence[str] = ()) -> Content:
     return "number" if 2 * numbers.count() > len(column) else "text"
 
 
+def widen_kind(kind: Kind, known: bool, column: pl.Series, na: Sequence[str] = ()) -> Kind | None:
+    """As what a column can be read that holds texts which are not of its kind; None if as nothing.
+
+    Nothing is `known` of a column all of whose values were missing so far: it can become anything. A column of truths
+    can become one of numbers, among which true and false are 1 and 0.
+    """
+    if not known:
+        content = guess(column, na)
+        return content if content in ("boolean", "time") else None  # type: ignore[return-value]
+    wrong = read_texts(column, "number", na)[1] if kind == "boolean" else 0
+    return "number" if wrong is None else None
+
+
 def _parse_numbers(texts: pl.Series) -> pl.Series:
-    return texts.cast(pl.Float64, strict=False)
+    numbers = texts.cast(pl.Float64, strict=False)
+    if numbers.null_count() == texts.null_count():
+        return numbers
+    truths = texts.str.to_lowercase().replace_strict({"true": 1.0, "false": 0.0}, default=None, return_dtype=pl.Float64)
+    return numbers.zip_with(numbers.is_not_null(), truths)
 
 
 def _parse_truths(texts: pl.Series) -> pl.Series:

@@ -29,6 +29,18 @@ class Chunk:
     line: int
 
 
+def halves(chunk: Chunk, cut: Cut) -> tuple[Chunk, Chunk] | None:
+    """A chunk in two, cut between records; None if it is a single one."""
+    data, end = chunk.data, len(chunk.data) // 2
+    while (length := cut(data[:end])) == 0 and end < len(data):
+        end = data.find(b"\n", end) + 1 or len(data)
+    if length in (0, len(data)):
+        return None
+    return Chunk(data[:length], chunk.start, chunk.line), Chunk(
+        data[length:], chunk.start + length, chunk.line + data.count(b"\n", 0, length)
+    )
+
+
 class Bytes(Protocol):
     """What text is read from."""
 
@@ -48,11 +60,15 @@ class _Arriving:
 
     def __init__(self, descriptor: int, stop: int | None, *, ours: bool) -> None:
         self._descriptor, self._stop, self._ours = descriptor, stop, ours
+        self.stopped = False  # by a signal, so that the last line may not be whole
 
     def read(self, size: int) -> bytes:
         parts: list[bytes] = []
         total = 0
-        while total < size and self.has_more_within(0.0 if parts else None) and not self._is_stopped():
+        while total < size and self.has_more_within(0.0 if parts else None):
+            self.stopped = self._stop is not None and bool(select.select([self._stop], [], [], 0.0)[0])
+            if self.stopped:
+                break
             parts.append(os.read(self._descriptor, size - total))
             total += len(parts[-1])
             if not parts[-1]:
@@ -63,9 +79,6 @@ class _Arriving:
         """Whether something comes, or all is said, within that time; None for however long it takes."""
         watched = [self._descriptor] if self._stop is None else [self._descriptor, self._stop]
         return os.name != "posix" or bool(select.select(watched, [], [], seconds)[0])
-
-    def _is_stopped(self) -> bool:
-        return self._stop is not None and bool(select.select([self._stop], [], [], 0.0)[0])
 
     def close(self) -> None:
         if self._ours:
@@ -194,9 +207,7 @@ class TextFile:
             whole = rest + data if rest else data
             length = cut(whole)
             if length:
-                chunk = Chunk(whole[:length], start, line)
-                self._check_nulls(chunk)
-                yield chunk
+                yield Chunk(whole[:length], start, line)
                 start += length
                 if not self.seeks:
                     line += whole.count(b"\n", 0, length)
@@ -204,10 +215,9 @@ class TextFile:
                 raise self._too_long()
             rest = whole[length:]
             data = self._read()
-        if rest.strip(b" \r\n"):
-            chunk = Chunk(rest, start, line)
-            self._check_nulls(chunk)
-            yield chunk
+        stopped = isinstance(self._source, _Arriving) and self._source.stopped
+        if rest.strip(b" \r\n") and not stopped:
+            yield Chunk(rest, start, line)
 
     def _sought(self, source: io.RawIOBase, start: int) -> bytes:
         """The bytes from `start` on, which must be there, after a line's end."""
@@ -223,7 +233,8 @@ class TextFile:
         self._done = start
         return self._read()
 
-    def _check_nulls(self, chunk: Chunk) -> None:
+    def check_nulls(self, chunk: Chunk) -> None:
+        """DataError if there is a NUL byte in a chunk, which parsers take for the end of a text, or for nothing."""
         place = chunk.data.find(b"\x00")
         if place >= 0:
             line = self.lines_before(chunk) + chunk.data.count(b"\n", 0, place) + 1

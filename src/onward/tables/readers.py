@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import Protocol
 
 import polars as pl
 
 from onward.tables.errors import DataError
 from onward.tables.kinds import Content
+from onward.tables.lines import Chunk, Cut, halves
 from onward.tables.recipe import Kind
 
 
@@ -18,12 +20,18 @@ class Piece:
 
     `frame` holds the wanted columns: Float64, or String for a category; null where a value is missing. `start` says
     where the piece begins, as its file counts (bytes or rows): reading can go on from there. `where(row)` names a row
-    of the frame for a person.
+    of the frame for a person. A row that could not be read is a piece of its own, with the error and an empty frame.
     """
 
     frame: pl.DataFrame
     start: int
     where: Callable[[int], str]
+    error: DataError | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows of the file it stands for."""
+        return len(self.frame) if self.error is None else 1
 
 
 class Reader(Protocol):
@@ -39,8 +47,11 @@ class Reader(Protocol):
     def contents(self) -> Mapping[str, Content]:
         """What each of its columns holds, as far as can be told before reading; nothing if there are no rows."""
 
-    def pieces(self, wanted: Mapping[str, Kind], start: int = 0) -> Iterator[Piece]:
-        """The wanted columns from `start` on; DataError if the file cannot be read so."""
+    def pieces(self, wanted: dict[str, Kind], start: int = 0) -> Iterator[Piece]:
+        """The wanted columns from `start` on; DataError if the file cannot be read so.
+
+        Where rows show that a column holds more than the first ones told, its kind in `wanted` is widened.
+        """
 
     @property
     def done(self) -> float:
@@ -48,6 +59,23 @@ class Reader(Protocol):
 
     def close(self) -> None:
         """Let go of the file."""
+
+
+def parsed_pieces(
+    chunk: Chunk, parse: Callable[[Chunk], pl.DataFrame], where: Callable[[Chunk, int], str], cut: Cut
+) -> Iterator[Piece]:
+    """The rows of a chunk of text; where it cannot be parsed, it is halved until the row is found that cannot be."""
+    try:
+        frame = parse(chunk)
+    except DataError as error:
+        parts = halves(chunk, cut)
+        if parts is None:
+            yield Piece(pl.DataFrame(), chunk.start, partial(where, chunk), error)
+        for part in parts or ():
+            yield from parsed_pieces(part, parse, where, cut)
+        return
+    if len(frame):
+        yield Piece(frame, chunk.start, partial(where, chunk))
 
 
 def check_columns(name: str, columns: Sequence[str], wanted: Mapping[str, Kind]) -> None:

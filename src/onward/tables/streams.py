@@ -2,15 +2,14 @@
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from onward.tables.choose_columns import choose_columns
 from onward.tables.columnar import FrameReader, IpcReader, ParquetReader
 from onward.tables.delimited import DelimitedReader
 from onward.tables.encode import Block, Encoder
-from onward.tables.errors import DataError
+from onward.tables.errors import DataError, RowError
 from onward.tables.json_lines import JsonLinesReader
 from onward.tables.kinds import Content
 from onward.tables.lines import TextFile
@@ -19,6 +18,8 @@ from onward.tables.readers import Piece, Reader
 from onward.tables.recipe import Kind, Recipe
 from onward.tables.sources import File, Frame, Source, find_files
 from onward.tables.table import Table, as_table
+
+SHOWN = 10  # rows that were skipped because they cannot be read, and are told of
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ class Stream:
             self.recipe = recipe
             self._wanted: dict[str, Kind] = {column.name: column.kind for column in recipe.columns}
             if self._with_target:
-                self._wanted[recipe.target] = "boolean" if contents.get(recipe.target) == "boolean" else "number"
+                held = table.schema.get(recipe.target) or contents.get(recipe.target)
+                self._wanted[recipe.target] = "boolean" if held == "boolean" else "number"
                 if recipe.weight is not None:
                     self._wanted[recipe.weight] = "number"
             levels = recipe.levels(known)
@@ -131,7 +133,12 @@ class Stream:
             self.close()
             raise
         self._encoder = Encoder(
-            recipe, levels, with_target=self._with_target, max_levels=table.max_levels, read=self._begin.read
+            recipe,
+            levels,
+            with_target=self._with_target,
+            max_levels=table.max_levels,
+            read=self._begin.read,
+            skips_bad=table.bad_rows == "skip",
         )
         self.skipped, self.filled = self._encoder.skipped, self._encoder.filled
         # First row, rows, file and start of the pieces that the latest block, and skipped rows before it, come from.
@@ -196,22 +203,46 @@ class Stream:
                     yield None
                     continue
                 file, piece = item
-                frame = piece.frame
                 if fresh:
                     self._pieces = []
-                self._pieces.append((self._encoder.read - skip, len(frame), file, piece.start))
+                self._pieces.append((self._encoder.read - skip, piece.rows, file, piece.start))
                 fresh = False
                 if skip:
-                    passed = min(skip, len(frame))
+                    passed = min(skip, piece.rows)
                     skip -= passed
-                    piece = Piece(frame[passed:], piece.start, partial(_shifted, piece, passed))
-                    if not len(piece.frame):
+                    if passed == piece.rows:
                         continue
-                for block in self._encoder.blocks(piece):
+                    piece = _rest(piece, passed)
+                for block in self._encoded(piece):
                     fresh = True
                     yield block
         if self._with_target and not self.read and not self._apart:
             raise DataError(f"{self.files[0].name}: there are no rows")
+
+    def _encoded(self, piece: Piece) -> Iterator[Block]:
+        """The blocks of a piece; where a row of it cannot be used, those of the rows before it, and then the error."""
+        self._widen()
+        if piece.error is not None:
+            if self._table.bad_rows == "error":
+                raise piece.error
+            if len(self.notes) < SHOWN:
+                self.notes.append(f"skipped: {piece.error}")
+            self._encoder.skip_rows("the row cannot be read", piece.rows)
+            return
+        skipped, filled = self.skipped.copy(), self.filled.copy()
+        try:
+            yield from self._encoder.blocks(piece)
+        except RowError as error:
+            self._encoder.skipped, self._encoder.filled = self.skipped, self.filled = skipped, filled
+            if error.row:
+                yield from self._encoded(Piece(piece.frame[: error.row], piece.start, piece.where))
+            raise
+
+    def _widen(self) -> None:
+        """Take over what rows have shown of columns since the recipe was made."""
+        columns = tuple(replace(column, kind=self._wanted[column.name]) for column in self.recipe.columns)
+        if columns != self.recipe.columns:
+            self.recipe = replace(self.recipe, columns=columns)
 
     def _all_pieces(self) -> Generator[tuple[int, Piece] | None, None, None]:
         try:
@@ -255,8 +286,13 @@ class Stream:
         return DelimitedReader(file, self._table.separator, self._na, text)
 
 
-def _shifted(piece: Piece, passed: int, row: int) -> str:
-    return piece.where(row + passed)
+def _rest(piece: Piece, passed: int) -> Piece:
+    """A piece without its first rows."""
+
+    def where(row: int) -> str:
+        return piece.where(row + passed)
+
+    return Piece(piece.frame[passed:], piece.start, where)
 
 
 def _after_space(data: bytes) -> int:

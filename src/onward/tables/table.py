@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
-from onward.tables.recipe import Missing
+from onward.tables.recipe import KINDS, Kind, Missing
 
 Format = Literal["csv", "tsv", "jsonl", "parquet", "ipc"]
 FORMATS: tuple[str, ...] = get_args(Format)
+BadRows = Literal["error", "skip"]
 
 
 def _option(
@@ -40,6 +41,9 @@ class Table:
         weight: the column with the rows' weights.
         missing: what to do with a missing value: "error", "skip" the row, or count it as "zero".
         na: texts that stand for a missing value, beside the usual ones (empty, NA, NaN, null, …).
+        schema: what columns hold, by name: "number", "boolean", "time", "duration" or "category"; without it, or for
+            columns that it does not name, the first rows tell.
+        bad_rows: what to do with a row that cannot be read: "error", or "skip" it.
         format: "csv", "tsv", "jsonl", "parquet" or "ipc"; None to go by the names of the files.
         separator: between the fields of a CSV file; None to go by its header.
 
@@ -90,6 +94,23 @@ class Table:
             metavar="TEXT,...",
         ),
     )
+    schema: Mapping[str, Kind] = field(
+        default_factory=dict,
+        metadata=_option(
+            "--schema",
+            "What columns hold: number, boolean, time, duration or category. Without it: by the first rows.",
+            metavar="COLUMN=KIND,...",
+        ),
+    )
+    bad_rows: BadRows = field(
+        default="error",
+        metadata=_option(
+            "--bad-rows",
+            "A row that cannot be read: stop there, or skip it (the first ten are shown).",
+            choices=get_args(BadRows),
+            of="files",
+        ),
+    )
     format: Format | None = field(
         default=None,
         metadata=_option("--format", "Without it: by the names of the files.", choices=FORMATS, of="files"),
@@ -114,6 +135,9 @@ class Table:
             raise ValueError(f"max_levels must be a whole number >= 1, got {self.max_levels!r}")
         if self.separator is not None and (len(self.separator.encode()) != 1 or self.separator in '"\r\n'):
             raise ValueError(f"separator must be one plain character, got {self.separator!r}")
+        for column, kind in self.schema.items():
+            if kind not in KINDS:
+                raise ValueError(f"schema: a column is one of {', '.join(KINDS)}, got {column}={kind}")
         if self.weight is not None and self.weight == self.target:
             raise ValueError(f"column {self.target!r} cannot be both the target and the weight")
 

@@ -9,6 +9,14 @@ from typing import Any, Self
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
+class StoppedError(BaseException):
+    """A signal to stop came, and there is nothing to save; like KeyboardInterrupt, it is no error to be caught."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
 class StopSignals:
     """While it is entered, the first signal to stop ends the reading; a second Ctrl-C interrupts at once.
 
@@ -35,10 +43,13 @@ class StopSignals:
     def __exit__(self, *args: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        for descriptor in (self.descriptor, self._wake):
-            if descriptor is not None:
-                os.close(descriptor)
-        self.descriptor = self._wake = None
+        if self._wake is not None:
+            os.close(self._wake)  # whoever still waits for rows is woken by it
+            self._wake = None
+
+    def __del__(self) -> None:
+        if self.descriptor is not None:  # not before: a reader may look at it once more
+            os.close(self.descriptor)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         if self.number is not None:
