@@ -68,7 +68,7 @@ _SETTINGS = {
 
 
 def _end_in_order() -> None:
-    """Let SIGTERM and SIGHUP end the program in order, as Ctrl-C does: services are stopped so, and terminals closed."""
+    """Let SIGTERM and SIGHUP end the program as Ctrl-C does: services are stopped so, and terminals closed."""
 
     def stop(number: int, frame: object) -> None:
         raise StoppedError(number)
@@ -92,10 +92,14 @@ def main() -> None:
     sys.argv[1:] = [each for each in sys.argv[1:] if each != "--debug"]
     try:
         code = app(standalone_mode=False)
+        if code == 128 + signal.SIGINT:  # what typer makes of Ctrl-C
+            raise KeyboardInterrupt
     except StoppedError as stopped:
-        code = 128 + stopped.number
+        typer.echo(f"onward: stopped{stopped.saying or _going_on(sys.argv[1:])}", err=True)
+        sys.exit(128 + stopped.number)
     except (KeyboardInterrupt, typer.Abort):
-        code = 128 + signal.SIGINT
+        typer.echo(f"onward: stopped{_going_on(sys.argv[1:])}", err=True)
+        sys.exit(128 + signal.SIGINT)
     except _UsageError as error:
         _show(error)
         sys.exit(2)
@@ -107,8 +111,6 @@ def main() -> None:
             raise
         typer.echo(f"onward: {_line(error)}", err=True)
         sys.exit(1)
-    if isinstance(code, int) and code > 128:  # as shells count programs that were stopped by a signal
-        typer.echo(f"onward: stopped{_going_on(sys.argv[1:])}", err=True)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -172,7 +172,10 @@ def command(
             if path is not None:
                 typer.echo(f"{what}: {path}")
     if result.stopped is not None:
-        raise typer.Exit(128 + result.stopped)
+        from onward.core.stopping import StoppedError
+
+        saved = "" if save is None else f", the model is in {save}"
+        raise StoppedError(result.stopped, f" after {result.read:,} rows{saved}")
 
 
 def _model(learner: o.Learner, lam: float, no_intercept: bool) -> "OnlineRegressor":

@@ -10,11 +10,11 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 
 
 class StoppedError(BaseException):
-    """A signal to stop came, and there is nothing to save; like KeyboardInterrupt, it is no error to be caught."""
+    """A signal to stop came; like KeyboardInterrupt, it is no error to be caught. `saying` is for a person."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, saying: str = "") -> None:
         super().__init__()
-        self.number = number
+        self.number, self.saying = number, saying
 
 
 class StopSignals:
