@@ -31,17 +31,18 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script, find the folder as a package
 
+from onward.progressive.intervals import Noise
+from onward.progressive.tally import count_all, new_totals
+from onward.scale.fit import _joined as joined
+from onward.scale.work import Predict, Predicting, Reading, Reduce, do, part
+
 from benchmarks import scaling_model as model
 from benchmarks.process import peak_memory as peak
 from benchmarks.report import Target, print_targets, short
 from benchmarks.timing import clock, machine, one_thread, versions
 from onward import ForwardRegressor, progressive, scale
-from onward.progressive.intervals import Noise
-from onward.progressive.tally import count_all, new_totals
 from onward.scale import Chunk, Engine, Summary, chunks_of
 from onward.scale.engine import Workers
-from onward.scale.fit import _joined as joined
-from onward.scale.work import Predict, Predicting, Reading, Reduce, do, part
 from onward.tables import Block, stream
 from onward.tables.sources import files_of
 

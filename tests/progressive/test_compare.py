@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 import pytest
+from onward.progressive.grid import Contender
+from onward.progressive.records import of_comparison
 
 from onward.progressive import Comparison, Scores, compare, fit
 from onward.progressive.conclusion import conclude
-from onward.progressive.grid import Contender
-from onward.progressive.records import of_comparison
 from onward.tables import DataError
 from tests.progressive.made_up import small_pieces, table, written
 

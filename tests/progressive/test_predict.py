@@ -6,10 +6,10 @@ from typing import Literal
 import numpy as np
 import polars as pl
 import pytest
-
-from onward.progressive import fit
 from onward.progressive.predict import predict
 from onward.progressive.sinks import sink
+
+from onward.progressive import fit
 from onward.tables import DataError
 from tests.progressive.made_up import small_pieces, table, written
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from onward.progressive.predictions import Spool
+from onward.scale.records import Predicted
+from onward.scale.work import Predict, Reduce
 
 from onward import ForwardRegressor, RidgeRegressor, load, progressive, scale
 from onward.progressive import Fit
-from onward.progressive.predictions import Spool
 from onward.scale import Engine, EngineError, chunks, chunks_of, work
-from onward.scale.records import Predicted
-from onward.scale.work import Predict, Reduce
 from onward.tables import DataError
 from onward.tables.sources import files_of
 from tests.progressive.made_up import table, written

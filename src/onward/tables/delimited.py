@@ -83,8 +83,17 @@ class DelimitedReader:
         data = self._text.head(lambda data: self._whole(data[self._body :]), self._body + SAMPLE)
         body = data[self._body :]
         sample = body[: self._whole(body[:SAMPLE]) or self._whole(body) or len(body)]
-        frame = self._texts(Chunk(sample, self._body, data.count(b"\n", 0, self._body)))
-        found = {name: guess(frame[name], self._na) for name in self.columns} if len(frame) else {}
+        chunk = Chunk(sample, self._body, data.count(b"\n", 0, self._body))
+        pieces = list(parsed_pieces(chunk, self._texts, self._where, self._whole))
+        frames = [
+            piece.frame for piece in pieces if piece.error is None
+        ]  # rows that can be read tell what columns hold
+        if not frames:
+            for error in (piece.error for piece in pieces if piece.error is not None):
+                raise error
+            return {}
+        frame = pl.concat(frames)
+        found = {name: guess(frame[name], self._na) for name in self.columns}
         self._unknown = {name for name, content in found.items() if content == UNKNOWN}
         return found
 

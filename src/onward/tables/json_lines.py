@@ -33,7 +33,15 @@ class JsonLinesReader:
     def _sample(self) -> list[dict[str, Any]]:
         data = self._text.head(_whole, SAMPLE)
         sample = data[: _whole(data[:SAMPLE]) or _whole(data) or len(data)]
-        return [record for _, record in self._records(Chunk(sample, 0, 0))]
+        records, errors = [], []
+        for number, line in _lines(Chunk(sample, 0, 0)):
+            try:
+                records.append(self._record(Chunk(sample, 0, 0), number, line))
+            except DataError as error:  # rows that can be read tell what names stand for
+                errors.append(error)
+        if errors and not records:
+            raise errors[0]
+        return records
 
     @property
     def columns(self) -> list[str]:
@@ -127,21 +135,20 @@ class JsonLinesReader:
 
     def _records(self, chunk: Chunk) -> Iterator[tuple[int, dict[str, Any]]]:
         """Each object with its line within the chunk."""
-        for number, line in enumerate(chunk.data.split(b"\n"), start=1):
-            if chunk.start == 0 and number == 1:
-                line = line.removeprefix(b"\xef\xbb\xbf")
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line.decode("utf-8"), object_pairs_hook=_first_of_each)
-            except UnicodeDecodeError as error:
-                place = self._line(chunk, number)
-                raise DataError(f"{place}: not UTF-8 text ({error.reason}: byte 0x{line[error.start]:02x})") from error
-            except (ValueError, RecursionError) as error:
-                raise DataError(f"{self._line(chunk, number)}: not a JSON object ({error})") from error
-            if not isinstance(record, dict):
-                raise DataError(f"{self._line(chunk, number)}: expected a JSON object, got {str(record)[:40]}")
-            yield number, record
+        for number, line in _lines(chunk):
+            yield number, self._record(chunk, number, line)
+
+    def _record(self, chunk: Chunk, number: int, line: bytes) -> dict[str, Any]:
+        try:
+            record = json.loads(line.decode("utf-8"), object_pairs_hook=_first_of_each)
+        except UnicodeDecodeError as error:
+            place = self._line(chunk, number)
+            raise DataError(f"{place}: not UTF-8 text ({error.reason}: byte 0x{line[error.start]:02x})") from error
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{self._line(chunk, number)}: not a JSON object ({error})") from error
+        if not isinstance(record, dict):
+            raise DataError(f"{self._line(chunk, number)}: expected a JSON object, got {str(record)[:40]}")
+        return record
 
     def _where(self, chunk: Chunk, row: int) -> str:
         lines = [number for number, _ in self._records(chunk)]
@@ -164,6 +171,15 @@ def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object; of values with one name, the first counts, as for polars."""
     record = dict(pairs)
     return record if len(record) == len(pairs) else dict(pairs[::-1])
+
+
+def _lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
+    """The lines of a chunk that are not blank, with their numbers in it, from 1."""
+    for number, line in enumerate(chunk.data.split(b"\n"), start=1):
+        if chunk.start == 0 and number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if line.strip():
+            yield number, line
 
 
 def _whole(data: bytes) -> int:

@@ -1,0 +1,163 @@
+"""Rows that arrive through a pipe: learned as they come, and saved however the stream ends."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from onward import ForwardRegressor, Table, fit, load
+from tools.live_streams import CODES, run_stream
+
+ONWARD = [sys.executable, "-m", "onward"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
+def test_however_a_stream_ends_what_was_read_is_saved(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = list(pool.map(lambda seed: run_stream(seed, tmp_path, seconds=1.0), range(len(CODES))))
+    assert {outcome.ending for outcome in outcomes} == set(CODES)
+    assert [(seed, outcome.faults) for seed, outcome in enumerate(outcomes) if outcome.faults] == []
+
+
+def streamed(text: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([*ONWARD, "fit", "-", "-t", "y", *options], input=text, capture_output=True, timeout=120)
+
+
+def test_a_bad_row_is_named_and_the_rows_before_it_are_saved(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{2 * i}\n" for i in range(50))
+    done = streamed(f"x,y\n{rows}51,oops\n52,1\n".encode(), "--save", str(tmp_path / "m"))
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines()[-1] == (
+        "onward: standard input, line 52, column 'y': got 'oops', expected a number"
+    )
+    assert load(tmp_path / "m").n_seen_ == 50
+
+
+def test_bad_rows_can_be_skipped_and_are_counted(tmp_path: Path) -> None:
+    bad = {7: "1,oops", 20: "1,2,3", 33: "inf,1", 34: '"1"x,2'}
+    lines = [bad.get(i, f"{i % 5},{(i * 7) % 11}") for i in range(60)]
+    text = "\n".join(["x,y", *lines]) + "\n"
+    path = tmp_path / "d.csv"
+    path.write_text(text)
+    predictions = tmp_path / "p.parquet"
+    result = fit(path, Table("y", bad_rows="skip"), predictions=predictions)
+    assert (result.read, result.scores.rows) == (60, 56)
+    assert result.skipped == {"the row cannot be read": 3, "x is infinite": 1}
+    assert sum(note.startswith(f"skipped: {path}, line ") for note in result.notes) == 3
+    assert f"skipped: {path}, line 9, column 'y': got 'oops', expected a number" in result.notes
+    kept = [i for i in range(60) if i not in bad]
+    expected = ForwardRegressor()
+    expected.learn_many(pl.DataFrame({"x": [float(i % 5) for i in kept]}), [float((i * 7) % 11) for i in kept])
+    np.testing.assert_array_equal(result.model.coef_, expected.coef_)
+    written = pl.read_parquet(predictions)
+    assert written["row"].to_list() == list(range(1, 61))
+    assert written.filter(pl.col("prediction").is_null())["row"].to_list() == [i + 1 for i in sorted(bad)]
+    done = streamed(text.encode(), "--bad-rows", "skip", "--json", "--quiet")
+    assert json.loads(done.stdout)["rows"] == {"read": 60, "learned": 56, "skipped": dict(result.skipped)}
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "kind"),
+    [("true", "2.5", "number"), ("", "2026-01-31", "time"), ("NA", "yes", "boolean"), ("", "7", "number")],
+)
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_what_a_column_holds_is_widened_by_later_rows(
+    tmp_path: Path, first: str, later: str, kind: str, format: str
+) -> None:
+    rows = [(first, 1.0), (first, 2.0), (later, 3.0), (later, 5.0)]
+    if format == "csv":
+        lines = ["x,z,y", *(f"{x},{i},{y}" for i, (x, y) in enumerate(rows))]
+    else:
+        lines = [json.dumps({"x": x or None, "z": i, "y": y}) for i, (x, y) in enumerate(rows)]
+    process = subprocess.Popen(
+        [*ONWARD, "fit", "-", "-t", "y", "--missing", "zero", "--save", str(tmp_path / "m"), "--quiet"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    for line in lines:  # one after the other, so that the first row alone tells what columns hold
+        process.stdin.write(f"{line}\n".encode())
+        process.stdin.flush()
+        time.sleep(0.3)
+    _, errors = process.communicate(timeout=120)
+    assert (process.returncode, errors) == (0, b"")
+    recipe = load(tmp_path / "m").recipe_
+    assert {column.name: column.kind for column in recipe.columns}["x"] == kind
+    assert load(tmp_path / "m").n_seen_ == 4
+
+
+def test_a_schema_says_what_the_first_row_does_not(tmp_path: Path) -> None:
+    text = b"when,city,y\n,1,1\n2026-01-31,2,2\n2026-02-28,1,3\n"
+    done = streamed(text, "--schema", "when=time,city=category", "--missing", "skip", "--save", str(tmp_path / "m"))
+    assert done.returncode == 0, done.stderr
+    model = load(tmp_path / "m")
+    assert list(model.feature_names_in_) == ["when", "city=2", "city=1"]
+    wrong = streamed(text, "--schema", "when=date")
+    assert wrong.returncode == 2
+    assert b"number, boolean, time, duration, category" in b" ".join(wrong.stderr.split())
+
+
+def test_the_model_is_saved_along_the_way(tmp_path: Path) -> None:
+    model = tmp_path / "m"
+    process = subprocess.Popen(
+        [*ONWARD, "fit", "-", "-t", "y", "--save", str(model), "--save-every", "0.2s", "--quiet"],
+        stdin=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    try:
+        process.stdin.write(b"x,y\n1,2\n2,3\n")
+        process.stdin.flush()
+        end = time.monotonic() + 60
+        while not model.exists() and time.monotonic() < end:  # though no further row comes
+            time.sleep(0.05)
+        assert load(model).n_seen_ == 2
+    finally:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+
+
+@pytest.mark.parametrize("every", ["0", "-3", "soon", "3x", 0, 1.5, True])
+def test_what_is_no_distance_is_refused(tmp_path: Path, every: Any) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("x,y\n1,2\n")
+    with pytest.raises(ValueError, match="save_every must be a number of rows or a time such as 30s"):
+        fit(path, "y", save=tmp_path / "m", save_every=every)
+
+
+def test_a_checkpoint_is_a_model(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("x,y\n" + "".join(f"{i % 7},{i % 5}\n" for i in range(100)))
+
+    class _StopError(Exception):
+        pass
+
+    def stop(progress: Any) -> None:
+        if progress.scores.rows == 100:
+            raise _StopError
+
+    from onward.tables import lines
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "CHUNK", 200)
+        with pytest.raises(_StopError):
+            fit(path, "y", save=tmp_path / "m", checkpoint_every=1, watch=stop)
+    checkpoint = tmp_path / "m.checkpoint"
+    model = load(checkpoint)
+    assert 0 < model.n_seen_ < 100
+    assert not (tmp_path / "m").exists()
+    shown = subprocess.run([*ONWARD, "show", str(checkpoint), "--json"], capture_output=True, check=True)
+    assert json.loads(shown.stdout)["rows"] == model.n_seen_
+    predicted = subprocess.run([*ONWARD, "predict", str(checkpoint), str(path)], capture_output=True, check=True)
+    assert predicted.stdout.count(b"\n") == 101
+    went_on = streamed(path.read_bytes(), "--start", str(checkpoint), "--save", str(tmp_path / "n"))
+    assert went_on.returncode == 0, went_on.stderr
+    assert load(tmp_path / "n").n_seen_ == model.n_seen_ + 100
