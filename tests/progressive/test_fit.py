@@ -94,6 +94,23 @@ def test_the_result_does_not_depend_on_the_pieces(
         np.testing.assert_array_equal(pieces.history.sample[column], values)
 
 
+@pytest.mark.parametrize("resumable", [False, True])
+def test_predictions_are_the_same_in_every_format(tmp_path: Path, resumable: bool) -> None:
+    data = written(tmp_path, table(100))
+    followed: list[pl.DataFrame] = []
+    more: dict[str, Any] = {"save": tmp_path / "m", "checkpoint_every": 1} if resumable else {}
+    for name in ("p.parquet", "p.pq", "p.csv", "p.jsonl", "p.ndjson"):
+        fit(data, TABLE, predictions=tmp_path / name, **more)
+    fit(data, TABLE, follow=followed.append)
+    expected = pl.read_parquet(tmp_path / "p.parquet")
+    assert pl.read_parquet(tmp_path / "p.pq").equals(expected)
+    assert pl.read_csv(tmp_path / "p.csv", schema=expected.schema).equals(expected)
+    assert pl.concat(followed).equals(expected.drop_nulls("prediction"))
+    finite = expected.with_columns(pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64)))  # as JSON has it
+    for name in ("p.jsonl", "p.ndjson"):
+        assert pl.read_ndjson(tmp_path / name, schema=expected.schema).equals(finite)
+
+
 class _CrashError(Exception):
     pass
 

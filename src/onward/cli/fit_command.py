@@ -154,7 +154,7 @@ def command(
     if workers:
         result = _fit_with_workers(data, table, model, known, no_scores, jobs, backend, address, quiet or json, outputs)
     else:
-        result = _fit_here(data, table, model, known, report is not None, json if follow else None, quiet, outputs)
+        result = _fit_here(data, table, model, known, report is not None, json if follow else None, quiet or json, outputs)
     for note in () if quiet else result.notes:
         typer.echo(f"onward: {note}", err=True)
     if report is not None:
