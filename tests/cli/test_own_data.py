@@ -389,6 +389,10 @@ def test_killed_it_goes_on_to_the_same_bits(run: Run, tmp_path: Path) -> None:
         process.kill()
         process.communicate()
         kills += process.returncode == -signal.SIGKILL
+        if checkpoint.exists():  # unless it was done before it could be killed
+            code, out, err = run("show", checkpoint, "--json")
+            assert (code, err) == (0, "")
+            assert 0 < json.loads(out)["rows"] <= len(frame)
     assert kills >= 1
     code, _, err = run("fit", data, *options, "--checkpoint-every", "1", "--resume", "-q")
     assert code == 0, err
