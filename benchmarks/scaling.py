@@ -31,20 +31,19 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script, find the folder as a package
 
-from onward.progressive.intervals import Noise
-from onward.progressive.tally import count_all, new_totals
-from onward.scale.fit import _joined as joined
-from onward.scale.work import Predict, Predicting, Reading, Reduce, do, part
-
 from benchmarks import scaling_model as model
 from benchmarks.process import peak_memory as peak
 from benchmarks.report import Target, print_targets, short
 from benchmarks.timing import clock, machine, one_thread, versions
-from onward import ForwardRegressor, progressive, scale
+from onward import ForwardRegressor, Known, progressive, scale
+from onward.progressive.running_scores import count_all, new_totals
 from onward.scale import Chunk, Engine, Summary, chunks_of
 from onward.scale.engine import Workers
+from onward.scale.parallel_fit import _join_parts as join_parts
+from onward.scale.tasks import Predict, Predicting, Reading, Reduce, do, part
 from onward.tables import Block, stream
-from onward.tables.sources import files_of
+from onward.tables.sources import find_files
+from onward.tables.table import as_table
 
 D = 20  # features of the folder
 GROUP = 1 << 18  # rows in a row group
@@ -102,7 +101,7 @@ def blocks(d: int, rows: int) -> list[Block]:
 
 def reading_of(folder: Path) -> Reading:
     with stream(folder, "y") as rows:
-        return Reading(rows.recipe, None, 1000, True)
+        return Reading(rows.recipe, as_table("y"), True)
 
 
 # Constants
@@ -134,7 +133,7 @@ def row_times(settings: Settings) -> dict[str, Any]:
 
 def file_times(folder: Path, settings: Settings) -> dict[str, float]:
     """Seconds a row of the folder's last chunk: to read it, to write its prediction, to copy that into one file."""
-    reading, chunks = reading_of(folder), chunks_of(files_of(folder), GROUP)
+    reading, chunks = reading_of(folder), chunks_of(find_files(folder), GROUP)
     chunk, before = chunks[-1], Reduce(chunks[0], reading)()
     n = Reduce(chunk, reading)().read
 
@@ -147,7 +146,7 @@ def file_times(folder: Path, settings: Settings) -> dict[str, float]:
         scored = partial(_predicted, chunk, reading, before, None)
         written = partial(_predicted, chunk, reading, before, Path(name))
         times = {"scored": best(scored, settings.rounds), "written": best(written, settings.rounds)}
-        times["join"] = best(lambda: joined(Path(name) / "all", [part(Path(name), 0)]), settings.rounds)
+        times["join"] = best(lambda: join_parts(Path(name) / "all.parquet", [part(Path(name), 0)]), settings.rounds)
     threads = pa.cpu_count()
     pa.set_cpu_count(1)
     times["read"] = best(read, settings.rounds)
@@ -165,7 +164,7 @@ def _predicted(chunk: Chunk, reading: Reading, before: Summary, folder: Path | N
     start.recipe_ = reading.recipe
     if before.model is not None:
         start.merge_part(before.model)
-    predicting = Predicting(0.05, Noise(None, None), folder)
+    predicting = Predicting(Known(), folder)
     return do(Predict((chunk,), 0, reading, predicting, start, before.means, before.read))
 
 
@@ -220,7 +219,7 @@ def timed(task: Reduce) -> float:
 def busy(folder: Path, settings: Settings) -> float:
     """How many times as long a chunk takes to reduce while a second worker is at work, too, as alone."""
     reading = reading_of(folder)
-    tasks = [Reduce(chunk, reading) for chunk in chunks_of(files_of(folder), GROUP)[:8]]
+    tasks = [Reduce(chunk, reading) for chunk in chunks_of(find_files(folder), GROUP)[:8]]
     with Engine(2).started() as workers:
         list(workers.run(timed, tasks))
         alone, together = [], []
@@ -306,7 +305,7 @@ def peaks(folder: Path, what: str) -> tuple[float | None, float | None]:
     """In the worker: peak memory once all is loaded and compiled, and after a chunk."""
     warm = Summary.of(blocks(D, 100), True)
     assert warm.model is not None
-    reading, chunk = reading_of(folder), chunks_of(files_of(folder), 1 << 40)[0]
+    reading, chunk = reading_of(folder), chunks_of(find_files(folder), 1 << 40)[0]
     before = peak()
     with tempfile.TemporaryDirectory(dir=folder) as out:
         if what == "reduce":
@@ -386,7 +385,7 @@ def measure(settings: Settings, folder: Path, console: Console) -> dict[str, Any
         constants["task"] = {backend: task_times(backend, settings) for backend in backends}
         constants["busy"] = busy(data, settings)
     print_constants(console, constants)
-    costs, chunks = costs_of(constants), len(chunks_of(files_of(data)))
+    costs, chunks = costs_of(constants), len(chunks_of(find_files(data)))
     with console.status("fits"), one_thread():
         seconds = fits(data, settings)
         start_too = cold(data)

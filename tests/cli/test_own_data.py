@@ -244,7 +244,9 @@ def test_wrong_calls_exit_with_2(run: Run, data: Path, tmp_path: Path) -> None:
         (["fit", data, "-t", "y", "--theta-bound", "1"], "expected sigma too"),
         (["fit", data, "-t", "y", "--separator", "ab"], "separator must be one plain character"),
         (["fit", "-", data, "-t", "y"], "cannot be read together with files"),
-        (["fit", data, "-t", "y", "--predictions", tmp_path / "p.csv"], "ends in .parquet or .pq"),
+        (["fit", data, "-t", "y", "--predictions", tmp_path / "p.txt"], "expected a name that ends in .csv"),
+        (["fit", data, "-t", "y", "--weight", "y"], "cannot be both the target and the weight"),
+        (["fit", data, "-t", "y", "--save", tmp_path / "a", "--save-every", "soon"], "a time such as 30s, 5m or 1h"),
         (["fit", data, "-t", "y", "--save", data], "which is read: expected another file"),
         (["fit", data, "-t", "y", "--save", tmp_path / "a", "--report", tmp_path / "a"], "expected different files"),
         (["fit", tmp_path / "data", "-t", "y", "--predictions", tmp_path / "data" / "p.parquet"], "take it for data"),
@@ -255,7 +257,8 @@ def test_wrong_calls_exit_with_2(run: Run, data: Path, tmp_path: Path) -> None:
         (["show", model, "--delta", "5"], "delta must be"),
         (["merge", model, model, "-s", tmp_path / "both"], "given more than once"),
         (["fit", data, "-t", "y", "--missing", "drop"], "drop"),
-        (["fit", data, "-t", "y", "--resume"], "expected --save"),
+        (["fit", data, "-t", "y", "--resume"], "expected save"),
+        (["fit", data, "-t", "y", "--save-every", "5m"], "expected save"),
         (["compare", data, "-t", "y", "--lams", "1,x"], "expected numbers"),
         (["compare", data, "-t", "y", "--jobs", "0"], "got 0"),
         (["merge", data, "-s", "m"], "expected at least two models"),
@@ -277,7 +280,7 @@ def test_debug_shows_where_an_error_came_from(tmp_path: Path, monkeypatch: pytes
 
 def onward(*arguments: object, **options: Any) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        [sys.executable, "-m", "onward.cli", *map(str, arguments)],
+        [sys.executable, "-m", "onward", *map(str, arguments)],
         env=ENVIRONMENT,
         stdin=options.get("stdin"),
         stdout=subprocess.PIPE,
@@ -305,7 +308,9 @@ def test_rows_from_a_pipe_are_predicted_as_they_arrive(run: Run, tmp_path: Path)
     assert (process.returncode, err) == (0, b"")
 
 
-def test_an_interrupted_stream_is_saved(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_stream_that_is_stopped_is_saved(tmp_path: Path, name: str) -> None:
+    number = getattr(signal, name)
     frame = table().drop_nulls().drop("city", "w")
     process = onward("fit", "-", "-t", "y", "--save", tmp_path / "m", stdin=subprocess.PIPE)
     assert process.stdin is not None
@@ -315,25 +320,12 @@ def test_an_interrupted_stream_is_saved(tmp_path: Path) -> None:
     while b" 256 " not in process.stderr.readline():
         pass
     time.sleep(0.5)  # the rest has arrived with them
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
     assert b"Learned 377 of 377 rows" in out
+    assert one_line(err.decode()) == "onward: stopped"
     assert load(tmp_path / "m").n_seen_ == 377
-
-
-def test_a_terminated_stream_is_saved(tmp_path: Path) -> None:
-    process = onward("fit", "-", "-t", "y", "--save", tmp_path / "m", stdin=subprocess.PIPE)
-    assert process.stdin is not None
-    assert process.stderr is not None
-    process.stdin.write(table().drop_nulls().drop("city", "w").write_csv().encode())
-    process.stdin.flush()
-    while b" 256 " not in process.stderr.readline():
-        pass
-    time.sleep(0.5)
-    process.terminate()
-    process.communicate(timeout=60)
-    assert (process.returncode, load(tmp_path / "m").n_seen_) == (0, 377)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are for POSIX")
@@ -350,14 +342,17 @@ def test_no_row_of_a_named_pipe_is_lost(run: Run, tmp_path: Path) -> None:
     assert (code, json.loads(out)["rows"]["learned"]) == (0, 20_000)
 
 
-def test_the_index_that_pandas_writes_can_be_left_out(run: Run, tmp_path: Path) -> None:
+def test_the_index_that_pandas_writes_is_left_out(run: Run, tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text(",a,y\n0,1.5,2\n1,2.5,3\n2,0.5,1\n", encoding="utf-8")
+    for options, note in ((["--json"], True), (["--json", "--exclude", ""], False), (["--json", "-q"], False)):
+        code, out, err = run("fit", tmp_path / "d.csv", "-t", "y", *options)
+        assert code == 0
+        assert [each["feature"] for each in json.loads(out)["model"]["coefficients"]] == ["(intercept)", "a"]
+        assert ("onward: left out column '', the index of a data frame" in err) == note
+    (tmp_path / "d.csv").write_text("a,,y\n0,1.5,2\n1,2.5,3\n2,0.5,1\n", encoding="utf-8")
     code, _, err = run("fit", tmp_path / "d.csv", "-t", "y", "-q")
     assert code == 1
-    assert "column 1 has no name; exclude ''" in one_line(err)
-    code, out, _ = run("fit", tmp_path / "d.csv", "-t", "y", "--exclude", "", "--json")
-    assert code == 0
-    assert [each["feature"] for each in json.loads(out)["model"]["coefficients"]] == ["(intercept)", "a"]
+    assert "column 2 has no name; exclude ''" in one_line(err)
     (tmp_path / "e.csv").write_text('"a,b",c,y\n1.5,1,2\n2.5,2,3\n', encoding="utf-8")
     code, out, _ = run("fit", tmp_path / "e.csv", "-t", "y", "--features", '"a,b"', "--json")
     assert [each["feature"] for each in json.loads(out)["model"]["coefficients"]] == ["(intercept)", "a,b"]
@@ -394,6 +389,10 @@ def test_killed_it_goes_on_to_the_same_bits(run: Run, tmp_path: Path) -> None:
         process.kill()
         process.communicate()
         kills += process.returncode == -signal.SIGKILL
+        if checkpoint.exists():  # unless it was done before it could be killed
+            code, out, err = run("show", checkpoint, "--json")
+            assert (code, err) == (0, "")
+            assert 0 < json.loads(out)["rows"] <= len(frame)
     assert kills >= 1
     code, _, err = run("fit", data, *options, "--checkpoint-every", "1", "--resume", "-q")
     assert code == 0, err

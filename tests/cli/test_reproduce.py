@@ -67,7 +67,7 @@ def test_wrong_calls_say_what_was_expected(tmp_path: Path) -> None:
 
 def test_a_failure_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    command = [sys.executable, "-m", "onward.cli", "reproduce", "figure4a", *TINY[:4], "--out", str(tmp_path / "file")]
+    command = [sys.executable, "-m", "onward", "reproduce", "figure4a", *TINY[:4], "--out", str(tmp_path / "file")]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert len(result.stderr.strip().splitlines()) == 1
@@ -75,7 +75,7 @@ def test_a_failure_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "onward.cli", "reproduce", "figure3", "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "onward", "reproduce", "figure3", "--out", str(tmp_path / "out")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stderr is not None
         assert "figure3: 0 of" in process.stderr.readline()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onward import ForwardRegressor
+from onward import ForwardRegressor, Known
 from onward.core.types import Matrix, Vector
 from onward.progressive.results import Comparison, Fit, History, Scores
 from onward.regression import OnlineRegressor
@@ -73,9 +73,7 @@ def a_fit(
         "model": learner,
         "source": "made-up.csv",
         "target": "price",
-        "delta": 0.05,
-        "sigma": None,
-        "theta_bound": None,
+        "known": Known(),
         "read": rows + 12,
         "scores": scores[-1],
         "skipped": {"the target is missing": 9, "a value is not a number": 3},

@@ -2,17 +2,19 @@
 
 import math
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from onward.progressive.grid import Contender
-from onward.progressive.records import of_comparison
 
+from onward import ForwardRegressor, RidgeRegressor
 from onward.progressive import Comparison, Scores, compare, fit
 from onward.progressive.conclusion import conclude
-from onward.tables import DataError
+from onward.progressive.contender import Contender
+from onward.progressive.json_results import comparison_record
+from onward.regression import OnlineRegressor
+from onward.tables import DataError, Table
 from tests.progressive.made_up import small_pieces, table, written
 
 
@@ -21,11 +23,12 @@ def test_it_is_one_pass_for_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     small_pieces(monkeypatch)
     data = written(tmp_path, table())
     lams = [1e-3, 1.0, 100.0]
-    grid = compare(data, "y", lams=lams, categorical=["city"], weight="w", missing="skip", jobs=jobs)
-    learners: tuple[Literal["ridge", "forward"], ...] = ("ridge", "forward")
-    for learner in learners:
+    columns = Table("y", categorical=("city",), weight="w", missing="skip")
+    grid = compare(data, columns, lams=lams, jobs=jobs)
+    learners: dict[str, type[OnlineRegressor]] = {"ridge": RidgeRegressor, "forward": ForwardRegressor}
+    for learner, kind in learners.items():
         for lam, got in zip(lams, grid.scores[learner], strict=True):
-            one = fit(data, "y", learner=learner, lam=lam, categorical=["city"], weight="w", missing="skip").scores
+            one = fit(data, columns, kind(lam)).scores
             assert got is not None
             assert got.rows == one.rows
             for name in ("weight", "squared", "absolute", "mean_squared", "mean_absolute"):
@@ -39,7 +42,7 @@ def test_without_regularisation_ridge_is_not_defined(tmp_path: Path) -> None:
     grid = compare(data, "y", lams=[0.0, 1.0])
     assert grid.scores["ridge"][0] is None
     assert grid.scores["forward"][0] is not None
-    assert of_comparison(grid)["learners"]["ridge"]["scores"][0] is None
+    assert comparison_record(grid)["learners"]["ridge"]["scores"][0] is None
     alone = conclude(compare(data, "y", lams=[0.0]))
     assert alone.text.startswith("Ridge is not defined without regularisation")
 
@@ -73,7 +76,7 @@ def test_wrong_grids_are_refused(tmp_path: Path, lams: list[float], message: str
 def test_nothing_to_learn_is_an_error(tmp_path: Path) -> None:
     frame = pl.DataFrame({"x": [1.0, 2.0], "y": [None, None]}, schema={"x": pl.Float64, "y": pl.Float64})
     with pytest.raises(DataError, match="none of the 2 rows could be learned: 2 where y is missing"):
-        compare(written(tmp_path, frame), "y", missing="skip")
+        compare(written(tmp_path, frame), Table("y", missing="skip"))
 
 
 def made_up(ridge: list[float], forward: list[float], mean: float = 10.0) -> Comparison:

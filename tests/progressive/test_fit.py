@@ -1,20 +1,23 @@
 """One pass over a file: what it learns, what it says of it, and that nothing depends on how the rows came."""
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 import pytest
 
-from onward import ForwardRegressor, RidgeRegressor, load
+from onward import ForwardRegressor, Known, RidgeRegressor, Table, load
 from onward.progressive import Progress, fit
 from onward.regression import OnlineRegressor
 from onward.tables import DataError
 from tests.progressive.made_up import small_pieces, table, written
 
-OPTIONS: dict[str, Any] = {"categorical": ["city"], "weight": "w", "missing": "skip"}
+TABLE = Table("y", categorical=("city",), weight="w", missing="skip")
+WITH_CITY = Table("y", categorical=("city",))
 
 
 def dense(frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str]]:
@@ -26,14 +29,14 @@ def dense(frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray, list
     return X, frame["y"].to_numpy(), frame["w"].to_numpy(), ["x", "z", "flag", *(f"city={c}" for c in cities)]
 
 
-@pytest.mark.parametrize("learner", ["forward", "ridge"])
-def test_it_is_what_the_learner_does_row_by_row(tmp_path: Path, learner: Literal["forward", "ridge"]) -> None:
+@pytest.mark.parametrize("learner", [ForwardRegressor, RidgeRegressor])
+def test_it_is_what_the_learner_does_row_by_row(tmp_path: Path, learner: type[OnlineRegressor]) -> None:
     frame = table()
     data = written(tmp_path, frame)
     out = tmp_path / "out.parquet"
-    result = fit(data, "y", learner=learner, lam=0.3, predictions=out, **OPTIONS)
+    result = fit(data, TABLE, learner(0.3), predictions=out)
     X, y, w, names = dense(frame)
-    model: OnlineRegressor = (ForwardRegressor if learner == "forward" else RidgeRegressor)(0.3)
+    model = learner(0.3)
     expected = model.predict_then_learn(X, y, w)
     assert list(result.model.feature_names_in_) == names
     np.testing.assert_allclose(result.model.coef_, model.coef_, rtol=1e-9)
@@ -54,7 +57,7 @@ def test_it_is_what_the_learner_does_row_by_row(tmp_path: Path, learner: Literal
 def test_leverages_and_intervals_are_from_before_each_row(tmp_path: Path) -> None:
     frame = table(120).drop("city", "w").drop_nulls()
     out = tmp_path / "out.parquet"
-    fit(written(tmp_path, frame), "y", lam=0.5, sigma=0.3, theta_bound=3.0, delta=0.1, predictions=out)
+    fit(written(tmp_path, frame), "y", ForwardRegressor(0.5), known=Known(0.3, 3.0, 0.1), predictions=out)
     got = pl.read_parquet(out)
     model = ForwardRegressor(0.5)
     X = np.column_stack([frame["x"], frame["z"], frame["flag"].cast(float)])
@@ -77,9 +80,9 @@ def test_the_result_does_not_depend_on_the_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, size: int
 ) -> None:
     data = written(tmp_path, table(), name)
-    whole = fit(data, "y", predictions=tmp_path / "whole.parquet", history=True, save=tmp_path / "whole", **OPTIONS)
+    whole = fit(data, TABLE, predictions=tmp_path / "whole.parquet", history=True, save=tmp_path / "whole")
     small_pieces(monkeypatch, size)
-    pieces = fit(data, "y", predictions=tmp_path / "pieces.parquet", history=True, save=tmp_path / "pieces", **OPTIONS)
+    pieces = fit(data, TABLE, predictions=tmp_path / "pieces.parquet", history=True, save=tmp_path / "pieces")
     assert (tmp_path / "pieces").read_bytes() == (tmp_path / "whole").read_bytes()
     assert (tmp_path / "pieces.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
     assert pieces.scores == whole.scores
@@ -89,6 +92,23 @@ def test_the_result_does_not_depend_on_the_pieces(
         np.testing.assert_array_equal(getattr(pieces.history, field), getattr(whole.history, field))
     for column, values in whole.history.sample.items():
         np.testing.assert_array_equal(pieces.history.sample[column], values)
+
+
+@pytest.mark.parametrize("resumable", [False, True])
+def test_predictions_are_the_same_in_every_format(tmp_path: Path, resumable: bool) -> None:
+    data = written(tmp_path, table(100))
+    followed: list[pl.DataFrame] = []
+    more: dict[str, Any] = {"save": tmp_path / "m", "checkpoint_every": 1} if resumable else {}
+    for name in ("p.parquet", "p.pq", "p.csv", "p.jsonl", "p.ndjson"):
+        fit(data, TABLE, predictions=tmp_path / name, **more)
+    fit(data, TABLE, follow=followed.append)
+    expected = pl.read_parquet(tmp_path / "p.parquet")
+    assert pl.read_parquet(tmp_path / "p.pq").equals(expected)
+    assert pl.read_csv(tmp_path / "p.csv", schema=expected.schema).equals(expected)
+    assert pl.concat(followed).equals(expected.drop_nulls("prediction"))
+    finite = expected.with_columns(pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64)))  # as JSON has it
+    for name in ("p.jsonl", "p.ndjson"):
+        assert pl.read_ndjson(tmp_path / name, schema=expected.schema).equals(finite)
 
 
 class _CrashError(Exception):
@@ -101,9 +121,9 @@ def test_stopped_anywhere_it_goes_on_to_the_same_bits(
 ) -> None:
     small_pieces(monkeypatch)
     data = written(tmp_path, table(), name)
-    whole = fit(data, "y", predictions=tmp_path / "whole.parquet", history=True, save=tmp_path / "whole", **OPTIONS)
+    whole = fit(data, TABLE, predictions=tmp_path / "whole.parquet", history=True, save=tmp_path / "whole")
     model, out = tmp_path / "model", tmp_path / "out.parquet"
-    options: dict[str, Any] = OPTIONS | {"save": model, "predictions": out, "checkpoint_every": 1, "history": True}
+    options: dict[str, Any] = {"save": model, "predictions": out, "checkpoint_every": 1, "history": True}
 
     def run(crash_after: int) -> Any:
         calls = 0
@@ -114,7 +134,7 @@ def test_stopped_anywhere_it_goes_on_to_the_same_bits(
             if calls > crash_after:
                 raise _CrashError
 
-        return fit(data, "y", resume=True, watch=watch, **options)
+        return fit(data, TABLE, resume=True, watch=watch, **options)
 
     # Each run calls `watch` for the powers of two and the pieces that it gets through.
     steps = [2, 10, 3, 2, 3]
@@ -141,66 +161,67 @@ def test_stopped_anywhere_it_goes_on_to_the_same_bits(
 def test_a_checkpoint_of_other_settings_or_data_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_pieces(monkeypatch)
     data = written(tmp_path, table().drop_nulls())
-    options: dict[str, Any] = {"categorical": ["city"], "save": tmp_path / "model", "checkpoint_every": 1}
+    options: dict[str, Any] = {"table": WITH_CITY, "save": tmp_path / "model", "checkpoint_every": 1}
 
     def crash(progress: Progress) -> None:
         if progress.read > 200:
             raise _CrashError
 
     with pytest.raises(_CrashError):
-        fit(data, "y", watch=crash, **options)
+        fit(data, watch=crash, **options)
     for other, message in (
-        ({"delta": 0.1}, "delta was 0.05, now it is 0.1"),
-        ({"lam": 7.0}, "lam was 1.0, now it is 7.0"),
-        ({"learner": "ridge"}, "learner was 'forward', now it is 'ridge'"),
-        ({"exclude": ["x"]}, "exclude was"),
-        ({"missing": "skip"}, "missing was 'error'"),
+        ({"known": Known(delta=0.1)}, "delta was 0.05, now it is 0.1"),
+        ({"model": ForwardRegressor(7.0)}, r"model was .*'lam': 1\.0.*, now it is .*'lam': 7\.0"),
+        ({"model": RidgeRegressor()}, "model was .'ForwardRegressor', .*, now it is .'RidgeRegressor', "),
+        ({"model": fit(data, WITH_CITY).model}, "started from was 'nothing', now it is "),
+        ({"table": replace(WITH_CITY, exclude=("x",))}, "exclude was"),
+        ({"table": replace(WITH_CITY, missing="skip")}, "missing was 'error'"),
         ({"predictions": tmp_path / "p.parquet"}, "predictions was None"),
     ):
         with pytest.raises(ValueError, match=message):
-            fit(data, "y", resume=True, **(options | other))
+            fit(data, resume=True, **(options | other))
     whole_text = data.read_text(encoding="utf-8")
     data.write_text(whole_text + whole_text.splitlines()[-1] + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"cannot go on with other data: .* bytes then and has .* now"):
-        fit(data, "y", resume=True, **options)
+        fit(data, resume=True, **options)
     data.write_text(whole_text.replace("Rome", "Roma"), encoding="utf-8")
     with pytest.raises(ValueError, match="begins or ends otherwise than it did then"):
-        fit(data, "y", resume=True, **options)
+        fit(data, resume=True, **options)
     data.write_text(whole_text, encoding="utf-8")
-    fit(data, "y", resume=True, **options)
+    fit(data, resume=True, **options)
 
 
 def test_a_failed_pass_leaves_everything_as_it_was(tmp_path: Path) -> None:
     good = written(tmp_path, table().drop_nulls(), "good.csv")
     model, out = tmp_path / "model", tmp_path / "out.parquet"
-    fit(good, "y", categorical=["city"], save=model, predictions=out)
+    fit(good, WITH_CITY, save=model, predictions=out)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     text = good.read_text(encoding="utf-8").splitlines()
     text[150] = text[150].replace(",", ",oops", 1)
     bad = tmp_path / "bad.csv"
     bad.write_text("\n".join(text), encoding="utf-8")
     with pytest.raises(DataError, match=r"bad\.csv, line 151, column 'z': got 'oops"):
-        fit(bad, "y", categorical=["city"], save=model, predictions=out)
+        fit(bad, WITH_CITY, save=model, predictions=out)
     bad.unlink()
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_going_on_with_a_model_is_one_pass_over_both(tmp_path: Path) -> None:
     frame = table()
-    both = fit(written(tmp_path, frame), "y", save=tmp_path / "both", **OPTIONS)
-    fit(written(tmp_path, frame[:150], "a.csv"), "y", save=tmp_path / "first", **OPTIONS)
-    later = fit(written(tmp_path, frame[150:], "b.csv"), "y", start=load(tmp_path / "first"))
+    both = fit(written(tmp_path, frame), TABLE, save=tmp_path / "both")
+    fit(written(tmp_path, frame[:150], "a.csv"), TABLE, save=tmp_path / "first")
+    later = fit(written(tmp_path, frame[150:], "b.csv"), "y", load(tmp_path / "first"))
     assert list(later.model.feature_names_in_) == list(both.model.feature_names_in_)
     np.testing.assert_array_equal(later.model.information_.U, both.model.information_.U)
     np.testing.assert_array_equal(later.model.coef_, both.model.coef_)
     assert later.model.online_loss_ == both.model.online_loss_
     with pytest.raises(DataError, match="the model was made to predict 'y', not 'x'"):
-        fit(tmp_path / "b.csv", "x", start=load(tmp_path / "first"))
+        fit(tmp_path / "b.csv", "x", load(tmp_path / "first"))
 
 
 def test_progress_is_told_at_powers_of_two(tmp_path: Path) -> None:
     seen: list[Progress] = []
-    fit(written(tmp_path, table(300).drop_nulls()), "y", categorical=["city"], watch=seen.append)
+    fit(written(tmp_path, table(300).drop_nulls()), WITH_CITY, watch=seen.append)
     marks = [progress.scores.rows for progress in seen if progress.mark]
     assert marks == [1, 2, 4, 8, 16, 32, 64, 128, 256]
     assert seen[-1].done == seen[-1].size == (tmp_path / "data.csv").stat().st_size
@@ -223,16 +244,32 @@ def test_intervals_of_observations_keep_their_level(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lam": -1.0}, "lam must be 0 or a number between"),
-        ({"lam": 0.0, "learner": "ridge"}, "lam must be positive for ridge"),
-        ({"delta": 1.0}, "delta must be"),
-        ({"theta_bound": 1.0}, "theta_bound says nothing while sigma is unknown"),
-        ({"sigma": 0.0}, "sigma must be"),
+        ({"model": ForwardRegressor(-1.0)}, "lam must be 0 or a number between"),
+        ({"model": RidgeRegressor(0.0)}, "lam must be positive for ridge"),
         ({"checkpoint_every": 5}, "checkpoints lie beside the saved model"),
-        ({"checkpoint_every": 0, "save": "m"}, "checkpoint_every must be a whole number >= 1"),
-        ({"missing": "drop"}, "missing must be one of error, skip, zero"),
+        ({"resume": True}, "checkpoints lie beside the saved model"),
+        ({"save_every": "5m"}, "checkpoints lie beside the saved model"),
+        ({"checkpoint_every": 0, "save": "m"}, "checkpoint_every must be a number of rows or a time .*, got 0"),
+        ({"save_every": "5 weeks", "save": "m"}, "save_every must be a number of rows or a time .*, got '5 weeks'"),
+        ({"table": Table(exclude=("x",))}, "expected a table with a target, got none"),
+        ({"predictions": "p.txt"}, "expected a name that ends in .csv, .jsonl, .ndjson, .parquet, .pq, got '.txt'"),
+        ({"predictions": "p/"}, "expected a name that does not end in /"),
     ],
 )
 def test_wrong_settings_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        fit(written(tmp_path, table(10).drop_nulls().drop("city")), "y", **options)
+        fit(written(tmp_path, table(10).drop_nulls().drop("city")), **({"table": "y"} | options))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Known(delta=1.0), "delta must be"),
+        (lambda: Known(theta_bound=1.0), "theta_bound says nothing while sigma is unknown"),
+        (lambda: Known(sigma=0.0), "sigma must be"),
+        (lambda: Table("y", missing=cast(Any, "drop")), "missing must be one of error, skip, zero"),
+    ],
+)
+def test_wrong_values_are_refused_where_they_are_made(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()

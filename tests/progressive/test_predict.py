@@ -6,18 +6,18 @@ from typing import Literal
 import numpy as np
 import polars as pl
 import pytest
-from onward.progressive.predict import predict
-from onward.progressive.sinks import sink
 
 from onward.progressive import fit
-from onward.tables import DataError
+from onward.progressive.frame_writers import open_writer
+from onward.progressive.predicting import predict
+from onward.tables import DataError, Table
 from tests.progressive.made_up import small_pieces, table, written
 
 
 @pytest.mark.parametrize("size", [40, 700, 1 << 20])
 def test_there_is_a_row_for_each_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     frame = table().drop("w")
-    model = fit(written(tmp_path, frame), "y", categorical=["city"], missing="skip").model
+    model = fit(written(tmp_path, frame), Table("y", categorical=("city",), missing="skip")).model
     holes = frame.with_columns(z=pl.when(pl.int_range(pl.len()) >= 380).then(None).otherwise(pl.col("z")))
     data = written(tmp_path, holes, "new.csv")
     whole: list[pl.DataFrame] = []
@@ -58,7 +58,7 @@ def test_a_file_takes_its_name_when_it_is_whole(tmp_path: Path) -> None:
     path.write_text("earlier", encoding="utf-8")
 
     def stop_half_way() -> None:
-        with sink(path, None) as write:
+        with open_writer(path) as write:
             write(pl.DataFrame({"a": [1.0]}))
             raise RuntimeError("stop")
 
@@ -66,7 +66,7 @@ def test_a_file_takes_its_name_when_it_is_whole(tmp_path: Path) -> None:
         stop_half_way()
     assert [file.name for file in tmp_path.iterdir()] == ["p.parquet"]
     assert path.read_text(encoding="utf-8") == "earlier"
-    with sink(path, None) as write:
+    with open_writer(path) as write:
         write(pl.DataFrame({"a": [1.0]}))
         write(pl.DataFrame({"a": [2.0]}))
     assert pl.read_parquet(path)["a"].to_list() == [1.0, 2.0]

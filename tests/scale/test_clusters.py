@@ -19,7 +19,7 @@ from onward.scale import Engine, EngineError, engine
 from onward.tables import DataError
 from tests.progressive.made_up import table, written
 from tests.scale.dying import dies, dies_once
-from tests.scale.test_fit import OPTIONS, same, scored_alike
+from tests.scale.test_fit import TABLE, new, same, scored_alike
 
 pytestmark = [
     pytest.mark.xdist_group("cluster"),
@@ -44,7 +44,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(data: Path) -> progressive.Fit:
-    return progressive.fit(data, "y", **OPTIONS)
+    return progressive.fit(data, TABLE, new())
 
 
 @pytest.fixture(scope="module")
@@ -110,13 +110,13 @@ def kill_a_busy_worker(cluster: Any) -> int:
 def test_dask_gives_one_pass(
     tmp_path: Path, data: Path, dask: Engine, expected: progressive.Fit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    got = scale.fit(data, "y", engine=dask, predictions=tmp_path / "p.parquet", **OPTIONS)
+    got = scale.fit(data, TABLE, new(), engine=dask, predictions=tmp_path / "p.parquet")
     same(got, expected)
     scored_alike(got, expected)
     rows = pl.read_parquet(tmp_path / "p.parquet")["row"].to_list()
     assert rows == list(range(1, CHUNKS * 2000 + 1))
     monkeypatch.chdir(data.parent)  # the workers were started elsewhere
-    same(scale.fit("data", "y", engine=dask, with_scores=False, **OPTIONS), expected)
+    same(scale.fit("data", TABLE, new(), engine=dask, with_scores=False), expected)
 
 
 @pytest.mark.parametrize("phase", ["reducing", "predicting"])
@@ -129,7 +129,7 @@ def test_a_worker_that_is_killed_costs_time_only(
         if what == phase and 1 <= done < total and not killed:
             killed.append(kill_a_busy_worker(cluster))
 
-    got = scale.fit(data, "y", engine=dask, predictions=tmp_path / "p.parquet", advance=advance, **OPTIONS)
+    got = scale.fit(data, TABLE, new(), engine=dask, predictions=tmp_path / "p.parquet", advance=advance)
     assert killed
     assert killed[0] not in pids(cluster).values()
     same(got, expected)
@@ -143,7 +143,7 @@ def test_no_scheduler_is_a_clear_error(data: Path, monkeypatch: pytest.MonkeyPat
     nobody = Engine(backend="dask", address="tcp://127.0.0.1:9")
     begun = time.monotonic()
     with pytest.raises(EngineError, match=r"cannot reach a Dask scheduler at tcp://127.0.0.1:9 \("):
-        scale.fit(data, "y", engine=nobody, **OPTIONS)
+        scale.fit(data, TABLE, new(), engine=nobody)
     assert time.monotonic() - begun < 10
 
 
@@ -180,7 +180,7 @@ def test_a_scheduler_that_is_killed_ends_the_run_and_another_goes_on_from_it(
     expected: progressive.Fit,
 ) -> None:
     address, scheduler = frail
-    options: dict[str, Any] = OPTIONS | {
+    options: dict[str, Any] = {
         "save": tmp_path / "m",
         "predictions": tmp_path / "p.parquet",
         "resume": True,
@@ -191,10 +191,10 @@ def test_a_scheduler_that_is_killed_ends_the_run_and_another_goes_on_from_it(
             scheduler.kill()
 
     with pytest.raises(EngineError, match=r"the dask cluster at .* is gone with \d+ of \d+ tasks left"):
-        scale.fit(data, "y", engine=Engine(2, "dask", address), advance=kill, **options)
+        scale.fit(data, TABLE, new(), engine=Engine(2, "dask", address), advance=kill, **options)
     assert [path.name for path in tmp_path.iterdir()] == ["m.chunks"]
     said: list[tuple[str, int, int]] = []
-    got = scale.fit(data, "y", engine=dask, advance=lambda *each: said.append(each), **options)
+    got = scale.fit(data, TABLE, new(), engine=dask, advance=lambda *each: said.append(each), **options)
     whats, dones, totals = zip(*said[:4], strict=True)
     assert whats == ("reducing", "reducing", "predicting", "predicting")
     assert dones[1] == totals[1], "what was reduced was reduced again"
@@ -213,9 +213,9 @@ def test_a_chunk_that_a_worker_cannot_read_is_named(tmp_path: Path, dask: Engine
     contents = bytearray((folder / "part-1.parquet").read_bytes())
     contents[200:2000] = bytes(1800)
     (folder / "part-1.parquet").write_bytes(contents)
-    options: dict[str, Any] = OPTIONS | {"save": tmp_path / "m", "predictions": tmp_path / "p.parquet"}
+    options: dict[str, Any] = {"save": tmp_path / "m", "predictions": tmp_path / "p.parquet"}
     with pytest.raises(DataError, match=r"part-1\.parquet: cannot be read on as Parquet"):
-        scale.fit(folder, "y", engine=dask, **options)
+        scale.fit(folder, TABLE, new(), engine=dask, **options)
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
@@ -280,4 +280,4 @@ def test_loky_does_again_what_died_with_its_worker(tmp_path: Path, monkeypatch: 
 
 def test_ray_gives_one_pass(data: Path, expected: progressive.Fit) -> None:
     pytest.importorskip("ray")
-    same(scale.fit(data, "y", engine=Engine(2, "ray"), with_scores=False, **OPTIONS), expected)
+    same(scale.fit(data, TABLE, new(), engine=Engine(2, "ray"), with_scores=False), expected)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,18 +10,24 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from onward.progressive.predictions import Spool
-from onward.scale.records import Predicted
-from onward.scale.work import Predict, Reduce
 
-from onward import ForwardRegressor, RidgeRegressor, load, progressive, scale
-from onward.progressive import Fit
-from onward.scale import Engine, EngineError, chunks, chunks_of, work
+from onward import ForwardRegressor, RidgeRegressor, Table, load, progressive, scale
+from onward.progressive import Fit, frame_writers
+from onward.regression import OnlineRegressor
+from onward.scale import Engine, EngineError, chunks, chunks_of
+from onward.scale.chunk_results import Predicted
+from onward.scale.tasks import Predict, Reduce
+from onward.storage import replacing
 from onward.tables import DataError
-from onward.tables.sources import files_of
+from onward.tables.sources import find_files
 from tests.progressive.made_up import table, written
 
-OPTIONS: dict[str, Any] = {"categorical": ["city"], "weight": "w", "missing": "skip", "lam": 0.3}
+TABLE = Table("y", categorical=("city",), weight="w", missing="skip")
+
+
+def new() -> OnlineRegressor:
+    """A model that has learned nothing; a fit changes it."""
+    return ForwardRegressor(0.3)
 
 
 @pytest.fixture
@@ -73,15 +80,20 @@ class Together:
 
 @pytest.mark.parametrize(
     ("workers", "rows", "learner"),
-    [(1, 100, "forward"), (2, 10**6, "ridge"), (2, 100, "forward"), (3, 100, "ridge"), (50, 1, "forward")],
+    [
+        (1, 100, ForwardRegressor),
+        (2, 10**6, RidgeRegressor),
+        (2, 100, ForwardRegressor),
+        (3, 100, RidgeRegressor),
+        (50, 1, ForwardRegressor),
+    ],
 )
 def test_any_workers_and_chunks_give_one_pass(
-    tmp_path: Path, folder: Path, workers: int, rows: int, learner: Any
+    tmp_path: Path, folder: Path, workers: int, rows: int, learner: type[OnlineRegressor]
 ) -> None:
-    options = OPTIONS | {"learner": learner}
-    expected = progressive.fit(folder, "y", predictions=tmp_path / "one.parquet", **options)
+    expected = progressive.fit(folder, TABLE, learner(0.3), predictions=tmp_path / "one.parquet")
     engine: Any = Together(workers)
-    got = scale.fit(folder, "y", engine=engine, chunk_rows=rows, predictions=tmp_path / "many.parquet", **options)
+    got = scale.fit(folder, TABLE, learner(0.3), engine=engine, chunk_rows=rows, predictions=tmp_path / "many.parquet")
     same(got, expected)
     scored_alike(got, expected)
     one, many = pl.read_parquet(tmp_path / "one.parquet"), pl.read_parquet(tmp_path / "many.parquet")
@@ -89,7 +101,7 @@ def test_any_workers_and_chunks_give_one_pass(
     for column in ("target", "prediction", "leverage"):
         assert one[column].is_null().to_list() == many[column].is_null().to_list()
         np.testing.assert_allclose(many[column].drop_nulls(), one[column].drop_nulls(), rtol=1e-8, atol=1e-10)
-    learned = scale.fit(folder, "y", engine=engine, chunk_rows=rows, with_scores=False, **options)
+    learned = scale.fit(folder, TABLE, learner(0.3), engine=engine, chunk_rows=rows, with_scores=False)
     same(learned, expected)
     assert np.isnan(learned.scores.rmse)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "many.parquet", "one.parquet"]
@@ -98,14 +110,13 @@ def test_any_workers_and_chunks_give_one_pass(
 @pytest.mark.parametrize("learner", [ForwardRegressor, RidgeRegressor])
 @pytest.mark.parametrize("constant", [0.0, 0.7])
 def test_a_lam_for_each_feature_goes_along(tmp_path: Path, folder: Path, learner: Any, constant: float) -> None:
-    options = {key: value for key, value in OPTIONS.items() if key != "lam"}
-    names = list(progressive.fit(folder, "y", **options).model.feature_names_in_)
+    names = list(progressive.fit(folder, TABLE).model.feature_names_in_)
     lam = {None: 3.0, names[0]: 0.01, names[-1]: 50.0}
-    expected = progressive.fit(folder, "y", start=learner(lam, intercept_lam=constant), **options)
+    expected = progressive.fit(folder, TABLE, learner(lam, intercept_lam=constant))
     engine: Any = Together(3)
     for with_scores in (True, False):
         start = learner(lam, intercept_lam=constant)
-        got = scale.fit(folder, "y", engine=engine, chunk_rows=100, start=start, with_scores=with_scores, **options)
+        got = scale.fit(folder, TABLE, start, engine=engine, chunk_rows=100, with_scores=with_scores)
         same(got, expected)
         np.testing.assert_array_equal(got.model.information_.lam, [constant, 0.01, *[3.0] * (len(names) - 2), 50.0])
     unfitted = Predicted(0, np.zeros(9), 0, Counter(), Counter(), learner([1.0, 2.0], intercept_lam=0.5), np.zeros(2))
@@ -114,7 +125,7 @@ def test_a_lam_for_each_feature_goes_along(tmp_path: Path, folder: Path, learner
 
 
 def test_chunks_are_files_and_row_groups(folder: Path) -> None:
-    names = [chunk.name.rpartition("/")[2] for chunk in chunks_of(files_of(folder), 150)]
+    names = [chunk.name.rpartition("/")[2] for chunk in chunks_of(find_files(folder), 150)]
     assert names == [
         "part-0.parquet",
         "part-1.parquet",
@@ -123,35 +134,35 @@ def test_chunks_are_files_and_row_groups(folder: Path) -> None:
         "part-3.parquet, row group 2",
         "part-3.parquet, row group 3",
     ]
-    assert chunks_of(files_of(folder), 200)[-2].name.endswith("row groups 1 to 2")
+    assert chunks_of(find_files(folder), 200)[-2].name.endswith("row groups 1 to 2")
 
 
 def test_there_are_not_too_many_chunks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "ROWS", 90)
-    assert len(chunks_of(files_of(folder))) == 7
+    assert len(chunks_of(find_files(folder))) == 7
     monkeypatch.setattr(chunks, "MOST", 2)
-    assert len(chunks_of(files_of(folder))) == 5  # of 200 rows: only the last file has more
+    assert len(chunks_of(find_files(folder))) == 5  # of 200 rows: only the last file has more
 
 
 def test_text_files_are_chunks_too(tmp_path: Path) -> None:
     frame = table(300)
     files = [written(tmp_path, frame[:100], "a.csv"), written(tmp_path, frame[100:], "b.csv")]
-    same(scale.fit(files, "y", engine=Engine(1), **OPTIONS), progressive.fit(files, "y", **OPTIONS))
+    same(scale.fit(files, TABLE, new(), engine=Engine(1)), progressive.fit(files, TABLE, new()))
 
 
 def test_data_frames_are_chunks_too() -> None:
     frame = table(300)
     engine: Any = Together(2)
-    got = scale.fit([frame[:90], frame[90:90], frame[90:]], "y", engine=engine, **OPTIONS)
-    same(got, progressive.fit(frame, "y", **OPTIONS))
+    got = scale.fit([frame[:90], frame[90:90], frame[90:]], TABLE, new(), engine=engine)
+    same(got, progressive.fit(frame, TABLE, new()))
 
 
 def test_going_on_with_a_model(tmp_path: Path, folder: Path) -> None:
     first = written(tmp_path, table(200, seed=5), "first.csv")
-    progressive.fit(first, "y", save=tmp_path / "m", **OPTIONS)
+    progressive.fit(first, TABLE, new(), save=tmp_path / "m")
     engine: Any = Together(3)
-    got = scale.fit(folder, "y", engine=engine, chunk_rows=100, start=load(tmp_path / "m"))
-    expected = progressive.fit(folder, "y", start=load(tmp_path / "m"))
+    got = scale.fit(folder, "y", load(tmp_path / "m"), engine=engine, chunk_rows=100)
+    expected = progressive.fit(folder, "y", load(tmp_path / "m"))
     same(got, expected)
     scored_alike(got, expected)
 
@@ -172,7 +183,7 @@ def test_what_was_done_is_not_done_again(tmp_path: Path, folder: Path) -> None:
                 done.append(place)
                 yield place, result
 
-    options: dict[str, Any] = OPTIONS | {
+    options: dict[str, Any] = {
         "chunk_rows": 100,
         "save": tmp_path / "m",
         "predictions": tmp_path / "p.parquet",
@@ -180,20 +191,21 @@ def test_what_was_done_is_not_done_again(tmp_path: Path, folder: Path) -> None:
     for after in (2, 3, 1):
         engine: Any = Failing(after)
         with pytest.raises(EngineError, match="gone"):
-            scale.fit(folder, "y", engine=engine, resume=True, **options)
+            scale.fit(folder, TABLE, new(), engine=engine, resume=True, **options)
         assert not (tmp_path / "m").exists()
         assert not (tmp_path / "p.parquet").exists()
     engine = Failing(10**6)
-    got = scale.fit(folder, "y", engine=engine, resume=True, **options)
+    got = scale.fit(folder, TABLE, new(), engine=engine, resume=True, **options)
     once = len(done)
     plain: Any = Together(3)
-    expected = scale.fit(folder, "y", engine=plain, **(options | {"save": tmp_path / "again", "predictions": None}))
+    again = options | {"save": tmp_path / "again", "predictions": None}
+    expected = scale.fit(folder, TABLE, new(), engine=plain, **again)
     assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
     assert got.scores == expected.scores
     assert not list(tmp_path.glob("*.chunks"))
     done.clear()
     fresh: Any = Failing(10**6)
-    scale.fit(folder, "y", engine=fresh, resume=False, **options)
+    scale.fit(folder, TABLE, new(), engine=fresh, checkpoint_every=1, **options)
     assert len(done) == once  # every task was done once in all, however often it was stopped
 
 
@@ -201,7 +213,7 @@ def test_what_was_kept_serves_another_number_of_workers(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And the worker that predicts the front goes on after the last chunk that it was done with."""
-    options: dict[str, Any] = OPTIONS | {"chunk_rows": 1, "save": tmp_path / "m", "predictions": tmp_path / "p.parquet"}
+    options: dict[str, Any] = {"chunk_rows": 1, "save": tmp_path / "m", "predictions": tmp_path / "p.parquet"}
 
     class Dying(Together):
         def run(self, function: Any, tasks: Any) -> Iterator[Any]:
@@ -215,7 +227,7 @@ def test_what_was_kept_serves_another_number_of_workers(
 
     dying: Any = Dying(3)
     with pytest.raises(EngineError, match="gone"):
-        scale.fit(folder, "y", engine=dying, resume=True, **options)
+        scale.fit(folder, TABLE, new(), engine=dying, resume=True, **options)
     predicted: list[int] = []
     one = Predict._one
 
@@ -226,9 +238,9 @@ def test_what_was_kept_serves_another_number_of_workers(
     monkeypatch.setattr(Predict, "_one", counted)
     monkeypatch.setattr(Reduce, "__call__", None)  # what was reduced is not reduced again
     other: Any = Together(5)
-    got = scale.fit(folder, "y", engine=other, resume=True, **options)
+    got = scale.fit(folder, TABLE, new(), engine=other, resume=True, **options)
     assert sorted(predicted) == [1, 2, 3, 4, 5, 6]
-    expected = progressive.fit(folder, "y", **OPTIONS)
+    expected = progressive.fit(folder, TABLE, new())
     same(got, expected)
     scored_alike(got, expected)
     assert pl.read_parquet(tmp_path / "p.parquet")["row"].to_list() == list(range(1, 401))
@@ -247,16 +259,36 @@ def test_a_part_that_two_workers_write_is_whole(tmp_path: Path, folder: Path, mo
                 yield place, result
 
     twice: Any = Twice(2)
-    scale.fit(folder, "y", engine=engine, predictions=tmp_path / "once.parquet", **OPTIONS)
+    scale.fit(folder, TABLE, new(), engine=engine, predictions=tmp_path / "once.parquet")
 
-    def noted(path: Path) -> Spool:
-        aside.add(path.name)
-        return Spool(path)
+    @contextmanager
+    def noted(path: Path) -> Iterator[Path]:
+        with replacing(path) as temporary:
+            if path.name.startswith("part-"):
+                aside.add(temporary.name)
+            yield temporary
 
-    monkeypatch.setattr(work, "Spool", noted)
-    scale.fit(folder, "y", engine=twice, predictions=tmp_path / "twice.parquet", **OPTIONS)
+    monkeypatch.setattr(frame_writers, "replacing", noted)
+    scale.fit(folder, TABLE, new(), engine=twice, predictions=tmp_path / "twice.parquet")
     assert pl.read_parquet(tmp_path / "once.parquet").equals(pl.read_parquet(tmp_path / "twice.parquet"))
     assert len(aside) == 8  # four chunks, each written twice, never under one name
+
+
+def test_predictions_go_to_a_folder_or_a_file_of_text(tmp_path: Path, folder: Path) -> None:
+    """A folder holds a part for each chunk, and nothing of an earlier run."""
+    engine: Any = Together(2)
+    scale.fit(folder, TABLE, new(), engine=engine, predictions=tmp_path / "p.parquet")
+    expected = pl.read_parquet(tmp_path / "p.parquet")
+    for rows, parts in ((1, 7), (150, 6)):
+        scale.fit(folder, TABLE, new(), engine=engine, chunk_rows=rows, predictions=f"{tmp_path}/parts/")
+        names = sorted(path.name for path in (tmp_path / "parts").iterdir())
+        assert names == [f"part-{place:06d}.parquet" for place in range(parts)]
+        got = pl.concat([pl.read_parquet(tmp_path / "parts" / name) for name in names])
+        assert got["row"].to_list() == expected["row"].to_list()
+        np.testing.assert_allclose(got["prediction"].drop_nulls(), expected["prediction"].drop_nulls(), rtol=1e-8)
+    scale.fit(folder, TABLE, new(), engine=engine, predictions=tmp_path / "p.csv")
+    text = pl.read_csv(tmp_path / "p.csv", schema=expected.schema)
+    assert text.equals(expected)
 
 
 def test_nothing_is_written_where_nothing_can_be_learned(tmp_path: Path) -> None:
@@ -265,10 +297,10 @@ def test_nothing_is_written_where_nothing_can_be_learned(tmp_path: Path) -> None
     written(tmp_path / "data", frame, "a.parquet")
     options: dict[str, Any] = {"engine": Engine(1), "save": tmp_path / "m", "predictions": tmp_path / "p.parquet"}
     with pytest.raises(DataError, match="none of the 2 rows could be learned: 2 where x is missing"):
-        scale.fit(tmp_path / "data", "y", missing="skip", **options)
+        scale.fit(tmp_path / "data", Table("y", missing="skip"), **options)
     written(tmp_path / "data", frame[:0], "a.parquet")
     with pytest.raises(DataError, match="there are no rows"):
-        scale.fit(tmp_path / "data", "y", missing="skip", **options)
+        scale.fit(tmp_path / "data", Table("y", missing="skip"), **options)
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
@@ -278,14 +310,14 @@ def test_a_chunk_that_cannot_be_read_is_named(tmp_path: Path, folder: Path) -> N
     contents[200:3000] = bytes(2800)
     bad.write_bytes(contents)
     with pytest.raises(DataError, match=r"part-3\.parquet"):
-        scale.fit(folder, "y", engine=Engine(1), save=tmp_path / "m", predictions=tmp_path / "p.parquet", **OPTIONS)
+        scale.fit(folder, TABLE, engine=Engine(1), save=tmp_path / "m", predictions=tmp_path / "p.parquet")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
 
 
 def test_levels_are_limited_over_all_chunks(folder: Path) -> None:
     engine: Any = Together(2)
     with pytest.raises(DataError, match="'city': 4 levels, expected at most 3"):
-        scale.fit(folder, "y", engine=engine, max_levels=3, chunk_rows=1, with_scores=False, **OPTIONS)
+        scale.fit(folder, replace(TABLE, max_levels=3), engine=engine, chunk_rows=1, with_scores=False)
 
 
 @pytest.mark.parametrize(
@@ -293,14 +325,17 @@ def test_levels_are_limited_over_all_chunks(folder: Path) -> None:
     [
         ({"engine": Engine(1), "resume": True}, "expected save"),
         ({"engine": Engine(1), "with_scores": False, "predictions": "p.parquet"}, "expected with_scores=True"),
-        ({"engine": Engine(1), "delta": 2.0}, "delta must be"),
-        ({"engine": Engine(1), "theta_bound": 2.0}, "expected sigma too"),
-        ({"engine": Engine(1), "start": ForwardRegressor(prior_mean=[1.0])}, "expected a model without prior_mean"),
+        ({"engine": Engine(1), "checkpoint_every": 5}, "expected save"),
+        ({"engine": Engine(1), "save": "m", "save_every": 5}, "expected neither with workers"),
+        ({"engine": Engine(1), "follow": print}, "expected neither with workers"),
+        ({"engine": Engine(1), "table": Table()}, "expected a table with a target, got none"),
+        ({"engine": Engine(1), "model": ForwardRegressor(-1.0)}, "lam must be 0 or a number between"),
+        ({"engine": Engine(1), "model": ForwardRegressor(prior_mean=[1.0])}, "expected a model without prior_mean"),
     ],
 )
 def test_wrong_settings_are_refused(folder: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        scale.fit(folder, "y", **options)
+        scale.fit(folder, **({"table": "y"} | options))
 
 
 def test_engines_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,14 +354,13 @@ def test_engines_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_processes_of_this_machine(folder: Path) -> None:
-    expected = progressive.fit(folder, "y", **OPTIONS)
-    got = scale.fit(folder, "y", engine=Engine(2), chunk_rows=100, **OPTIONS)
+    expected = progressive.fit(folder, TABLE, new())
+    got = scale.fit(folder, TABLE, new(), engine=Engine(2), chunk_rows=100)
     same(got, expected)
     scored_alike(got, expected)
     lams = [0.1, 1.0, 10.0]
-    options = {name: value for name, value in OPTIONS.items() if name != "lam"}
-    one = progressive.compare(folder, "y", lams=lams, **options)
-    many = scale.compare(folder, "y", engine=Engine(2), lams=lams, **options)
+    one = progressive.compare(folder, TABLE, lams=lams)
+    many = scale.compare(folder, TABLE, engine=Engine(2), lams=lams)
     assert (many.scores, many.lams) == (one.scores, one.lams)
     for name in one.curves:
         np.testing.assert_array_equal(many.curves[name], one.curves[name])
@@ -336,15 +370,16 @@ def test_only_what_is_ours_is_removed(tmp_path: Path, folder: Path) -> None:
     kept = tmp_path / "m.chunks"
     kept.mkdir()
     (kept / "precious.txt").write_text("mine", encoding="utf-8")
-    for resume in (True, False):
-        scale.fit(folder, "y", engine=Engine(1), save=tmp_path / "m", resume=resume, **OPTIONS)
+    scale.fit(folder, TABLE, engine=Engine(1), save=tmp_path / "m", resume=True)
+    scale.fit(folder, TABLE, engine=Engine(1), save=tmp_path / "m", checkpoint_every=1)
     assert [path.name for path in kept.iterdir()] == ["precious.txt"]
 
 
 def test_another_model_to_start_from_is_another_run(tmp_path: Path, folder: Path) -> None:
     models = []
     for seed in (1, 2):
-        progressive.fit(written(tmp_path, table(100, seed=seed), f"{seed}.csv"), "y", save=tmp_path / "s", **OPTIONS)
+        data = written(tmp_path, table(100, seed=seed), f"{seed}.csv")
+        progressive.fit(data, TABLE, new(), save=tmp_path / "s")
         models.append(load(tmp_path / "s"))
 
     class Stopping(Together):
@@ -356,12 +391,12 @@ def test_another_model_to_start_from_is_another_run(tmp_path: Path, folder: Path
 
     stopping: Any = Stopping(3)
     with pytest.raises(EngineError):
-        scale.fit(folder, "y", engine=stopping, chunk_rows=100, start=models[0], save=tmp_path / "m", resume=True)
+        scale.fit(folder, "y", models[0], engine=stopping, chunk_rows=100, save=tmp_path / "m", resume=True)
     plain: Any = Together(3)
-    got = scale.fit(folder, "y", engine=plain, chunk_rows=100, start=models[1], save=tmp_path / "m", resume=True)
-    same(got, progressive.fit(folder, "y", start=load(tmp_path / "s")))
+    got = scale.fit(folder, "y", models[1], engine=plain, chunk_rows=100, save=tmp_path / "m", resume=True)
+    same(got, progressive.fit(folder, "y", load(tmp_path / "s")))
 
 
 def test_frames_cannot_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected files to resume"):
-        scale.fit(table(50), "y", engine=Engine(1), save=tmp_path / "m", resume=True, **OPTIONS)
+        scale.fit(table(50), TABLE, engine=Engine(1), save=tmp_path / "m", resume=True)

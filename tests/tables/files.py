@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from onward.core.types import Matrix, Vector
-from onward.tables import Stream, columnar, encode, lines, stream
+from onward.tables import Stream, Table, columnar, encode, lines, stream
 from onward.tables.encode import Block
 
 LEVELS = ("Rome", "a,b", 'say "hi"', "two\nlines", "x=y", "é", "[1]", "{", ";", "a\tb", 'lone"')
@@ -171,5 +171,11 @@ def text_of(tmp_path: Path, text: str | bytes, name: str = "t.csv") -> Path:
     return path
 
 
-def read(path: Path, **options: Any) -> Seen:
-    return seen(stream(path, **{"target": "y", **options}))
+def open_stream(source: Any, **options: Any) -> Stream:
+    """A stream by what a `Table` and `stream` take, in one."""
+    more = {name: options.pop(name) for name in ("recipe", "known", "start") if name in options}
+    return stream(source, Table(**{"target": "y", **options}), **more)
+
+
+def read(source: Any, **options: Any) -> Seen:
+    return seen(open_stream(source, **options))

@@ -13,9 +13,9 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
 
-from onward.tables import DataError, stream
+from onward.tables import DataError, Table, stream
 from onward.tables.columnar import ParquetReader, content_of
-from onward.tables.sources import files_of
+from onward.tables.sources import find_files
 from tests.tables.files import mixed_table, read, seen, small_pieces
 
 YEAR = 365.2425
@@ -65,7 +65,7 @@ def test_types_that_become_numbers(tmp_path: Path, ending: str, case: str) -> No
         pa.array([value, None], pa.int64()).dictionary_encode() if "coded" in case else pa.array([value, None], dtype)
     )
     path = saved(tmp_path, pa.table({"x": array, "y": pa.array([1.0, 2.0])}), ending)
-    opened = stream(path, "y", missing="zero")
+    opened = stream(path, Table("y", missing="zero"))
     assert seen(opened).X[:, 0] == pytest.approx([expected, 0.0], rel=1e-15)
     assert opened.filled["x"] == 2 - (value is not None)
 
@@ -168,7 +168,7 @@ def test_row_groups_of_any_size(tmp_path: Path, ending: str) -> None:
         with pq.ParquetWriter(path, parts[0].schema) as writer:
             for part in parts:
                 writer.write_table(part)
-        (file,) = files_of(path)
+        (file,) = find_files(path)
         assert ParquetReader(file).row_groups == [3, 0, 1, 50, 0]
     else:
         with open(path, "wb") as sink, ipc.new_file(sink, parts[0].schema) as out:
@@ -183,7 +183,7 @@ def test_row_groups_of_any_size(tmp_path: Path, ending: str) -> None:
 
 def test_one_part_of_the_row_groups(tmp_path: Path) -> None:
     pl.DataFrame({"x": range(10), "y": range(10)}).write_parquet(tmp_path / "t.parquet", row_group_size=3)
-    (file,) = files_of(tmp_path / "t.parquet")
+    (file,) = find_files(tmp_path / "t.parquet")
     reader = ParquetReader(file, groups=range(1, 3))
     pieces = list(reader.pieces({"x": "number"}, 4))
     assert [value for piece in pieces for value in piece.frame["x"]] == [4, 5, 6, 7, 8]
@@ -209,10 +209,10 @@ def test_data_frames_are_read_like_files(tmp_path: Path, library: str) -> None:
     frame.write_parquet(tmp_path / "d.parquet")
     every: dict[str, Any] = {"polars": frame, "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow()}
     native = every[library]
-    options: dict[str, Any] = {"categorical": ["c"], "missing": "skip"}
-    expected = list(stream(tmp_path / "d.parquet", "y", **options))
+    table = Table("y", categorical=("c",), missing="skip")
+    expected = list(stream(tmp_path / "d.parquet", table))
     for source in (native, [native[:1], native[1:3], native[3:]]):
-        got = list(stream(source, "y", **options))
+        got = list(stream(source, table))
         np.testing.assert_array_equal(np.concatenate([b.rows for b in got]), np.concatenate([b.rows for b in expected]))
         assert got[-1].names == expected[-1].names
         np.testing.assert_array_equal(got[-1].X[-1], expected[-1].X[-1])

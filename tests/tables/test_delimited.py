@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onward.tables import DataError, delimited, stream
+from onward.tables import DataError, Table, delimited, stream
 from tests.tables.files import read, seen, small_pieces, text_of
 
 
@@ -100,18 +100,18 @@ def test_files_that_can_be_read(tmp_path: Path, case: str, size: int) -> None:
 
 def test_rows_of_missing_values_count(tmp_path: Path) -> None:
     for end in ("", "\n"):
-        opened = stream(text_of(tmp_path, "y\tx\n1\t1\n\t" + end), "y", missing="skip", format="tsv")
+        opened = stream(text_of(tmp_path, "y\tx\n1\t1\n\t" + end), Table("y", missing="skip", format="tsv"))
         assert seen(opened).rows == [0]
         assert (opened.read, dict(opened.skipped)) == (2, {"y is missing": 1})
 
 
 def test_one_column(tmp_path: Path) -> None:
-    recipe = stream(text_of(tmp_path, "x,y\n1,2\n"), "y", missing="skip")
+    recipe = stream(text_of(tmp_path, "x,y\n1,2\n"), Table("y", missing="skip"))
     recipe.close()
     path = text_of(tmp_path, 'x\n1\n\n2\nNA\n  \n""\n3\n', "one.csv")
-    assert seen(stream(path, recipe=recipe.recipe)).rows == [0, 1, 4]
+    assert seen(stream(path, None, recipe=recipe.recipe)).rows == [0, 1, 4]
     with small_pieces(3):
-        assert seen(stream(path, recipe=recipe.recipe)).rows == [0, 1, 4]
+        assert seen(stream(path, None, recipe=recipe.recipe)).rows == [0, 1, 4]
     with pytest.raises(DataError, match=r"one\.csv: no column is left to be a feature beside 'x'"):
         read(path, target="x")
 
@@ -241,7 +241,7 @@ def test_a_quote_that_stays_open_does_not_eat_memory(tmp_path: Path, monkeypatch
 
 def test_a_column_that_is_missing_at_first(tmp_path: Path) -> None:
     path = text_of(tmp_path, "x,z,y\n" + "1,,1\n" * 70_000 + "1,2.5,1\n")
-    opened = stream(path, "y", missing="zero")
+    opened = stream(path, Table("y", missing="zero"))
     assert seen(opened).X[-1].tolist() == [1, 2.5]
     assert dict(opened.filled) == {"z": 70_000}
 
@@ -286,6 +286,6 @@ def test_quick_and_patient_reading_agree(rows: list[tuple[str, str, int]], quoti
 def test_ordinary_files_take_the_quick_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Spaces, marks for missing values, dates, booleans and quotes are no reason to go record by record."""
     text = 'x,d,b,c,y\n1.5,2026-01-31,true,"a, b",1\n' + " 2 ,NA,FALSE,,2 \n" * 30_000
-    opened = stream(text_of(tmp_path, text), "y", categorical=["c"], missing="zero")
+    opened = stream(text_of(tmp_path, text), Table("y", categorical=("c",), missing="zero"))
     monkeypatch.setattr(delimited.DelimitedReader, "_texts", None)
     assert seen(opened).X[:2] == pytest.approx(np.array([[1.5, years(2026, 1, 31), 1, 1], [2, 0, 0, 0]]), rel=1e-15)

@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 
 from onward import ForwardRegressor
-from onward.tables import Column, DataError, Recipe, encode, stream
+from onward.tables import Column, DataError, Recipe, Table, encode, stream
 from tests.tables.files import read, seen, small_pieces, text_of
 
 LACKING = "x,c,w,y\n1,a,1,1\n,a,1,1\n1,,1,1\n1,a,,1\n1,a,1,\n,,,\n2,b,1,2\n"
 
 
 def opened(tmp_path: Path, text: str, **options: Any) -> Any:
-    return stream(text_of(tmp_path, text), **{"target": "y", "categorical": ["c"], "weight": "w", **options})
+    return stream(text_of(tmp_path, text), Table(**{"target": "y", "categorical": ["c"], "weight": "w", **options}))
 
 
 @pytest.mark.parametrize("size", [1 << 22, 6])
@@ -75,7 +75,7 @@ def test_negative_weights(tmp_path: Path) -> None:
 def test_levels_are_born_where_they_are_first_seen(tmp_path: Path, size: int) -> None:
     text = "c,d,x,y\n" + "b,q,1,1\n" * 3 + "a,q,1,1\n" + "z,z,NA,1\n" + "b,p,1,1\n" * 2 + "z,a,1,1\n"
     with small_pieces(size):
-        got = seen(stream(text_of(tmp_path, text), "y", categorical=["d", "c"], missing="skip"))
+        got = seen(stream(text_of(tmp_path, text), Table("y", categorical=("d", "c"), missing="skip")))
     # In a row, by the order of the columns; a row that is skipped brings no levels.
     assert got.names == ["x", "c=b", "d=q", "c=a", "d=p", "c=z", "d=a"]
     assert got.births == [(0, 3), (3, 4), (5, 5), (7, 7)]
@@ -121,7 +121,7 @@ def test_unknown_levels_without_a_target(tmp_path: Path, size: int, monkeypatch:
     pl.DataFrame(rows, schema=["x", "c", "d"], orient="row").write_csv(tmp_path / "t.csv")
     monkeypatch.setattr(encode, "UNKNOWN", 7)
     with small_pieces(size):
-        given = stream(tmp_path / "t.csv", recipe=recipe, known=["x", "c=c1", "d=id3"])
+        given = stream(tmp_path / "t.csv", None, recipe=recipe, known=["x", "c=c1", "d=id3"])
         blocks = list(given)
     assert given.names == ["x", "c=c1", "d=id3"]  # what is not known is forgotten
     at = 0
@@ -143,7 +143,7 @@ def test_many_levels_take_no_more_memory_than_few(tmp_path: Path) -> None:
     n = 40_000
     path = tmp_path / "t.csv"
     pl.DataFrame({"c": [f"l{min(i, 900)}" for i in range(n)], "y": range(n)}).write_csv(path)
-    blocks = stream(path, "y", categorical=["c"])
+    blocks = stream(path, Table("y", categorical=("c",)))
     assert max(block.X.size for block in blocks) <= encode.VALUES < 900 * n
 
 

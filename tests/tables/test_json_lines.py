@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onward.tables import DataError, json_lines, stream
+from onward.tables import DataError, Table, json_lines, stream
 from tests.tables.files import read, seen, small_pieces, text_of
 
 GOOD: dict[str, tuple[str, dict[str, Any], list[list[float]], list[float]]] = {
@@ -130,7 +130,7 @@ def test_texts_are_written_as_polars_writes_them(values: list[Any]) -> None:
 
 def test_ordinary_files_take_the_quick_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = '{"x":1,"d":"2000-01-01","b":true,"c":"a","y":1}\n{"x":2,"d":null,"b":false,"y":2}\n'
-    opened = stream(text_of(tmp_path, text, "t.jsonl"), "y", categorical=["c"], missing="zero")
+    opened = stream(text_of(tmp_path, text, "t.jsonl"), Table("y", categorical=("c",), missing="zero"))
     monkeypatch.setattr(json_lines.JsonLinesReader, "_patiently", None)
     assert seen(opened).X.tolist() == [[1, 0, 1, 1], [2, 0, 0, 0]]
     opened = stream(text_of(tmp_path, '{"x":"1","y":"2"}\n', "t.jsonl"), "y")

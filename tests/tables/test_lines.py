@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from onward.tables import DataError, Position, stream
+from onward.tables import DataError, Position, Table, stream
 from tests.tables.files import CHOICE, mixed_table, read, seen, small_pieces, text_of
 
 TEXT = "x,y\n" + "".join(f"{i},{i % 7}\n" for i in range(2000))
@@ -27,12 +27,12 @@ def pretend(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 def test_standard_input_in_place_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     table = mixed_table(4, 100)
     data = (table.write_csv() if kind == "csv" else table.write_ndjson()).encode()
-    expected = seen(stream(text_of(tmp_path, data, f"t.{kind}"), missing="zero", **CHOICE))
+    expected = seen(stream(text_of(tmp_path, data, f"t.{kind}"), Table(missing="zero", **CHOICE)))
     for size in (1 << 22, 50):
         with small_pieces(size):
             for prefix in (b"", b"\xef\xbb\xbf", b"\n\n"):
                 pretend(monkeypatch, prefix + data)
-                opened = stream("-", missing="zero", **CHOICE)
+                opened = stream("-", Table(missing="zero", **CHOICE))
                 assert seen(opened) == expected
                 assert (opened.size, opened.done) == (None, len(prefix + data))
 
@@ -55,9 +55,9 @@ def test_going_on_in_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 SLOW = """
 import sys, time
-from onward.tables import stream
+from onward.tables import Table, stream
 got = []
-for block in stream("-", "y", missing="skip", categorical=["c"]):
+for block in stream("-", Table("y", missing="skip", categorical=["c"])):
     for row, x, y in zip(block.rows, block.X, block.y):
         print(row, dict(zip(block.names, x.tolist())), y, flush=True)
 """

@@ -34,13 +34,13 @@ def gone() -> bool:
 
 def test_the_same_items_and_errors_in_order() -> None:
     log: list[object] = []
-    got: list[int] = []
+    got: list[int | None] = []
     with pytest.raises(KeyError, match="end"):
         got.extend(prefetched(counted(5, log)))
     assert gone()
     assert log == [0, 1, 2, 3, 4, "closed"]
 
-    def take() -> Iterator[int]:
+    def take() -> Iterator[int | None]:
         yield from prefetched(counted(3, log))
 
     items = take()

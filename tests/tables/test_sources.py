@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from onward.tables import DataError
-from onward.tables.sources import files_of
+from onward.tables.sources import find_files
 from tests.tables.files import text_of
 
 
@@ -37,20 +37,20 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_folder_and_a_pattern(folder: Path) -> None:
     ordered = ["part-1.csv.gz", "part-02.csv", "part-2.csv", "part-10.csv"]
-    assert names(files_of(folder)) == [*ordered, "part-3.parquet"]
-    assert names(files_of(f"{folder}/part-*")) == ordered
-    assert names(files_of(f"{folder}/*.csv")) == ordered[1:]
-    assert names(files_of(f"{folder}/_*.csv")) == ["_x.csv"]
-    assert names(files_of(f"{folder}/**/*.parquet")) == ["part-3.parquet"]
-    assert names(files_of([folder / "part-10.csv", folder / "part-2.csv"])) == ["part-10.csv", "part-2.csv"]
+    assert names(find_files(folder)) == [*ordered, "part-3.parquet"]
+    assert names(find_files(f"{folder}/part-*")) == ordered
+    assert names(find_files(f"{folder}/*.csv")) == ordered[1:]
+    assert names(find_files(f"{folder}/_*.csv")) == ["_x.csv"]
+    assert names(find_files(f"{folder}/**/*.parquet")) == ["part-3.parquet"]
+    assert names(find_files([folder / "part-10.csv", folder / "part-2.csv"])) == ["part-10.csv", "part-2.csv"]
 
 
 def test_formats(folder: Path) -> None:
-    files = files_of([folder / "part-1.csv.gz", folder / "sub", folder / "part-2.csv"])
+    files = find_files([folder / "part-1.csv.gz", folder / "sub", folder / "part-2.csv"])
     assert [(file.format, file.compression) for file in files] == [("csv", "gzip"), ("parquet", None), ("csv", None)]
-    (file,) = files_of(folder / "notes.txt", "jsonl")
+    (file,) = find_files(folder / "notes.txt", "jsonl")
     assert (file.format, file.size) == ("jsonl", 4)
-    (given,) = files_of("-")
+    (given,) = find_files("-")
     assert (given.path, given.format, given.name, given.size) == (None, None, "standard input", None)
 
 
@@ -68,16 +68,16 @@ def test_what_cannot_be_meant(folder: Path) -> None:
     for message, source in wrong.items():
         sources = source if isinstance(source, list) else [source]
         with pytest.raises(DataError) as error:
-            files_of([os.path.join(folder, each) for each in sources])
+            find_files([os.path.join(folder, each) for each in sources])
         assert str(error.value).startswith(f"{folder}/{message}")
     for problem, given in {"at least one": [], "cannot be read together": ["-", "x"]}.items():
         with pytest.raises(ValueError, match=problem):
-            files_of(given)
+            find_files(given)
     with pytest.raises(ValueError, match="not as parquet"):
-        files_of("-", "parquet")
+        find_files("-", "parquet")
 
 
 def test_a_name_with_the_signs_of_a_pattern(tmp_path: Path) -> None:
     text_of(tmp_path, "", "a[1].csv")
     text_of(tmp_path, "", "a1.csv")
-    assert names(files_of(tmp_path / "a[1].csv")) == ["a[1].csv"]
+    assert names(find_files(tmp_path / "a[1].csv")) == ["a[1].csv"]

@@ -11,10 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from onward import ForwardRegressor
-from onward.tables import DataError, Position, stream
+from onward.tables import DataError, Position, Table, stream
 from onward.tables.encode import Block
 from onward.tables.recipe import Missing
-from tests.tables.files import CHOICE, WRITERS, Seen, mixed_table, read, seen, small_pieces, text_of
+from tests.tables.files import CHOICE, WRITERS, Seen, mixed_table, open_stream, read, seen, small_pieces, text_of
 
 
 def written(folder: Path, table: pl.DataFrame, ending: str, name: str = "table") -> Path:
@@ -27,8 +27,8 @@ def written(folder: Path, table: pl.DataFrame, ending: str, name: str = "table")
 @pytest.mark.parametrize("missing", ["skip", "zero"])
 def test_every_format_gives_the_same_blocks(tmp_path: Path, ending: str, missing: Missing) -> None:
     table = mixed_table(1, 200)
-    expected = seen(stream(written(tmp_path, table, "parquet", "expected"), missing=missing, **CHOICE))
-    opened = stream(written(tmp_path, table, ending), missing=missing, **CHOICE)
+    expected = seen(stream(written(tmp_path, table, "parquet", "expected"), Table(missing=missing, **CHOICE)))
+    opened = stream(written(tmp_path, table, ending), Table(missing=missing, **CHOICE))
     assert seen(opened) == expected
     assert opened.read == 200
     lacking = table["y"].is_null() | table["w"].is_null()
@@ -42,7 +42,7 @@ def test_every_format_gives_the_same_blocks(tmp_path: Path, ending: str, missing
 
 def test_what_the_blocks_hold(tmp_path: Path) -> None:
     table = mixed_table(2, 60)
-    got = seen(stream(written(tmp_path, table, "csv"), missing="zero", **CHOICE))
+    got = seen(stream(written(tmp_path, table, "csv"), Table(missing="zero", **CHOICE)))
     kept = table.with_row_index("row").drop_nulls(["y", "w"])
     assert got.rows == kept["row"].to_list()
     assert got.y is not None
@@ -74,9 +74,9 @@ def test_the_cut_does_not_matter(seed: int, n: int, size: int, values: int, endi
         table[0, "y"], table[0, "w"], table[0, "a"], table[0, "n"], table[0, "t"] = 1.0, 1.0, 0.5, 1, table["t"].max()
         table = table.with_columns(pl.col("t", "on").backward_fill())
         path = written(Path(folder), table, ending)
-        expected = seen(stream(path, missing="zero", **CHOICE))
+        expected = seen(stream(path, Table(missing="zero", **CHOICE)))
         with small_pieces(size, values):
-            assert seen(stream(path, missing="zero", **CHOICE)) == expected
+            assert seen(stream(path, Table(missing="zero", **CHOICE))) == expected
 
 
 @settings(max_examples=12)
@@ -93,13 +93,13 @@ def test_going_on_from_any_row(seed: int, row: int, sizes: tuple[int, int], endi
         written(folder, table[:15], ending, "part-1")
         written(folder, table[15:15], "csv" if "csv" in ending else ending, "part-2")
         written(folder, table[15:].select(sorted(table.columns)), ending, "part-10")
-        whole = seen(stream(folder, missing="skip", **CHOICE))
+        whole = seen(stream(folder, Table(missing="skip", **CHOICE)))
         with small_pieces(sizes[0], sizes[0]):
-            first = stream(folder, missing="skip", **CHOICE)
+            first = stream(folder, Table(missing="skip", **CHOICE))
             position, names = walked(first, row)
         assert Position.from_record(position.to_record()) == position
         with small_pieces(sizes[1], sizes[1]):
-            rest = seen(stream(folder, missing="skip", start=position, known=names, **CHOICE))
+            rest = seen(stream(folder, Table(missing="skip", **CHOICE), start=position, known=names))
     if rest.rows:
         assert rest == whole.since(row)
     else:
@@ -128,7 +128,7 @@ def test_a_learner_learns_the_same_bits(tmp_path: Path, ending: str) -> None:
 
     def model() -> ForwardRegressor:
         learner = ForwardRegressor()
-        for block in stream(path, missing="zero", **CHOICE):
+        for block in stream(path, Table(missing="zero", **CHOICE)):
             learner.learn_many(block, block.y, block.weight)
         return learner
 
@@ -145,7 +145,7 @@ def test_a_learner_learns_the_same_bits(tmp_path: Path, ending: str) -> None:
 
 def test_parts_of_a_block(tmp_path: Path) -> None:
     path = text_of(tmp_path, "x,y\n1,1\n,2\n3,3\n4,4\n,5\n")
-    (block,) = stream(path, "y", missing="skip")
+    (block,) = stream(path, Table("y", missing="skip"))
     head, tail = block.part(0, 2), block.part(2, 3)
     assert (head.first, head.stop, head.rows.tolist()) == (0, 3, [0, 2])
     assert (tail.first, tail.stop, tail.rows.tolist(), tail.X.tolist()) == (3, 5, [3], [[4.0]])
@@ -215,11 +215,11 @@ def test_no_rows_at_all(tmp_path: Path) -> None:
 
 
 def test_reading_for_a_model(tmp_path: Path) -> None:
-    learned = stream(text_of(tmp_path, "c,x,y\na,1,1\nb,2,2\n"), "y", categorical=["c"])
+    learned = stream(text_of(tmp_path, "c,x,y\na,1,1\nb,2,2\n"), Table("y", categorical=("c",)))
     names = list(learned)[-1].names
     header_only = text_of(tmp_path, "x,c\n", "empty.csv")
-    assert list(stream(header_only, recipe=learned.recipe, known=names)) == []
-    got = seen(stream(text_of(tmp_path, "x,c\n5,b\n6,a\n", "new.csv"), recipe=learned.recipe, known=names))
+    assert list(stream(header_only, None, recipe=learned.recipe, known=names)) == []
+    got = seen(stream(text_of(tmp_path, "x,c\n5,b\n6,a\n", "new.csv"), None, recipe=learned.recipe, known=names))
     assert got.y is None
     assert (got.names, got.X.tolist()) == (["x", "c=a", "c=b"], [[5, 0, 1], [6, 1, 0]])
     with pytest.raises(ValueError, match="target must be 'y' as in the recipe, got 'x'"):
@@ -283,7 +283,6 @@ COLUMNS: dict[str, tuple[dict[str, Any], list[str] | str]] = {
     "no such weight": ({"weight": "q"}, "there is no column 'q', expected it among"),
     "target as feature": ({"features": ["y", "x1"]}, "column 'y' is the target or the weight"),
     "target as category": ({"categorical": ["y"]}, "column 'y' is the target or the weight"),
-    "target as weight": ({"weight": "y"}, "column 'y' cannot be both the target and the weight"),
     "text as target": ({"target": "city"}, "column 'city' holds text, expected numbers"),
     "nothing left": ({"exclude": ["*"]}, "no column is left to be a feature beside 'y'"),
 }
@@ -304,10 +303,45 @@ def test_choosing_columns(tmp_path: Path, ending: str, case: str) -> None:
 
 
 def test_columns_without_a_name(tmp_path: Path) -> None:
-    path = text_of(tmp_path, ",x,y\n0,1,2\n")
-    with pytest.raises(DataError, match="column 1 has no name; exclude '', or give it a name"):
-        read(path)
-    assert read(path, exclude=[""]).names == ["x"]
+    for text, place in (("x,,y\n0,1,2\n", 2), (",x,y\ntrue,1,2\n", 1)):
+        path = text_of(tmp_path, text)
+        with pytest.raises(DataError, match=f"column {place} has no name; exclude '', or give it a name"):
+            read(path)
+        assert read(path, exclude=[""]).names == ["x"]
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
+def test_the_index_of_a_data_frame_is_no_feature(tmp_path: Path, name: str) -> None:
+    """Unless it is asked for, is not the first column, or holds something else than numbers."""
+    path = text_of(tmp_path, f"{name},x,y\n0,1,2\n")
+    got = open_stream(path)
+    assert seen(got).names == ["x"]
+    assert got.notes == [f"left out column {name!r}, the index of a data frame; name it in features to use it"]
+    for options, names in (
+        ({"features": [name, "x"]}, [name, "x"]),
+        ({"target": name}, ["x", "y"]),
+        ({"exclude": [name]}, ["x"]),
+        ({"weight": name}, ["x"]),
+    ):
+        got = open_stream(path, **options)
+        assert (seen(got).names, got.notes) == (names, [])
+    if name:
+        got = open_stream(path, categorical=[name])
+        assert (seen(got).names, got.notes) == (["x", f"{name}=0"], [])
+        got = open_stream(text_of(tmp_path, f"x,{name},y\n0,1,2\n", "later.csv"))
+        assert (seen(got).names, got.notes) == (["x", name], [])
+        got = open_stream(text_of(tmp_path, f"{name},x,y\n2026-01-31,1,2\n", "dates.csv"))
+        assert (seen(got).names, got.notes) == ([name, "x"], [])
+
+
+def test_a_name_that_is_nearly_right(tmp_path: Path) -> None:
+    path = text_of(tmp_path, "Price,size,y\n1,2,3\n")
+    wrong: dict[str, dict[str, Any]] = {"price": {"target": "price"}, "sise": {"features": ["sise"]}}
+    for name, options in wrong.items():
+        meant = "Price" if name == "price" else "size"
+        with pytest.raises(DataError) as error:
+            read(path, **options)
+        assert str(error.value) == f"{path}: there is no column {name!r}; did you mean {meant!r}?"
 
 
 def test_wrong_choices(tmp_path: Path) -> None:
@@ -317,6 +351,10 @@ def test_wrong_choices(tmp_path: Path) -> None:
         "separator must be one plain character, got ', '": {"separator": ", "},
         "separator must be one plain character, got '\"'": {"separator": '"'},
         "expected a target or a recipe, got neither": {"target": None},
+        "column 'y' cannot be both the target and the weight": {"weight": "y"},
+        "format must be one of csv, tsv, jsonl, parquet, ipc, got 'xlsx'": {"format": "xlsx"},
+        "features must be a list of texts, got 'x'": {"features": "x"},
+        "max_levels must be a whole number >= 1, got 0": {"max_levels": 0},
     }
     for message, options in wrong.items():
         with pytest.raises(ValueError, match=message):

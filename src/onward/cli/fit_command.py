@@ -147,14 +147,17 @@ def command(
     }
     with usage():
         check_outputs(data, table.format, outputs)
-        check_targets(data, table.format, {"--save": save, "--predictions": predictions, "--report": report})
+        targets = {"--save": save, "--predictions": predictions, "--report": report}
+        check_targets(data, table.format, targets, may_be_folder="--predictions")
         model = _model(learner, lam, no_intercept) if start is None else _started(start, context, table)
     if save is not None and not resume and beside(save).exists() and not quiet:
         typer.echo(f"onward: starting anew; {beside(save)} is from a run that --resume would go on with", err=True)
     if workers:
         result = _fit_with_workers(data, table, model, known, no_scores, jobs, backend, address, quiet or json, outputs)
     else:
-        result = _fit_here(data, table, model, known, report is not None, json if follow else None, quiet, outputs)
+        result = _fit_here(
+            data, table, model, known, report is not None, json if follow else None, quiet or json, outputs
+        )
     for note in () if quiet else result.notes:
         typer.echo(f"onward: {note}", err=True)
     if report is not None:

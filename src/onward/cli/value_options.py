@@ -80,7 +80,7 @@ def _enumeration(name: str, choices: Sequence[str]) -> Any:
 
 
 def _is_list(field: Field[Any]) -> bool:
-    return "tuple" in str(field.type)
+    return "Sequence" in str(field.type)
 
 
 def _is_mapping(field: Field[Any]) -> bool:

@@ -45,7 +45,7 @@ def check_outputs(source: Source | Sequence[Source], format: Format | None, outp
     Every.parse("save_every", outputs.get("save_every"))
     if predictions is not None and not is_folder(predictions):
         check_ending(predictions)
-    check_targets(source, format, {"save": save, "predictions": predictions})
+    check_targets(source, format, {"save": save, "predictions": predictions}, may_be_folder="predictions")
 
 
 def is_folder(predictions: str | os.PathLike[str]) -> bool:
@@ -53,11 +53,20 @@ def is_folder(predictions: str | os.PathLike[str]) -> bool:
     return os.fspath(predictions).endswith(("/", os.sep)) or Path(predictions).is_dir()
 
 
-def check_targets(source: Source | Sequence[Source], format: Format | None, targets: Mapping[str, Output]) -> None:
-    """OSError or ValueError if a file (by what it is called) cannot be written, is read, or is another one, too."""
+def check_targets(
+    source: Source | Sequence[Source],
+    format: Format | None,
+    targets: Mapping[str, Output],
+    *,
+    may_be_folder: str | None = None,
+) -> None:
+    """OSError or ValueError if a file (by what it is called) cannot be written, is read, or is another one, too.
+
+    `may_be_folder` is what the one is called that may be a folder of files, which may be there already.
+    """
     given = {name: Path(path) for name, path in targets.items() if path is not None}
     for name, path in given.items():
-        check_target(path.parent / (path.name or "parts") if is_folder(str(targets[name])) else path)
+        check_target(path / "part" if name == may_be_folder and path.is_dir() else path)
     taken: dict[Path, str] = {}
     for name, path in given.items():
         place = path.resolve()

@@ -36,9 +36,10 @@ def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> 
         raise DataError(f"{file}: column {wrong[0]!r} is the target or the weight, so it cannot be a feature")
     if table.features is None:
         taken = columns
-        if columns[0] in INDEX_NAMES and contents[columns[0]] == "number" and columns[0] not in special | left_out:
-            left_out.add(columns[0])
-            notes.append(f"left out column {columns[0]!r}, the index of a data frame; name it in features to use it")
+        first = columns[0]
+        if first in INDEX_NAMES and contents[first] == "number" and first not in special | left_out | categories:
+            left_out.add(first)
+            notes.append(f"left out column {first!r}, the index of a data frame; name it in features to use it")
     else:  # a column that is named as a category is meant to be used
         named = [each for pattern in table.features for each in _fitting(pattern, columns)]
         taken = [*named, *(each for each in columns if each in categories)]
@@ -49,7 +50,7 @@ def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> 
     if not used:
         raise DataError(f"{file}: no column is left to be a feature beside {target!r}")
     chosen = tuple(Column(each, "category" if each in categories else _kind(contents[each])) for each in used)
-    return Recipe(target, chosen, table.weight, table.missing, table.na), notes
+    return Recipe(target, chosen, table.weight, table.missing, tuple(table.na)), notes
 
 
 def _check_contents(file: str, used: Sequence[str], contents: Mapping[str, Content], categories: set[str]) -> None:

@@ -4,7 +4,7 @@ The command line makes its options from the fields of `Table`, with what their m
 a new field here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
@@ -54,7 +54,7 @@ class Table:
     target: str | None = field(
         default=None, metadata=_option("--target -t", "The column to predict.", of="learning", required=True)
     )
-    features: tuple[str, ...] | None = field(
+    features: Sequence[str] | None = field(
         default=None,
         metadata=_option(
             "--features",
@@ -62,10 +62,10 @@ class Table:
             metavar="COLUMN,...",
         ),
     )
-    exclude: tuple[str, ...] = field(
+    exclude: Sequence[str] = field(
         default=(), metadata=_option("--exclude", "Columns not to use.", metavar="COLUMN,...")
     )
-    categorical: tuple[str, ...] = field(
+    categorical: Sequence[str] = field(
         default=(),
         metadata=_option(
             "--categorical",
@@ -86,7 +86,7 @@ class Table:
             choices=get_args(Missing),
         ),
     )
-    na: tuple[str, ...] = field(
+    na: Sequence[str] = field(
         default=(),
         metadata=_option(
             "--na",
