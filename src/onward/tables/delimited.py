@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from typing import Literal
 
 import polars as pl
 
@@ -133,6 +134,10 @@ class DelimitedReader:
                 return self._noticed(frame)
         return self._noticed(self._converted(self._texts(chunk).select(list(wanted)), wanted, chunk))
 
+    def _told_by(self, name: str) -> Literal["none", "few", "many"]:
+        """How many rows may have told what a column holds."""
+        return "none" if name in self._unknown else "few" if self._text.arrives else "many"
+
     def _noticed(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The frame, once it was noticed of which columns something is known now."""
         for name in [name for name in self._unknown if name in frame.columns]:
@@ -170,7 +175,7 @@ class DelimitedReader:
                 done[name], wrong = read_texts(column, kind, self._na)
                 if wrong is not None and chunk is None:
                     raise pl.exceptions.ComputeError(f"{column[wrong]!r} in {name!r}")
-                if wrong is not None and (wider := widen_kind(kind, name not in self._unknown, column, self._na)):
+                if wrong is not None and (wider := widen_kind(kind, self._told_by(name), column, self._na)):
                     wanted[name] = wider
                     done[name], wrong = read_texts(column, wider, self._na)
                 if wrong is not None and chunk is not None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -93,7 +93,7 @@ class JsonLinesReader:
                 continue
             self._way = way
             return frame
-        return self._patiently(chunk, wanted)
+        return self._patiently(wanted, chunk)
 
     def _quickly(self, data: bytes, wanted: Mapping[str, Kind], way: int) -> pl.DataFrame:
         """The chunk as polars reads it; an error of polars if that cannot be."""
@@ -110,14 +110,18 @@ class JsonLinesReader:
             raise pl.exceptions.ComputeError(f"wrong in {column.name!r}")
         return values
 
-    def _patiently(self, chunk: Chunk, wanted: dict[str, Kind]) -> pl.DataFrame:
+    def _told_by(self, name: str) -> Literal["none", "few", "many"]:
+        """How many rows may have told what a name stands for."""
+        return "none" if name in self._unknown else "few" if self._text.arrives else "many"
+
+    def _patiently(self, wanted: dict[str, Kind], chunk: Chunk) -> pl.DataFrame:
         records = [record for _, record in self._records(chunk)]
         done = {}
         for name, kind in list(wanted.items()):
             column = [record.get(name) for record in records]
             texts = pl.Series(name, map(_text, column), dtype=pl.String)
             done[name], wrong = read_texts(texts, kind, self._na)
-            if wrong is not None and (wider := widen_kind(kind, name not in self._unknown, texts, self._na)):
+            if wrong is not None and (wider := widen_kind(kind, self._told_by(name), texts, self._na)):
                 wanted[name] = wider
                 done[name], wrong = read_texts(texts, wider, self._na)
             nested = (row for row, value in enumerate(column) if isinstance(value, list | dict))

@@ -1,6 +1,7 @@
 """What a column holds, and how it becomes numbers."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import polars as pl
 
@@ -79,25 +80,24 @@ def guess(column: pl.Series, na: Sequence[str] = ()) -> Content:
     return "number" if 2 * numbers.count() > len(column) else "text"
 
 
-def widen_kind(kind: Kind, known: bool, column: pl.Series, na: Sequence[str] = ()) -> Kind | None:
+def widen_kind(
+    kind: Kind, told_by: Literal["none", "few", "many"], column: pl.Series, na: Sequence[str]
+) -> Kind | None:
     """As what a column can be read that holds texts which are not of its kind; None if as nothing.
 
-    Nothing is `known` of a column all of whose values were missing so far: it can become anything. A column of truths
-    can become one of numbers, among which true and false are 1 and 0.
+    Its kind was told by the rows that came first. If `none` of these had a value, it can become anything; if there may
+    have been but `few` of them, as in a stream, a column of truths can become one of numbers.
     """
-    if not known:
-        content = guess(column, na)
-        return content if content in ("boolean", "time") else None  # type: ignore[return-value]
-    wrong = read_texts(column, "number", na)[1] if kind == "boolean" else 0
-    return "number" if wrong is None else None
+    if told_by == "none":
+        kinds: dict[Content, Kind] = {"boolean": "boolean", "time": "time"}
+        return kinds.get(guess(column, na))
+    if told_by == "few" and kind == "boolean" and read_texts(column, "number", na)[1] is None:
+        return "number"
+    return None
 
 
 def _parse_numbers(texts: pl.Series) -> pl.Series:
-    numbers = texts.cast(pl.Float64, strict=False)
-    if numbers.null_count() == texts.null_count():
-        return numbers
-    truths = texts.str.to_lowercase().replace_strict({"true": 1.0, "false": 0.0}, default=None, return_dtype=pl.Float64)
-    return numbers.zip_with(numbers.is_not_null(), truths)
+    return texts.cast(pl.Float64, strict=False)
 
 
 def _parse_truths(texts: pl.Series) -> pl.Series:
