@@ -4,9 +4,6 @@ import math
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import gammaln
-from scipy.stats import norm
 
 from onward.confidence.sets import Ellipsoid, ForwardSet, QuadraticSet, own_scale
 from onward.confidence.widths import Bias, Width, bias_width, information, largest_lam, noise_width
@@ -103,7 +100,9 @@ def observation_reach(region: QuadraticSet | Ellipsoid | ForwardSet, delta: floa
         return positive("sigma", sigma) * math.sqrt(2 * math.log(2 / delta))
     if not isinstance(region, QuadraticSet) or not region.sigma_unknown:
         raise ValueError("sigma must be given unless the set is the one for unknown sigma, got None")
-    return _sigma_bound(region, delta / 2) * float(norm.ppf(1 - delta / 4))
+    from scipy.special import ndtri  # here, so that what asks for no interval does not wait for it
+
+    return _sigma_bound(region, delta / 2) * float(ndtri(1 - delta / 4))
 
 
 def _sigma_bound(region: QuadraticSet, delta: float) -> float:
@@ -113,6 +112,8 @@ def _sigma_bound(region: QuadraticSet, delta: float) -> float:
     ratios, their precisions mixed by a Gamma law with a = 1/2), so M < 1/δ for all n with probability 1 − δ. s(θ*) is
     at most its largest value on the region.
     """
+    from scipy.optimize import brentq
+
     n, a = region.state.counted, 0.5
     _, alpha, _, residual = _ordinary_least_squares(region.state)
     seen = alpha > 0  # along directions that no row has shown, s does not change: the region may be open there
@@ -121,7 +122,7 @@ def _sigma_bound(region: QuadraticSet, delta: float) -> float:
 
     def log_martingale(v: float) -> float:
         return float(
-            gammaln(a + n / 2) - gammaln(a) + a * math.log(a) - (a + n / 2) * math.log(a + v / 2) + v / 2
+            math.lgamma(a + n / 2) - math.lgamma(a) + a * math.log(a) - (a + n / 2) * math.log(a + v / 2) + v / 2
         ) + math.log(delta)
 
     if log_martingale(0.0) < 0:  # too few rounds to bound σ
