@@ -112,21 +112,20 @@ def _sigma_bound(region: QuadraticSet, delta: float) -> float:
     ratios, their precisions mixed by a Gamma law with a = 1/2), so M < 1/δ for all n with probability 1 − δ. s(θ*) is
     at most its largest value on the region.
     """
-    from scipy.optimize import brentq
-
     n, a = region.state.counted, 0.5
     _, alpha, _, residual = _ordinary_least_squares(region.state)
     seen = alpha > 0  # along directions that no row has shown, s does not change: the region may be open there
     if n < 1 or not (region.stiffness[seen] > 0).all():
         return math.inf
 
-    def log_martingale(v: float) -> float:
-        return float(
-            math.lgamma(a + n / 2) - math.lgamma(a) + a * math.log(a) - (a + n / 2) * math.log(a + v / 2) + v / 2
-        ) + math.log(delta)
+    from scipy.special import lambertw
 
-    if log_martingale(0.0) < 0:  # too few rounds to bound σ
+    # M = 1/δ, solved for u = a + v/2: u − s log u = K has its smaller solution at u = −s W(−exp(−K/s)/s), and none if
+    # there are too few rounds to bound σ.
+    s = a + n / 2
+    K = a - math.log(delta) - math.lgamma(s) + math.lgamma(a) - a * math.log(a)
+    least = -2 * (s * float(lambertw(-math.exp(-K / s - math.log(s))).real) + a)
+    if not least > 0:
         return math.inf
-    least = float(brentq(log_martingale, 0.0, float(n)))  # M falls until v = n
     largest = residual + region.radius**2 * float(np.max(alpha[seen] / region.stiffness[seen], initial=0.0))
     return math.sqrt(largest / least)

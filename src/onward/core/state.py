@@ -6,9 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import lstsq, solve_triangular
 
 from onward.core import kernel
-from onward.core.factor import ORDINARY, Factor, information_gain, solve, weighted_trace
+from onward.core.factor import ORDINARY, Factor, information_gain, weighted_trace
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
@@ -186,12 +187,6 @@ class Information:
         d = len(self.D)
         if d == 0:
             return self.c.copy()
-        if self.D.all() and self.n_targets == 1:
-            padded = np.empty(self.U.shape[1])
-            solve(self.factor, padded)
-            return padded[:d, None]
-        from scipy.linalg import lstsq, solve_triangular  # here, so that what seldom comes costs nothing else
-
         if self.D.all():
             theta: Matrix = solve_triangular(self.U[:, :d], self.c, unit_diagonal=True, check_finite=False)
             return theta

@@ -66,15 +66,15 @@ class Estimator(_Base):
 def _adopt(base: ModuleType) -> None:
     """Make scikit-learn's classes the bases of `Estimator`, as if it had been defined so."""
     Estimator.__bases__ = (base.MultiOutputMixin, base.RegressorMixin, base.BaseEstimator)
-    for each in (Estimator, *_descendants(Estimator)):
+    for each in _family(Estimator):
         super(Estimator, each).__init_subclass__()  # what scikit-learn does when a class is defined
 
 
-def _descendants(parent: type) -> Iterator[type]:
-    """All classes below a class."""
+def _family(parent: type[Estimator]) -> Iterator[type[Estimator]]:
+    """A class and all classes below it."""
+    yield parent
     for child in parent.__subclasses__():
-        yield child
-        yield from _descendants(child)
+        yield from _family(child)
 
 
 class _AdoptingLoader(Loader):
