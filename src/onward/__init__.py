@@ -1,13 +1,14 @@
 """Online linear regression and linear bandits, with guarantees that hold at every round."""
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onward.core.known import Known as Known
     from onward.progressive.comparing import compare as compare
     from onward.progressive.fitting import fit as fit
+
+    __version__: str
     from onward.regression import ForwardRegressor as ForwardRegressor
     from onward.regression import RidgeRegressor as RidgeRegressor
     from onward.storage import StorageError as StorageError
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from onward.tables.errors import DataError as DataError
     from onward.tables.streams import stream as stream
     from onward.tables.table import Table as Table
-
-__version__ = version("onward")
 
 __all__ = [
     "DataError",
@@ -32,7 +31,7 @@ __all__ = [
     "stream",
 ]
 
-# Imported when first asked for: the compiler alone takes a second, and the command line's help needs none of it.
+# Imported when first asked for: the compiler alone takes long, and the command line's help needs none of it.
 _HOMES = {
     "DataError": "onward.tables.errors",
     "ForwardRegressor": "onward.regression",
@@ -48,10 +47,14 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("onward")
     if name not in _HOMES:
         raise AttributeError(f"module 'onward' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *__all__})

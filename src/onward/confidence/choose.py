@@ -4,9 +4,6 @@ import math
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import gammaln
-from scipy.stats import norm
 
 from onward.confidence.sets import Ellipsoid, ForwardSet, QuadraticSet, own_scale
 from onward.confidence.widths import Bias, Width, bias_width, information, largest_lam, noise_width
@@ -103,7 +100,9 @@ def observation_reach(region: QuadraticSet | Ellipsoid | ForwardSet, delta: floa
         return positive("sigma", sigma) * math.sqrt(2 * math.log(2 / delta))
     if not isinstance(region, QuadraticSet) or not region.sigma_unknown:
         raise ValueError("sigma must be given unless the set is the one for unknown sigma, got None")
-    return _sigma_bound(region, delta / 2) * float(norm.ppf(1 - delta / 4))
+    from scipy.special import ndtri  # here, so that what asks for no interval does not wait for it
+
+    return _sigma_bound(region, delta / 2) * float(ndtri(1 - delta / 4))
 
 
 def _sigma_bound(region: QuadraticSet, delta: float) -> float:
@@ -119,13 +118,14 @@ def _sigma_bound(region: QuadraticSet, delta: float) -> float:
     if n < 1 or not (region.stiffness[seen] > 0).all():
         return math.inf
 
-    def log_martingale(v: float) -> float:
-        return float(
-            gammaln(a + n / 2) - gammaln(a) + a * math.log(a) - (a + n / 2) * math.log(a + v / 2) + v / 2
-        ) + math.log(delta)
+    from scipy.special import lambertw
 
-    if log_martingale(0.0) < 0:  # too few rounds to bound σ
+    # M = 1/δ, solved for u = a + v/2: u − s log u = K has its smaller solution at u = −s W(−exp(−K/s)/s), and none if
+    # there are too few rounds to bound σ.
+    s = a + n / 2
+    K = a - math.log(delta) - math.lgamma(s) + math.lgamma(a) - a * math.log(a)
+    least = -2 * (s * float(lambertw(-math.exp(-K / s - math.log(s))).real) + a)
+    if not least > 0:
         return math.inf
-    least = float(brentq(log_martingale, 0.0, float(n)))  # M falls until v = n
     largest = residual + region.radius**2 * float(np.max(alpha[seen] / region.stiffness[seen], initial=0.0))
     return math.sqrt(largest / least)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter, StrMethodFormatter
-from scipy.stats import beta, norm
+from scipy.special import betaincinv
 
 from onward.core.types import Matrix, Vector
 from onward.pages.drawing import Drawing, Line, Panel
@@ -198,8 +198,8 @@ def inside(misses: Vector | Matrix, rows: int) -> tuple[Vector, Vector, Vector]:
     """The share of rows inside, and the ends of its exact binomial (Clopper–Pearson) interval."""
     held = rows - np.asarray(misses, dtype=np.float64)
     tail = (1 - LEVEL) / 2
-    lower = np.where(held > 0, beta.ppf(tail, np.maximum(held, 1), rows - held + 1), 0.0)
-    upper = np.where(held < rows, beta.ppf(1 - tail, held + 1, np.maximum(rows - held, 1)), 1.0)
+    lower = np.where(held > 0, betaincinv(np.maximum(held, 1), rows - held + 1, tail), 0.0)
+    upper = np.where(held < rows, betaincinv(held + 1, np.maximum(rows - held, 1), 1 - tail), 1.0)
     return held / rows, lower, upper
 
 
@@ -225,7 +225,8 @@ def _histogram(axes: Axes, values: Vector) -> list[Line]:
     spread = float(values.std())
     if len(values) > 2 and spread > 0:
         x = np.linspace(low, high, 200)
-        curve = norm.pdf(x, values.mean(), spread) * len(values) * (edges[1] - edges[0])
+        density = np.exp(-0.5 * ((x - values.mean()) / spread) ** 2) / (spread * math.sqrt(2 * math.pi))
+        curve = density * len(values) * (edges[1] - edges[0])
         lines.append(Line(_NORMAL, x, curve))
         axes.plot(x, curve, color=COLORS["ridge"], linewidth=1.3, label=_NORMAL)
     axes.set_xlim(low, high)

@@ -2,19 +2,20 @@
 
 import math
 from collections.abc import Callable, Hashable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags
 
 from onward.core import Information
 from onward.core.types import Matrix, Vector
+from onward.regression.estimator import Estimator
 from onward.regression.fitted import FittedState
 from onward.regression.start import Lam, Prior, check_lam, lam_vector, prior_matrix
 from onward.tables import Recipe
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 Learned = tuple[NDArray[np.float64], Vector]
 """Predictions and leverages, each from just before its row was learned."""
@@ -22,7 +23,7 @@ Learned = tuple[NDArray[np.float64], Vector]
 _CACHED = ("_loops", "_names_in_order")
 
 
-class Learner(BaseEstimator):
+class Learner(Estimator):
     """Everything is checked, and learned, before anything of the model is replaced: by `_commit`."""
 
     _kind: Literal["forward", "ridge"]
@@ -140,16 +141,17 @@ class Learner(BaseEstimator):
             self.feature_names_in_[:] = fitted.names
 
     def __getstate__(self) -> dict[str, Any]:
-        kept: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in kept.items() if name not in _CACHED}
+        return {name: value for name, value in self.__dict__.items() if name not in _CACHED}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        self.__dict__.update(state)
         if self._state is not None:
             self._buffer = self._state.state.buffer  # what was one array may have become two
 
     def _fitted(self) -> FittedState:
         if self._state is None:
+            from sklearn.exceptions import NotFittedError  # here, so that what is fitted does not wait for it
+
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit', 'partial_fit', 'learn_one' or "
                 "'predict_then_learn' with appropriate arguments before using this estimator."
@@ -159,7 +161,7 @@ class Learner(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return self._state is not None
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self) -> "Tags":
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

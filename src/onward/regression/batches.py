@@ -4,7 +4,6 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
 
 from onward.core.state import described
 from onward.core.types import Matrix, Vector
@@ -52,7 +51,7 @@ class BatchLearner(Learner):
         if self._state is None:
             learned = self._begin(X, rows, targets, weights, flat)
         else:
-            validate_data(self, X, reset=False, skip_check_array=True)
+            self._check_columns(X)
             learned = self._go_on(self._state, rows, targets, weights, flat)
         return learned if return_leverage else learned[0]
 
@@ -78,7 +77,7 @@ class BatchLearner(Learner):
     def _readable(self, X: Any) -> tuple[FittedState, Rows]:
         fitted = self._fitted()
         rows = as_rows(X, self)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_columns(X)
         return fitted, rows
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Matrix, Vector, bool]:
@@ -90,12 +89,29 @@ class BatchLearner(Learner):
         weights = as_weights(sample_weight, rows.shape[0])
         return rows, targets, weights, flat
 
+    def _check_columns(self, X: Any) -> None:
+        """An error if the columns are not those that the model was fitted with."""
+        if type(X) is np.ndarray and not hasattr(self, "feature_names_in_") and X.shape[1] == self.n_features_in_:
+            return
+        from sklearn.utils.validation import validate_data  # here, so that what needs no look does not wait for it
+
+        validate_data(self, X, reset=False, skip_check_array=True)
+
+    def _note_columns(self, X: Any) -> None:
+        """Take the columns for those of the model: their number, and their names if they have any."""
+        if type(X) is np.ndarray and not hasattr(self, "feature_names_in_"):
+            self.n_features_in_ = X.shape[1]
+            return
+        from sklearn.utils.validation import validate_data
+
+        validate_data(self, X, reset=True, skip_check_array=True)
+
     def _begin(self, X: Any, rows: Rows, targets: Matrix, weights: Vector, flat: bool) -> Learned:
         # As scikit-learn has it: names count only if they are text.
         names = rows.names if all(isinstance(name, str) for name in rows.names or ()) else None
         fitted = self._new_state(rows.shape[1], targets.shape[1], flat, names)
         predictions, leverages = self._learn(fitted, rows, targets, weights)
-        validate_data(self, X, reset=True, skip_check_array=True)
+        self._note_columns(X)
         self._commit(fitted)
         return shaped(predictions, flat), leverages
 

@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from onward import storage
 from onward.core import kernel
@@ -15,7 +14,7 @@ from onward.regression.guarantees import Guarantees
 from onward.regression.start import Lam, Prior, check_lam
 
 
-class OnlineRegressor(MultiOutputMixin, RegressorMixin, Guarantees):
+class OnlineRegressor(Guarantees):
     """What both learners share."""
 
 

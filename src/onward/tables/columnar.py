@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
-import narwhals.stable.v2 as nw
 import polars as pl
 import pyarrow as pa
 import pyarrow.ipc as ipc
@@ -16,7 +15,7 @@ from onward.tables.readers import EXPECTED, Piece, check_columns, check_names
 from onward.tables.recipe import KINDS, Kind
 from onward.tables.sources import File, Frame
 
-VALUES = 1 << 18  # in a piece: 2 MB of numbers
+VALUES = 1 << 17  # in a piece: 1 MB of numbers
 
 
 class ParquetReader:
@@ -85,8 +84,9 @@ class ParquetReader:
         return self._size * self._read / max(1, self.rows)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, and of the memory that its pages took."""
         self._file.close()
+        pa.default_memory_pool().release_unused()
 
 
 class IpcReader:
@@ -171,6 +171,8 @@ class FrameReader:
         self.name = file.name
         self._na, self._size = na, file.size
         self._read = 0
+        import narwhals.stable.v2 as nw  # here, so that files do not wait for it
+
         try:
             self._table = nw.from_native(file.frame, eager_only=True).to_arrow()
         except (pa.ArrowException, TypeError, ValueError) as error:

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-import pyarrow as pa
-
 from onward.tables.errors import DataError
 from onward.tables.sources import File
 
@@ -100,6 +98,8 @@ class _Replaced:
 
 class _Compressed:
     def __init__(self, file: File) -> None:
+        import pyarrow as pa  # here, so that plain text does not wait for it
+
         self._raw = pa.OSFile(str(file.path))
         self._stream = pa.CompressedInputStream(self._raw, file.compression)
 

@@ -6,16 +6,16 @@ Everything becomes a stream of float64 blocks, a block at a time, so a large tab
 import numbers
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.utils.validation import check_array
 
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
 
 BLOCK = 1 << 16  # values in a block (512 KB): long enough to forget the overhead, short enough to stay in the cache
 
@@ -68,14 +68,16 @@ class ArrayRows:
     def block(self, start: int, stop: int) -> Matrix:
         """As in `Rows`."""
         part = self._array[start:stop]
-        if isinstance(part, sparse.csr_array | sparse.csr_matrix):
-            return np.require(part.toarray(), dtype=np.float64, requirements=["C", "A", "W"])
+        if not isinstance(part, np.ndarray):  # of a sparse matrix
+            part = part.toarray()
         # A read-only array would be compiled for anew; copying the block is cheaper.
         return np.require(part, dtype=np.float64, requirements=["C", "A", "W"])
 
 
 class _FrameRows:
-    def __init__(self, frame: nw.DataFrame[Any]) -> None:
+    def __init__(self, frame: "nw.DataFrame[Any]") -> None:
+        import narwhals.stable.v2 as nw
+
         self.shape = frame.shape
         self.names: list[Hashable] | None = list(frame.columns)
         self._frame = frame
@@ -95,6 +97,8 @@ class _FrameRows:
             array = part.to_numpy()
             if array.dtype.kind in "fiub":
                 return np.require(array, dtype=np.float64, requirements=["C", "A", "W"])
+        import narwhals.stable.v2 as nw
+
         out = np.empty((stop - start, self.shape[1]))
         for j in range(self.shape[1]):
             column = part[:, j]  # by position: names may be numbers
@@ -105,7 +109,9 @@ class _FrameRows:
         return out
 
 
-def _holds_objects(column: nw.Series[Any]) -> bool:
+def _holds_objects(column: "nw.Series[Any]") -> bool:
+    import narwhals.stable.v2 as nw
+
     return column.dtype in (nw.Object, nw.Unknown)
 
 
@@ -119,12 +125,18 @@ def as_rows(X: Any, estimator: object = None, min_columns: int = 1) -> Rows:
     """X as rows of numbers; a clear error if it is no table of numbers. Values that are not finite pass."""
     if isinstance(X, CheckedRows):
         return X
+    if _holds_numbers(X) and X.ndim == 2 and X.size:
+        return ArrayRows(X)
+    import narwhals.stable.v2 as nw  # here, as scikit-learn below: plain arrays need neither
+
     frame = nw.from_native(X, pass_through=True, eager_only=True)
     if isinstance(frame, nw.DataFrame):
         if frame.shape[0] == 0 or frame.shape[1] < min_columns:
             what = "sample(s)" if frame.shape[0] == 0 else "feature(s)"
             raise ValueError(f"Found array with 0 {what} (shape={frame.shape}) while a minimum of 1 is required.")
         return _FrameRows(frame)
+    from sklearn.utils.validation import check_array
+
     try:
         array = check_array(
             X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, estimator=estimator, input_name="X"
@@ -134,6 +146,11 @@ def as_rows(X: Any, estimator: object = None, min_columns: int = 1) -> Rows:
     if array.dtype.kind not in "biuf":
         raise ValueError(f"X must hold numbers, got {array.dtype}")
     return ArrayRows(array)
+
+
+def _holds_numbers(values: Any) -> bool:
+    """Whether the values are an array of numbers as NumPy has it, in which there is nothing to look for."""
+    return type(values) is np.ndarray and values.dtype.kind in "biuf"
 
 
 class _PlacedRows:
@@ -268,8 +285,16 @@ def as_weights(sample_weight: Any, n_rows: int) -> Vector:
 
 def _as_numbers(values: Any, name: str) -> NDArray[Any]:
     """An array, series or frame of numbers as an array; an error with the name in it if it is none."""
+    if _holds_numbers(values) and values.ndim in (1, 2):
+        return cast(NDArray[Any], values)
+    import narwhals.stable.v2 as nw
+
     native = nw.from_native(values, pass_through=True, eager_only=True, allow_series=True)
     array = native.to_numpy() if isinstance(native, nw.Series | nw.DataFrame) else values
+    if _holds_numbers(array) and array.ndim in (1, 2):
+        return cast(NDArray[Any], array)
+    from sklearn.utils.validation import check_array
+
     try:
         checked = check_array(
             array, ensure_2d=False, dtype="numeric", ensure_all_finite=False, ensure_min_samples=0, input_name=name
