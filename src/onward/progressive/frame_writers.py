@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import IO, Literal
 
 import polars as pl
-import pyarrow.parquet as pq
 
 from onward.storage import replacing
 
@@ -79,6 +78,8 @@ def _text_writer(stream: IO[bytes], text: TextFormat) -> Write:
 
 @contextmanager
 def _parquet_writer(file: IO[bytes]) -> Iterator[Write]:
+    import pyarrow.parquet as pq  # here: other formats do without
+
     writer: pq.ParquetWriter | None = None
 
     def write(frame: pl.DataFrame) -> None:

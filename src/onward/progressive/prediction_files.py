@@ -13,8 +13,6 @@ from typing import BinaryIO, Protocol
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.ipc as ipc
 from numpy.typing import NDArray
 
 from onward.core.types import Matrix
@@ -135,6 +133,9 @@ class Spool:
             made.close()
 
     def _frames(self) -> Iterator[pl.DataFrame]:
+        import pyarrow as pa
+        import pyarrow.ipc as ipc
+
         self.settle()
         self._file.seek(0)
         if self._aside.stat().st_size:

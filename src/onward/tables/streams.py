@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from onward.tables.choose_columns import choose_columns
-from onward.tables.columnar import FrameReader, IpcReader, ParquetReader
 from onward.tables.delimited import DelimitedReader
 from onward.tables.encode import Block, Encoder
 from onward.tables.errors import DataError, RowError
@@ -269,13 +268,15 @@ class Stream:
             self.close()
 
     def _open(self, file: File) -> Reader:
-        if isinstance(file, Frame):
-            return FrameReader(file, self._na)
+        if isinstance(file, Frame) or file.format in ("parquet", "ipc"):
+            from onward.tables import columnar  # here: it loads pyarrow, which text does without
+
+            if isinstance(file, Frame):
+                return columnar.FrameReader(file, self._na)
+            if file.format == "parquet":
+                return columnar.ParquetReader(file, self._na, self._groups)
+            return columnar.IpcReader(file, self._na)
         match file.format:
-            case "parquet":
-                return ParquetReader(file, self._na, self._groups)
-            case "ipc":
-                return IpcReader(file, self._na)
             case "jsonl":
                 return JsonLinesReader(file, self._na, TextFile(file, self._stop))
             case "csv" | "tsv":
