@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from onward.experiments.base import Claim, Verdict
-from onward.experiments.report import Section
+from onward.experiments.reproduction_report import Section
 from tests.pages.made_up import AWKWARD, four_panels, heat_map, log_log, one_panel, two_panels
 
 VERSIONS = {"onward": "0.1.0", "Python": "3.11.2", "numpy": "2.4.0", "numba": "0.63.1", "matplotlib": "3.11.2"}

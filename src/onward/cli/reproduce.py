@@ -10,7 +10,7 @@ import typer
 from onward.cli import options as o
 
 if TYPE_CHECKING:
-    from onward.experiments.report import Section
+    from onward.experiments.reproduction_report import Section
 
 EXAMPLES = (
     "Examples:  onward reproduce  ·  onward reproduce figure4a figure4b --repeats 20 --out changing  ·  "

@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, Protocol
 
-import numpy as np
 import polars as pl
 
+from onward.json_values import to_json_values
 from onward.pages.drawing import Drawing
 
 Verdict = Literal["supported", "partly", "not supported"]
@@ -74,7 +74,8 @@ def run(experiment: Experiment, config: Any) -> pl.DataFrame:
 
 def settings_of(config: Any) -> dict[str, Any]:
     """The settings as plain values, in order."""
-    return {name: _plain(value) for name, value in asdict(config).items()}
+    settings: dict[str, Any] = to_json_values(asdict(config))
+    return settings
 
 
 def with_settings(config: Any, changes: Mapping[str, str]) -> Any:
@@ -98,11 +99,3 @@ def _parsed(name: str, text: str, like: Any) -> Any:
         return type(like)(text)
     except (KeyError, TypeError, ValueError):
         raise ValueError(f"{name} must be like {like!r}, got {text!r}") from None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return value.item() if isinstance(value, np.generic) else value

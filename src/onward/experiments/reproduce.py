@@ -8,7 +8,7 @@ from typing import Any
 
 from onward.experiments import FIGURES, runner
 from onward.experiments.base import Experiment, settings_of, with_settings
-from onward.experiments.report import Section, save_drawings, write_claims, write_report
+from onward.experiments.reproduction_report import Section, save_drawings, write_claims, write_report
 from onward.pages.versions import versions
 from onward.scale import Engine
 
@@ -80,7 +80,7 @@ def reproduce(
     sections = []
     for name, outcome in outcomes.items():
         experiment, config = experiments[name], configs[name]
-        outcome.frame.write_parquet(out / "results" / f"{name}.parquet")
+        runner.write_frame(out / "results" / f"{name}.parquet", outcome.frame)
         section = Section(
             name=name,
             title=experiment.TITLE,

@@ -3,7 +3,6 @@
 import functools
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import onward
 from onward.experiments.base import Experiment, Piece, settings_of
 from onward.scale import Engine
 from onward.scale.engine import Workers
+from onward.storage import replacing
 
 _REGRESSION, _BANDITS = ("regression_data", "tidy"), ("bandit_games",)
 COMPUTING = {
@@ -94,7 +94,7 @@ class _Task:
 def _do(task: _Task) -> str:
     began = time.perf_counter()
     frame = task.compute(task.config, task.piece)
-    _write(task.path, frame, time.perf_counter() - began)
+    write_frame(task.path, frame, {"seconds": repr(time.perf_counter() - began)})
     return task.piece.name
 
 
@@ -138,19 +138,13 @@ def _path(folder: Path, piece: Piece) -> Path:
     return folder / f"{piece.name}.parquet"
 
 
-def _write(path: Path, frame: pl.DataFrame, seconds: float) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+def write_frame(path: Path, frame: pl.DataFrame, metadata: dict[str, str] | None = None) -> None:
+    """Write a parquet file wholly or not at all."""
     try:
-        frame.write_parquet(temporary, metadata={"seconds": repr(seconds)})
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        with replacing(path) as temporary:
+            frame.write_parquet(temporary, metadata=metadata)
     except pl.exceptions.PolarsError as error:
-        temporary.unlink(missing_ok=True)
         raise OSError(f"cannot write {path}: {error}") from error
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _read(path: Path) -> tuple[pl.DataFrame, float]:

@@ -1,6 +1,7 @@
 """Values as a reader wants them: four digits, true minus signs, and words for what has no number."""
 
 import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,3 +40,19 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """Names and values to be read, what is nested one by one; an estimate is one value with its interval."""
+    for key, value in values.items():
+        name = f"{above}{str(key).replace('_', ' ')}"
+        if isinstance(value, Mapping) and {"value", "lower", "upper"} <= set(value):
+            repeats = f", {number(value['repeats'])} repeats" if "repeats" in value else ""
+            interval = f"[{number(value['lower'])}, {number(value['upper'])}]"
+            yield name, f"{number(value['value'])} {interval}{repeats}"
+        elif isinstance(value, Mapping):
+            yield from flat(value, f"{name} › ")
+        elif isinstance(value, list | tuple) and any(isinstance(each, Mapping) for each in value):
+            yield from flat({str(place): each for place, each in enumerate(value, start=1)}, f"{name} › ")
+        else:
+            yield name, number(value)

@@ -8,8 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter, StrMethodFormatter
-from scipy.stats import beta, norm
+from scipy.stats import norm
 
+from onward.confidence.binomial import binomial_interval
 from onward.core.types import Matrix, Vector
 from onward.pages.drawing import Drawing, Line, Panel
 from onward.pages.labels import drawable, labels
@@ -197,10 +198,7 @@ def moves(fit: Fit, history: History) -> Vector:
 def inside(misses: Vector | Matrix, rows: int) -> tuple[Vector, Vector, Vector]:
     """The share of rows inside, and the ends of its exact binomial (Clopper–Pearson) interval."""
     held = rows - np.asarray(misses, dtype=np.float64)
-    tail = (1 - LEVEL) / 2
-    lower = np.where(held > 0, beta.ppf(tail, np.maximum(held, 1), rows - held + 1), 0.0)
-    upper = np.where(held < rows, beta.ppf(1 - tail, held + 1, np.maximum(rows - held, 1)), 1.0)
-    return held / rows, lower, upper
+    return held / rows, *binomial_interval(held, rows, LEVEL)
 
 
 def _errors(scores: Sequence[Scores], rows: Vector, *, since: bool) -> list[Line]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onward.experiments.report import Section, save_drawings, write_claims, write_report
+from onward.experiments.reproduction_report import Section, save_drawings, write_claims, write_report
 from onward.pages.drawing import Line
 from tests.experiments.conftest import Written
 from tests.experiments.made_up import VERSIONS
@@ -129,6 +129,29 @@ def test_refuses_what_it_cannot_write(report: Written, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"line 'y' has \(3,\) values of x, but \(4,\) of y"):
         _write(path, [replace(section, drawings=[drawing])])
     assert not path.exists()
+
+
+def test_files_are_written_wholly_or_not_at_all(
+    report: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    section = replace(report.sections[0], drawings=report.sections[0].drawings[:1])
+    for name in ("report.html", "claims.json", "figure1.png"):
+        (tmp_path / name).write_text("earlier")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    for write in (
+        lambda: _write(tmp_path / "report.html", [section]),
+        lambda: write_claims(tmp_path / "claims.json", [section]),
+        lambda: save_drawings(tmp_path, section.drawings),
+    ):
+        with pytest.raises(OSError, match="No space left"):
+            write()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+        ("report.html", "claims.json", "figure1.png"), "earlier"
+    )
 
 
 def _write(path: Path, sections: list[Section], *, quick: bool = True) -> None:
