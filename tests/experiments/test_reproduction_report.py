@@ -57,8 +57,8 @@ def test_says_everything(report: Written, page: Page) -> None:
     for section in report.sections:
         assert section.title in said
         for claim in section.claims:
-            assert said.count(claim.says) >= 2  # on the first screen and with its figure
-            for part in (claim.finding, claim.rule, claim.regime):
+            assert said.count(claim.statement) >= 2  # on the first screen and with its figure
+            for part in (claim.finding, claim.effect, claim.rule, claim.regime):
                 assert part in said
         for drawing in section.drawings:
             assert drawing.caption in said
@@ -103,8 +103,8 @@ def test_claims_are_strict_json(report: Written, tmp_path: Path) -> None:
     claims = [(section.name, claim) for section in report.sections for claim in section.claims]
     assert len(records) == len(claims) == 15
     for record, (figure, claim) in zip(records, claims, strict=True):
-        assert list(record) == ["figure", "name", "claim", "verdict", "finding", "rule", "regime", "numbers"]
-        assert (record["figure"], record["name"], record["claim"]) == (figure, claim.name, claim.says)
+        assert list(record) == ["figure", "id", "statement", "verdict", "finding", "rule", "regime", "numbers"]
+        assert (record["figure"], record["id"], record["statement"]) == (figure, claim.id, claim.statement)
         assert (record["verdict"], record["finding"]) == (claim.verdict, claim.finding)
         assert (record["rule"], record["regime"]) == (claim.rule, claim.regime)
         assert record["numbers"]["by_lam"] == {
@@ -124,7 +124,7 @@ def test_refuses_what_it_cannot_write(report: Written, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="every section needs a name of its own, got 'figure1' 2 times"):
         _write(path, [replace(section, drawings=[])] * 2)
     with pytest.raises(ValueError, match=r"name of a claim begins with a letter .*, got 'figure1--two words'"):
-        _write(path, [replace(section, claims=[replace(section.claims[0], name="two words")])])
+        _write(path, [replace(section, claims=[replace(section.claims[0], id="two words")])])
     drawing = drawing_of(Line("y", np.arange(3.0), np.arange(4.0)))
     with pytest.raises(ValueError, match=r"line 'y' has \(3,\) values of x, but \(4,\) of y"):
         _write(path, [replace(section, drawings=[drawing])])

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onward.experiments.base import Claim, Verdict
+from onward.experiments.claims import Claim, Verdict
 from onward.json_values import to_json_values
 from onward.pages.drawing import Drawing
 from onward.pages.image_files import UNDATED, render_image
@@ -58,7 +58,7 @@ class Section:
 
     def anchor(self, claim: Claim) -> str:
         """The id of a claim on the page."""
-        return f"{self.name}--{claim.name}"
+        return f"{self.name}--{claim.id}"
 
 
 def write_report(
@@ -114,13 +114,13 @@ def write_claims(path: str | os.PathLike[str], sections: Sequence[Section]) -> N
     records = [
         {
             "figure": section.name,
-            "name": claim.name,
-            "claim": claim.says,
+            "id": claim.id,
+            "statement": claim.statement,
             "verdict": claim.verdict,
             "finding": claim.finding,
             "rule": claim.rule,
             "regime": claim.regime,
-            "numbers": claim.numbers,
+            "numbers": claim.records,
         }
         for section in sections
         for claim in section.claims

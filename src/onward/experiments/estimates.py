@@ -48,6 +48,12 @@ class Estimate:
         return f"{self.mark}{self.value:.2g} [{self.lower:.2g}, {self.upper:.2g}]"
 
     @property
+    def percent(self) -> str:
+        """The same in percent."""
+        low, high = (f"{100 * edge:.3g}" for edge in (self.lower, self.upper))
+        return f"{self.mark}{100 * self.value:.3g} % [{low}, {high}]"
+
+    @property
     def signed(self) -> str:
         """The same with its sign, for a power."""
         return f"{self.mark}{self.value:+.2g} [{self.lower:+.2g}, {self.upper:+.2g}]".replace("-", "−")
