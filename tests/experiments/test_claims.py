@@ -31,6 +31,11 @@ def test_words_of_judgement() -> None:
         ([2], "σ = 2 (of 1 and 2 tried)"),
     ):
         assert claim(regimes=[Regime(held, [1, 2], "σ")]).regime == words
+    twice = [Regime([2], [1, 2], "σ", "much"), Regime([1, 2], [1, 2], "σ", "more"), Regime([3], [3, 4], "λ")]
+    assert (
+        claim(regimes=twice).regime
+        == "much: σ = 2 (of 1 and 2 tried); more: everywhere tried; λ = 3 (of 3 and 4 tried)"
+    )
     variants = [Regime(["a", "b"], ["a", "b", "c"]), Regime([], ["a"], words="worse"), Regime(["a"], ["a"])]
     assert claim(regimes=variants).regime == "a; b; worse: nowhere tried; everywhere tried"
 

@@ -6,7 +6,7 @@ import pytest
 from jinja2 import UndefinedError
 
 from onward.pages.inline import make_picture
-from onward.pages.numbers import duration, number
+from onward.pages.numbers import format_duration, format_number
 from onward.pages.page import TEMPLATES, check_names, render_page
 from tests.pages.conftest import Shown
 from tests.pages.made_up import AWKWARD, two_panels
@@ -58,8 +58,13 @@ def test_a_template_that_asks_for_what_it_was_not_given_fails() -> None:
 def test_numbers_are_written_for_reading() -> None:
     values = [0.123456, -2.0, 12_345, 1e-7, float("nan"), float("-inf"), None, True, [1, (2, 3)]]
     wanted = ["0.1235", "−2", "12,345", "1e−07", "no value", "−∞", "none", "yes", "1, (2, 3)"]
-    assert [number(each) for each in values] == wanted
-    assert [duration(each) for each in (0.04, 59.7, 431.2, 7300)] == ["0.0 s", "1 min 0 s", "7 min 11 s", "2 h 1 min"]
+    assert [format_number(each) for each in values] == wanted
+    assert [format_duration(each) for each in (0.04, 59.7, 431.2, 7300)] == [
+        "0.0 s",
+        "1 min 0 s",
+        "7 min 11 s",
+        "2 h 1 min",
+    ]
 
 
 def test_names_are_plain_and_unique() -> None:

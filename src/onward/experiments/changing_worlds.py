@@ -20,7 +20,7 @@ from onward.experiments.figure import Figure, Piece, Settings
 from onward.experiments.repeat_frame import split_repeats
 from onward.experiments.repeat_lines import mean_line, standard_deviation, standard_error
 from onward.pages.drawing import Drawing, Panel
-from onward.pages.style import COLORS, blank, draw_line, dress, legend_of
+from onward.pages.style import COLORS, add_figure_legend, draw_line, make_figure, style_axes
 
 LINES = {
     "D-LinUCB": COLORS["ridge"],
@@ -128,7 +128,7 @@ class ChangingWorld(Figure[ChangingConfig]):
 
     def draw(self, config: ChangingConfig, frame: pl.DataFrame) -> Sequence[Drawing]:
         """Regret over rounds."""
-        figure, (axes,) = blank(1, 1, (9.0, 4.4))
+        figure, (axes,) = make_figure(1, 1, (9.0, 4.4))
         rounds, lines = kept_rounds(frame).astype(float), []
         repeats = 0
         for policy, color in LINES.items():
@@ -145,8 +145,8 @@ class ChangingWorld(Figure[ChangingConfig]):
         axes.set(xlim=(0, config.horizon), ylim=(0, None))
         what = self.title.partition(": ")[2]
         title = f"{what[0].upper()}{what[1:]}: mean ± 1 standard deviation over {repeats} repeats"
-        dress(axes, title=title, xlabel="round", ylabel="cumulative regret")
-        legend_of(figure, *axes.get_legend_handles_labels())
+        style_axes(axes, title=title, xlabel="round", ylabel="cumulative regret")
+        add_figure_legend(figure, *axes.get_legend_handles_labels())
         changes = f" Dotted: θ* changes after rounds {', '.join(map(str, points))}." if points else ""
         return [
             Drawing(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from onward.experiments.estimates import LEVEL, TRUSTED, Estimate
-from onward.pages.numbers import number, signed
+from onward.pages.numbers import format_number, use_minus_signs
 
 Verdict = Literal["supported", "partly", "not supported"]
 DISTRUST = f"An estimate is undecided if one repeat makes up more than {TRUSTED:.0%} of a mean behind it."
@@ -28,17 +28,17 @@ class Finding:
     def text(self) -> str:
         """The value to be read, with its interval."""
         if not isinstance(self.value, Estimate):
-            return number(self.value)
+            return format_number(self.value)
         if math.isnan(self.value.value):
             return "undecided"
         forms = {"number": self.value.marked, "percent": self.value.percent, "power": self.value.signed}
-        return signed(forms[self.form])
+        return use_minus_signs(forms[self.form])
 
     @property
     def brief(self) -> str:
         """The same with few digits."""
         if isinstance(self.value, Estimate) and self.form == "number" and not math.isnan(self.value.value):
-            return signed(self.value.brief)
+            return use_minus_signs(self.value.brief)
         return self.text
 
 
@@ -74,7 +74,12 @@ class Claim:
     @property
     def finding(self) -> str:
         """What we found, in sentences with the values that matter."""
-        return self._sentence("finding")
+        return f"{self._sentence('values')} {self.commentary}"
+
+    @property
+    def commentary(self) -> str:
+        """What is to be said of the values, without them."""
+        return self._sentence("comments")
 
     @property
     def effect(self) -> str:

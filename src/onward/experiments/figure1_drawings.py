@@ -29,15 +29,15 @@ def draw_terms(config: Figure1Config, frame: pl.DataFrame) -> Drawing:
     values = {key: value_matrix(terms, learner=key[0], quantity=key[1]) for key in TERMS}
     repeats = len(values[TERMS[0]])
     t = np.arange(1.0, config.rounds + 1)
-    figure, (left, right) = style.blank(1, 2)
+    figure, (left, right) = style.make_figure(1, 2)
     left.set_yscale("log", nonpositive="mask")
     each, sums = [], []
     for key, value in values.items():
         line = mean_line(LABELS[key], t, value, standard_error(value))
         style.draw_line(left, line, style.COLORS[key[0]], STYLES[key[1]], width=1.3)
         each.append(line)
-    style.dress(left, title="In each round", xlabel="round", ylabel="mean over repeats (± standard error)")
-    style.legend(left)
+    style.style_axes(left, title="In each round", xlabel="round", ylabel="mean over repeats (± standard error)")
+    style.add_axes_legend(left)
 
     regrets = {
         "ridge": np.cumsum(values["ridge", "first"], axis=1),
@@ -53,8 +53,8 @@ def draw_terms(config: Figure1Config, frame: pl.DataFrame) -> Drawing:
         style.draw_line(right, line, style.COLORS["forward"], "--" if quantity == "first" else ":", width=1.0)
         sums.append(line)
     right.set_ylim(bottom=0.0)
-    style.dress(right, title="Summed up", xlabel="round", ylabel="sum so far (± standard error)")
-    style.legend(right)
+    style.style_axes(right, title="Summed up", xlabel="round", ylabel="sum so far (± standard error)")
+    style.add_axes_legend(right)
     for axes in (left, right):
         axes.set_xlim(0, config.rounds)
     figure.suptitle(
@@ -104,7 +104,7 @@ def draw_noise(config: Figure1Config, frame: pl.DataFrame) -> Drawing:
     sigmas = np.array(config.all_sigmas)
     measured = [Measured.at_noise(config, frame, sigma) for sigma in config.all_sigmas]
     repeats = measured[0].loss_ratio.repeats
-    figure, (left, right) = style.blank(1, 2, (9.0, 3.8))
+    figure, (left, right) = style.make_figure(1, 2, (9.0, 3.8))
     for axes in (left, right):
         axes.set_xscale("log")
         axes.set_yscale("log", nonpositive="mask")
@@ -125,7 +125,7 @@ def draw_noise(config: Figure1Config, frame: pl.DataFrame) -> Drawing:
     ticks = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6]
     left.yaxis.set_minor_locator(NullLocator())
     left.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-    style.dress(left, title="Who ends better", xlabel="σ of the noise", ylabel="ridge's over forward's")
+    style.style_axes(left, title="Who ends better", xlabel="σ of the noise", ylabel="ridge's over forward's")
     left.annotate(
         f"on par: within a factor {1 + config.margin:g}",
         (sigmas[0], 1.0),
@@ -133,7 +133,7 @@ def draw_noise(config: Figure1Config, frame: pl.DataFrame) -> Drawing:
         textcoords="offset points",
         fontsize=style.SMALL,
     )
-    style.legend(left)
+    style.add_axes_legend(left)
 
     shares = [
         (line("ridge: first term left", [m.ridge_left for m in measured]), "ridge", "-"),
@@ -144,8 +144,8 @@ def draw_noise(config: Figure1Config, frame: pl.DataFrame) -> Drawing:
     for each, learner, dash in shares:
         style.draw_line(right, each, style.COLORS[learner], dash)
         right.plot(each.x, each.y, "o", color=style.COLORS[learner], markersize=3.5)
-    style.dress(right, title="What becomes of the terms", xlabel="σ of the noise", ylabel="share")
-    style.legend(right)
+    style.style_axes(right, title="What becomes of the terms", xlabel="σ of the noise", ylabel="share")
+    style.add_axes_legend(right)
     figure.suptitle(
         f"The same for other noise, λ = {config.lam:g}, |θ*| = 1: {repeats:,} repeats, 99 % intervals", fontsize=11
     )

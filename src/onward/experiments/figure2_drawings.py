@@ -74,7 +74,7 @@ def _draw_learner(
     curves: dict[tuple[str, str], list[Line]],
     limits: dict[str, tuple[float, float]],
 ) -> Drawing:
-    figure, both = style.blank(1, 2, (9.0, 4.2))
+    figure, both = style.make_figure(1, 2, (9.0, 4.2))
     repeats = config.repeats
     panels = []
     for axes, (quantity, (title, ylabel)) in zip(both, SHOWN.items(), strict=True):
@@ -90,12 +90,12 @@ def _draw_learner(
             drawn += limits_drawn
         axes.set_ylim(limits[quantity])
         axes.set_xlim(1, config.rounds)
-        style.dress(axes, title=title, xlabel="round", ylabel=ylabel)
+        style.style_axes(axes, title=title, xlabel="round", ylabel=ylabel)
         panels.append(Panel(axes, drawn))
     handles, labels = both[1].get_legend_handles_labels()
     handles.append(Line2D([], [], color="#888888", linestyle="--", linewidth=0.9))
     labels.append(f"bound of Thm {THEOREMS[learner]}")
-    style.legend_of(figure, handles, labels)
+    style.add_figure_legend(figure, handles, labels)
     figure.suptitle(
         f"{learner.capitalize()}, σ = {config.sigma:g}: mean ± 1 standard deviation over {repeats:,} repeats",
         fontsize=11,
@@ -145,13 +145,13 @@ def _draw_map(config: Figure2Config, frame: pl.DataFrame) -> Drawing:
     repeats = ratios[0][0].repeats
     most = float(np.max(np.abs(np.log(values)), where=np.isfinite(values), initial=0.0))
     scale = min(max(most, np.log(1.1)), np.log(4.0))  # beyond a factor 4 all is as dark as can be read
-    figure, (axes,) = style.blank(1, 1, (9.0, 4.6))
+    figure, (axes,) = style.make_figure(1, 1, (9.0, 4.6))
     x, y = _edges(lams), _edges(sigmas)
     mesh = axes.pcolormesh(x, y, values, cmap=style.WHO_WINS, norm=LogNorm(np.exp(-scale), np.exp(scale)))
     colors = np.asarray(style.WHO_WINS(mesh.norm(values)))
     for i, sigma in enumerate(sigmas):
         for j, lam in enumerate(lams):
-            color = style.ink_on(colors[i, j])
+            color = style.pick_text_color(colors[i, j])
             axes.text(lam, sigma, _cell_text(ratios[i][j]), ha="center", va="center", fontsize=style.SMALL, color=color)
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -159,7 +159,7 @@ def _draw_map(config: Figure2Config, frame: pl.DataFrame) -> Drawing:
     axes.yaxis.set_minor_locator(NullLocator())
     axes.set_xticks(lams, [f"{lam:g}" for lam in lams])
     axes.set_yticks(sigmas, [f"{sigma:g}\n({_short_number(config.signal_to_noise(sigma))})" for sigma in sigmas])
-    style.dress(
+    style.style_axes(
         axes,
         title=f"Ridge's regret over forward's after {config.rounds:,} rounds: {repeats:,} repeats, 99 % intervals",
         xlabel="λ",

@@ -16,14 +16,23 @@ from onward.experiments.figure3_claims import final_regret
 from onward.experiments.figure3_settings import ARMS, INDICES, NORMS, VARIANTS, Figure3Config, Variant
 from onward.experiments.repeat_lines import standard_error
 from onward.pages.drawing import Drawing, Line, Panel
-from onward.pages.style import COLORS, SMALL, WHO_WINS, blank, draw_line, dress, ink_on, legend_of
+from onward.pages.style import (
+    COLORS,
+    SMALL,
+    WHO_WINS,
+    add_figure_legend,
+    draw_line,
+    make_figure,
+    pick_text_color,
+    style_axes,
+)
 
 POLICIES = {"OFUL": COLORS["ridge"], "OFUL^f": COLORS["forward"]}
 
 
 def draw_curves(config: Figure3Config, frame: pl.DataFrame, arms: str, log_rounds: bool) -> Drawing:
     """Regret over rounds, a panel for each norm and index."""
-    figure, all_axes = blank(len(NORMS), len(INDICES), (9.5, 6.4))
+    figure, all_axes = make_figure(len(NORMS), len(INDICES), (9.5, 6.4))
     rounds = kept_rounds(frame)
     limits = _bound_values(config, rounds)
     panels, repeats, ends = [], 0, []
@@ -46,7 +55,7 @@ def draw_curves(config: Figure3Config, frame: pl.DataFrame, arms: str, log_round
                 draw_line(axes, lines[-1], color, ":", 1.0)
         panels.append(Panel(axes, lines))
         title = f"{INDICES[index]}, {config.describe_norm(norm)}"
-        dress(axes, title=title, xlabel="round", ylabel="cumulative regret")
+        style_axes(axes, title=title, xlabel="round", ylabel="cumulative regret")
     drawn = [line for panel in panels for line in panel.lines]
     lowest = min(float(line.y[line.y > 0].min()) for line in drawn if (line.y > 0).any())
     highest = max(float(line.y.max()) for line in drawn)
@@ -56,7 +65,7 @@ def draw_curves(config: Figure3Config, frame: pl.DataFrame, arms: str, log_round
         f"{ARMS[arms].capitalize()}: {config.n_arms} arms, d = {config.d}, λ = {config.lam:g}, {repeats} repeats",
         fontsize=10,
     )
-    legend_of(figure, *all_axes[0].get_legend_handles_labels())
+    add_figure_legend(figure, *all_axes[0].get_legend_handles_labels())
     axis = "Both axes are logarithmic, so that the first rounds can be seen." if log_rounds else "As in the paper, the "
     axis += "" if log_rounds else "regret is on a logarithmic axis and the rounds are on a linear one."
     return Drawing(
@@ -93,7 +102,7 @@ def draw_map(config: Figure3Config, frame: pl.DataFrame) -> Drawing:
     lams, rows = sorted(config.map_lams), VARIANTS
     found = [[ratio(*_final_regrets(frame, row, lam)) for lam in lams] for row in rows]
     values = np.array([[estimate.value for estimate in line] for line in found])
-    figure, (axes,) = blank(1, 1, (9.5, 5.4))
+    figure, (axes,) = make_figure(1, 1, (9.5, 5.4))
     scale = math.log(8.0)
     shown = np.clip(np.log(values), -scale, scale)
     mesh = axes.pcolormesh(shown, cmap=WHO_WINS, vmin=-scale, vmax=scale, edgecolors="white", linewidth=0.5)
@@ -101,13 +110,13 @@ def draw_map(config: Figure3Config, frame: pl.DataFrame) -> Drawing:
     for i, line in enumerate(found):
         for j, estimate in enumerate(line):
             text = f"{estimate.value:.2g}\n{estimate.lower:.2g}–{estimate.upper:.2g}"
-            axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=7, color=ink_on(colors[i, j]))
+            axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=7, color=pick_text_color(colors[i, j]))
     axes.set_xticks(np.arange(len(lams)) + 0.5, [f"{lam:g}" for lam in lams])
     axes.set_yticks(np.arange(len(rows)) + 0.5, [config.describe(row) for row in rows])
     axes.invert_yaxis()
     repeats = found[0][0].repeats
     title = f"OFUL's regret over OFUL^f's after {config.map_horizon:,} rounds: {repeats} repeats, 99% intervals"
-    dress(axes, title=title, xlabel="λ", ylabel="")
+    style_axes(axes, title=title, xlabel="λ", ylabel="")
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
     bar = figure.colorbar(mesh, ax=axes, extend="both", pad=0.02, aspect=30)

@@ -8,7 +8,7 @@ from onward.experiments import runner
 from onward.experiments.figure import Settings, change_settings, settings_values
 from onward.experiments.registry import FIGURES
 from onward.experiments.reproduction_report import Section, save_drawings, write_claims, write_report
-from onward.pages.versions import versions
+from onward.pages.versions import library_versions
 from onward.scale import Engine
 
 
@@ -85,7 +85,7 @@ def reproduce(
         quick=quick,
         seed=next(iter(configs.values())).seed,
         seconds=time.perf_counter() - began,
-        versions=versions(),
+        versions=library_versions(),
         command=command,
         size=describe_size(configs),
     )

@@ -51,14 +51,14 @@ def _run_figure(figure: Figure[Any], config: Settings, folder: Path, workers: Wo
     pieces = figure.pieces(config)
     cache = folder / f"{figure.name}-{digest(figure, config, pieces)}"
     cache.mkdir(parents=True, exist_ok=True)
-    missing = [piece for piece in pieces if not _is_whole(_path(cache, piece))]
+    missing = [piece for piece in pieces if not _is_whole(_piece_path(cache, piece))]
     done = len(pieces) - len(missing)
     advance(figure.name, done, len(pieces))
-    tasks = [_Task(figure, config, piece, _path(cache, piece)) for piece in missing]
-    for _ in workers.run(_do, tasks):
+    tasks = [_Task(figure, config, piece, _piece_path(cache, piece)) for piece in missing]
+    for _ in workers.run(_compute_piece, tasks):
         done += 1
         advance(figure.name, done, len(pieces))
-    frames, seconds = zip(*(_read(_path(cache, piece)) for piece in pieces), strict=True)
+    frames, seconds = zip(*(_read(_piece_path(cache, piece)) for piece in pieces), strict=True)
     return Outcome(pl.concat(frames), sum(seconds))
 
 
@@ -70,7 +70,7 @@ class _Task:
     path: Path
 
 
-def _do(task: _Task) -> str:
+def _compute_piece(task: _Task) -> str:
     began = time.perf_counter()
     frame = task.figure.compute(task.config, task.piece)
     write_frame(task.path, frame, {"seconds": repr(time.perf_counter() - began)})
@@ -101,7 +101,7 @@ def _is_whole(path: Path) -> bool:
     return True
 
 
-def _path(folder: Path, piece: Piece) -> Path:
+def _piece_path(folder: Path, piece: Piece) -> Path:
     return folder / f"{piece.name}.parquet"
 
 

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from onward.pages.inline import DARK, LIGHT, Picture, Theme, colour_declarations
-from onward.pages.numbers import duration, flat, number
+from onward.pages.numbers import flatten_values, format_duration
 
 _LOADER = PackageLoader("onward", ".")  # templates are named by room: "pages/page.html"
 TEMPLATES = Environment(loader=_LOADER, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
@@ -64,4 +64,4 @@ def _colour_rules(pictures: Mapping[str, Picture]) -> Markup:
 
 
 TEMPLATES.globals |= {"file_text": _file_text, "colour_rules": _colour_rules}
-TEMPLATES.filters |= {"duration": duration, "flat": flat, "number": number}
+TEMPLATES.filters |= {"duration": format_duration, "flat": flatten_values}

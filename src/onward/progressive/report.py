@@ -20,10 +20,10 @@ from onward.pages.drawing import Drawing
 from onward.pages.image_files import Kind, render_image
 from onward.pages.inline import make_picture
 from onward.pages.labels import NAMELESS
-from onward.pages.numbers import duration, number, signed
+from onward.pages.numbers import format_duration, format_number, use_minus_signs
 from onward.pages.page import render_page
-from onward.pages.versions import versions
-from onward.progressive import comparison_drawings, drawings
+from onward.pages.versions import library_versions
+from onward.progressive import comparison_drawings, fit_drawings
 from onward.progressive.results import Comparison, Fit, History
 from onward.storage import write_atomically
 
@@ -41,7 +41,7 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
     history = fit.history
     if history is None:
         raise ValueError("a report is drawn from the readings along the pass, but this fit has none (history is None)")
-    shares = drawings.inside(history.misses[-1], history.scores[-1].rows)
+    shares = fit_drawings.shares_inside(history.misses[-1], history.scores[-1].rows)
     coefficients, left = _coefficient_rows(fit, history)
     _write(
         path,
@@ -49,16 +49,16 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
         f"{_learner(fit)} on {fit.source}",
         f"What came of learning {fit.target} from {fit.source}, row by row.",
         [
-            drawings.learning(history),
-            drawings.residuals(history),
-            drawings.calibration(history),
-            drawings.coefficients(fit, history),
+            fit_drawings.draw_learning(history),
+            fit_drawings.draw_residuals(history),
+            fit_drawings.draw_calibration(history),
+            fit_drawings.draw_coefficients(fit, history),
         ],
         kicker="online fit",
         summary=_fit_summary(fit),
         headline=_headline(fit),
         short_shares=_short_shares(history, shares),
-        interval_level=f"{drawings.LEVEL:.0%} interval",
+        interval_level=f"{fit_drawings.LEVEL:.0%} interval",
         calibration=_calibration_rows(history, shares),
         coefficients=coefficients,
         more_coefficients=_counted(left, "more coefficient") if left > 0 else "",
@@ -75,7 +75,7 @@ def write_comparison_report(
     _check(comparison)
     learners = " and ".join(comparison.scores)
     rows = _rows(comparison)
-    grid = comparison_drawings.lam_is(comparison.lams[0])
+    grid = comparison_drawings.format_lam(comparison.lams[0])
     if len(comparison.lams) > 1:
         grid = f"{len(comparison.lams):,} values of λ"
     summary = (
@@ -93,7 +93,7 @@ def write_comparison_report(
         "progressive/comparison_report.html",
         f"{learners.capitalize()} on {comparison.source}",
         f"How {learners} depend on λ when they learn {comparison.target}.",
-        [comparison_drawings.over_lam(comparison), comparison_drawings.courses(comparison)],
+        [comparison_drawings.draw_errors_over_lam(comparison), comparison_drawings.draw_courses(comparison)],
         kicker="comparison",
         summary=summary,
         conclusion=conclusion,
@@ -112,7 +112,7 @@ def save_comparison_plot(path: str | os.PathLike[str], comparison: Comparison) -
         allowed = ", ".join(f".{each}" for each in KINDS)
         raise ValueError(f"a plot's file must end in one of {allowed}, got {os.fspath(path)!r}")
     _check(comparison)
-    write_atomically(path, render_image(comparison_drawings.over_lam(comparison), kind))
+    write_atomically(path, render_image(comparison_drawings.draw_errors_over_lam(comparison), kind))
 
 
 def _write(
@@ -129,7 +129,7 @@ def _about(result: Fit | Comparison, learned: int) -> dict[str, Any]:
     return {
         "row_counts": [[name, f"{count:,}"] for name, count in counts.items()],
         "missing_counts": [[name or NAMELESS, f"{count:,}"] for name, count in result.filled.items()],
-        "versions": {"Time": duration(result.seconds), **versions()},
+        "versions": {"Time": format_duration(result.seconds), **library_versions()},
     }
 
 
@@ -157,10 +157,10 @@ def _headline(fit: Fit) -> dict[str, tuple[str, str]]:
     if math.isnan(scores.r2):
         better = "the running mean made no error to compare with"
     return {
-        "Rows learned": (f"{scores.rows:,}", f"of {fit.read:,} read, in {duration(fit.seconds)}"),
-        "RMSE": (number(scores.rmse), f"running mean: {number(scores.mean_rmse)}"),
-        "MAE": (number(scores.mae), f"running mean: {number(scores.mean_mae)}"),
-        "R² against the running mean": ("undefined" if math.isnan(scores.r2) else number(scores.r2), better),
+        "Rows learned": (f"{scores.rows:,}", f"of {fit.read:,} read, in {format_duration(fit.seconds)}"),
+        "RMSE": (format_number(scores.rmse), f"running mean: {format_number(scores.mean_rmse)}"),
+        "MAE": (format_number(scores.mae), f"running mean: {format_number(scores.mean_mae)}"),
+        "R² against the running mean": ("undefined" if math.isnan(scores.r2) else format_number(scores.r2), better),
     }
 
 
@@ -193,9 +193,9 @@ def _calibration_rows(history: History, shares: tuple[Vector, Vector, Vector]) -
 
 def _coefficient_rows(fit: Fit, history: History) -> tuple[list[list[str]], int]:
     """The rows of the table, and how many coefficients it leaves out."""
-    columns = (history.estimate[-1], history.lower[-1], history.upper[-1], drawings.moves(fit, history))
+    columns = (history.estimate[-1], history.lower[-1], history.upper[-1], fit_drawings.prediction_moves(fit, history))
     rows = [
-        [name.strip() or NAMELESS, *(number(float(column[i])) for column in columns)]
+        [name.strip() or NAMELESS, *(format_number(float(column[i])) for column in columns)]
         for i, name in enumerate(history.names[:MOST_ROWS])
     ]
     return rows, len(history.names) - len(rows)
@@ -245,12 +245,15 @@ def _comparison_table(comparison: Comparison) -> dict[str, Any]:
             if len(finite) > 1:
                 best += [(row, place) for row, value in enumerate(column) if value == better(finite)]
             head.append(f"{'R²' if name == 'r2' else name.upper()}, {learner}")
-            columns.append(["–" if math.isnan(value) else number(value) for value in column])
-    body = [[signed(f"{comparison.lams[i]:g}"), *(column[row] for column in columns)] for row, i in enumerate(order)]
+            columns.append(["–" if math.isnan(value) else format_number(value) for value in column])
+    body = [
+        [use_minus_signs(f"{comparison.lams[i]:g}"), *(column[row] for column in columns)]
+        for row, i in enumerate(order)
+    ]
     body.append(
         ["running mean"]
-        + [number(comparison_drawings.mean_rmse(comparison))] * len(comparison.scores)
-        + [number(_mean_mae(comparison))] * len(comparison.scores)
+        + [format_number(comparison_drawings.mean_rmse(comparison))] * len(comparison.scores)
+        + [format_number(_mean_mae(comparison))] * len(comparison.scores)
         + ["0"] * len(comparison.scores)
     )
     return {"head": head, "rows": body, "best": best, "undefined": any("–" in column for column in columns)}
