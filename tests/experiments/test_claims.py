@@ -41,13 +41,15 @@ def test_words_of_judgement() -> None:
 
 
 def test_a_finding_is_made_of_its_values() -> None:
-    assert claim().finding == "Ratio: 0.5 [0.4, 0.6]; pairs: 12,000. Intervals in brackets are 99 % intervals."
+    assert claim().finding == "Ratio: 0.5 [0.4, 0.6] (99 % intervals in brackets); pairs: 12,000."
     assert claim().effect == "Ratio: 0.5 [0.4, 0.6]"
     said = claim(
         findings=[Finding("left", SURE, "percent", "without λ = 1"), Finding("power", DOUBTFUL, "power")],
         comments=["It falls."],
     ).finding
-    assert said.startswith("Left: 50 % [40, 60] (without λ = 1); power: ≈ −0.25 [−0.5, +0.12]. It falls. Intervals")
+    values = "Left: 50 % [40, 60] (99 % intervals in brackets) (without λ = 1); power: ≈ −0.25 [−0.5, +0.12]."
+    assert said == f"{values} It falls."
+    assert claim(findings=[Finding("pairs", 7)], comments=[]).finding == "Pairs: 7."
 
 
 def test_estimates_that_are_not_to_be_trusted_are_counted() -> None:
@@ -58,7 +60,7 @@ def test_estimates_that_are_not_to_be_trusted_are_counted() -> None:
 
 def test_what_is_awkward_stays_as_it_is() -> None:
     """The sentences are plain text: a page escapes them."""
-    assert claim(comments=["1 < 2 & “so”."]).finding.split(". ")[1] == "1 < 2 & “so”"
+    assert claim(comments=["1 < 2 & “so”."]).finding.endswith(" 1 < 2 & “so”.")
 
 
 def test_what_could_not_be_measured_is_undecided() -> None:

@@ -74,7 +74,7 @@ class Claim:
     @property
     def finding(self) -> str:
         """What we found, in sentences with the values that matter."""
-        return f"{self._sentence('values')} {self.commentary}"
+        return f"{self._sentence('values')} {self.commentary}".rstrip()
 
     @property
     def commentary(self) -> str:

@@ -95,8 +95,8 @@ def draw_residuals(history: History) -> Drawing:
         f"Residuals are targets less the predictions made before; here of {which}. Left: how many of each size, with "
         "the normal curve of the same mean and spread. Middle: over the rows; the line is their mean in windows of "
         "equally many rows, the band holds the middle 80 % of each: a line that leaves 0, or a band that changes its "
-        "width, is drift. Right: targets against predictions; the line is the mean target in windows of like predictions and "
-        f"would lie on the dashed diagonal if predictions were right on average.{cut}",
+        "width, is drift. Right: targets against predictions; the line is the mean target in windows of like "
+        f"predictions and would lie on the dashed diagonal if predictions were right on average.{cut}",
         f"Three charts of {which}. The residuals have mean {format_number(float(left_over.mean()))} and standard "
         f"deviation {format_number(float(left_over.std()))}.",
         panels,
