@@ -39,7 +39,7 @@ types: $(HAVE_DEV) ## mypy, strict, over src, tests, benchmarks and tools
 	@echo "==> types"
 	@$(BIN)/mypy
 
-layers: $(HAVE_DEV) ## import-linter: imports go one way only
+layers: $(HAVE_DEV) ## import-linter: imports go one way only, and inside rooms in no circle
 	@echo "==> layers"
 	@$(BIN)/lint-imports --no-logo
 
