@@ -75,11 +75,16 @@ def test_a_failure_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "onward.cli", "reproduce", "figure3", "--out", str(tmp_path / "out")]
+    out, short = tmp_path / "out", ["--set", "figure3.horizon=5000"]  # so that the first pieces are soon done
+    command = [sys.executable, "-m", "onward.cli", "reproduce", "figure3", "--out", str(out), *short]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stderr is not None
         assert "figure3: 0 of" in process.stderr.readline()
-        time.sleep(3)
+        deadline = time.monotonic() + 200
+        while len(list(out.glob("pieces/*/*.parquet"))) < 4:  # by then all workers have started
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)
         said = process.stderr.read().strip().splitlines()
     assert process.returncode == 130
@@ -95,10 +100,8 @@ def test_help_needs_none_of_the_heavy_libraries(arguments: list[str]) -> None:
         "heavy = {'numba', 'numpy', 'polars', 'scipy', 'sklearn', 'matplotlib'} & set(sys.modules)\n"
         "print('heavy:', sorted(heavy), file=sys.stderr)\n"
     )
-    began = time.perf_counter()
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "heavy: []" in result.stderr
-    assert time.perf_counter() - began < 60  # a hang, not a speed
     assert "Usage" in result.stdout or "onward 0" in result.stdout
 
 
