@@ -21,7 +21,7 @@ HAVE_BENCH := $(VENV)/.stamp-bench
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test lint types layers reproduce examples bench format clean
+.PHONY: help test lint types layers browser reproduce examples bench format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,9 +39,16 @@ types: $(HAVE_DEV) ## mypy, strict, over src, tests, benchmarks and tools
 	@echo "==> types"
 	@$(BIN)/mypy
 
-layers: $(HAVE_DEV) ## import-linter: imports go one way only
+layers: $(HAVE_DEV) ## import-linter: imports go one way only, and inside rooms in no circle
 	@echo "==> layers"
 	@$(BIN)/lint-imports --no-logo
+
+browser: ## install Chromium and its driver, with which pages are tested (Debian's packages; as root, or with sudo)
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
+	    command -v apt-get >/dev/null || { echo "No apt-get here: install Chromium and chromedriver by hand." >&2; exit 1; }; \
+	    run=""; [ "$$(id -u)" = 0 ] || run=sudo; \
+	    $$run apt-get update && $$run apt-get install -y --no-install-recommends chromium chromium-driver; }
+	@chromium --version && chromedriver --version
 
 reproduce: $(HAVE_RUNTIME) ## the paper at full size: run it, judge its claims, write reproduction/report.html
 	@echo "==> the paper's experiments (about ten minutes on two cores; stopped, it goes on where it was)"

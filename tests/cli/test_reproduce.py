@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from onward.cli import app
 from onward.experiments import FIGURES
-from onward.experiments.reproduce import QUICK, configure
+from onward.experiments.reproduction import configure
 
 TINY = [
     "--repeats", "2", "--jobs", "1",
@@ -75,11 +75,16 @@ def test_a_failure_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "onward", "reproduce", "figure3", "--out", str(tmp_path / "out")]
+    out, short = tmp_path / "out", ["--set", "figure3.horizon=5000"]  # so that the first pieces are soon done
+    command = [sys.executable, "-m", "onward", "reproduce", "figure3", "--out", str(out), *short]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stderr is not None
         assert "figure3: 0 of" in process.stderr.readline()
-        time.sleep(3)
+        deadline = time.monotonic() + 200
+        while len(list(out.glob("pieces/*/*.parquet"))) < 4:  # by then all workers have started
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)
         said = process.stderr.read().strip().splitlines()
     assert process.returncode == 130
@@ -95,16 +100,16 @@ def test_help_needs_none_of_the_heavy_libraries(arguments: list[str]) -> None:
         "heavy = {'numba', 'numpy', 'polars', 'scipy', 'sklearn', 'matplotlib'} & set(sys.modules)\n"
         "print('heavy:', sorted(heavy), file=sys.stderr)\n"
     )
-    began = time.perf_counter()
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "heavy: []" in result.stderr
-    assert time.perf_counter() - began < 60  # a hang, not a speed
     assert "Usage" in result.stdout or "onward 0" in result.stdout
 
 
 def test_configurations_are_the_papers_unless_told_otherwise() -> None:
     assert configure([]) == {name: each.Config() for name, each in FIGURES.items()}
-    assert set(QUICK) == set(FIGURES)
+    for name, figure in FIGURES.items():
+        changed = figure.changed_settings(configure([name], quick=True)[name])
+        assert changed == dict(figure.quick_settings) != {}
     assert configure(["figure4a"], seed=3)["figure4a"].seed == 3
-    assert configure(["figure3"], repeats=7)["figure3"].fresh_repeats == 7
-    assert configure(["figure3"], quick=True)["figure3"].horizon < FIGURES["figure3"].Config().horizon
+    assert configure(["figure3"], repeats=7)["figure3"] == FIGURES["figure3"].Config(repeats=7, fresh_repeats=7)
+    assert FIGURES["figure3"].quick_settings["horizon"] < FIGURES["figure3"].Config().horizon

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from onward.experiments.report import Section, write_report
+from onward.experiments.reproduction_report import Section, write_report
 from tests.experiments.made_up import VERSIONS, sections
 
 

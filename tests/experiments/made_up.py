@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onward.experiments.base import Claim, Verdict
-from onward.experiments.report import Section
+from onward.experiments.claims import Claim, Finding, Regime, Verdict
+from onward.experiments.estimates import Estimate
+from onward.experiments.reproduction_report import Section
 from tests.pages.made_up import AWKWARD, four_panels, heat_map, log_log, one_panel, two_panels
 
 VERSIONS = {"onward": "0.1.0", "Python": "3.11.2", "numpy": "2.4.0", "numba": "0.63.1", "matplotlib": "3.11.2"}
@@ -61,19 +62,21 @@ def _claims(count: int, start: int = 0) -> Sequence[Claim]:
     verdicts: tuple[Verdict, ...] = ("supported", "partly", "supported", "not supported")
     return [
         Claim(
-            name=f"claim-{number}",
-            says=sayings[number],
-            verdict=verdicts[number % len(verdicts)],
-            finding=f"Made up: the ratio of the regrets is {1.1 + number / 7:.3g} [1.02, 1.31] at σ = 0.1, and falls "
-            "below 1 where the noise is stronger than the signal.",
+            id=f"claim-{number}",
+            statement=sayings[number],
             rule="Supported if the 99 % interval of the ratio lies below 1.1 at every λ, partly if at some, else not.",
-            regime="σ ≥ 1, λ ≤ 0.01" if number % 4 == 1 else "everywhere tried",
+            verdict=verdicts[number % len(verdicts)],
             numbers={
-                "ratio": {"value": 1.1 + number / 7, "lower": 1.02, "upper": 1.31, "repeats": 100},
+                "ratio": Estimate(1.1 + number / 7, 1.02, 1.31, 100),
                 "by_lam": {"1e-05": {"slope": -0.98, "spread": math.nan}, "10": {"slope": math.inf, "spread": 3}},
                 "grid": [0.1, np.float64(1.0), 12_345_678],
                 "decided": np.bool_(True),
             },
+            findings=[
+                Finding("Made up: ratio of the regrets", Estimate(1.1 + number / 7, 1.02, 1.31, 100), headline=True)
+            ],
+            regimes=[Regime([1.0, 3.0] if number % 4 == 1 else [0.1, 1.0, 3.0], [0.1, 1.0, 3.0], "σ")],
+            comments=["It falls below 1 where the noise is stronger than the signal."],
         )
         for number in range(start, start + count)
     ]

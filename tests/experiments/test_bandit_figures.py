@@ -7,30 +7,32 @@ import numpy as np
 import polars as pl
 import pytest
 
-from onward.experiments import base, figure3, figure4a, figure4b
-from onward.experiments.bandit_games import kept_rounds, of
+from onward.experiments import FIGURE_3, FIGURE_4A, FIGURE_4B, run
+from onward.experiments.bandit_games import regret_matrix, spaced_rounds
+from onward.experiments.figure3 import make_players, make_world
+from onward.experiments.figure3_settings import ARMS, NORMS, VARIANTS, Variant
 
-SMALL3 = figure3.Config(
+SMALL3 = FIGURE_3.Config(
     repeats=3, fresh_repeats=2, horizon=60, d=12, n_arms=4, kept=8, map_lams=(1e-5, 1.0), map_horizon=30, map_repeats=2
 )
-SMALL4 = figure4a.Config(repeats=3, horizon=120, kept=6)
+SMALL4 = FIGURE_4A.Config(repeats=3, horizon=120, kept=6)
 
 
 def verdicts(claims: Any) -> dict[str, str]:
-    return {claim.name: claim.verdict for claim in claims}
+    return {claim.id: claim.verdict for claim in claims}
 
 
 def test_figure_3_in_miniature() -> None:
-    frame = base.run(figure3, SMALL3)
+    frame = run(FIGURE_3, SMALL3)
     curves, cells = frame.filter(part="curves"), frame.filter(part="map")
     assert curves.select("arms", "norm", "index", "policy").unique().height == 24
     assert cells.select("arms", "norm", "index", "policy", "lam").unique().height == 48
     assert curves.filter(arms="fixed")["repeat"].n_unique() == 3
     assert curves.filter(arms="fresh")["repeat"].n_unique() == 2
     assert (curves["round"].max(), cells["round"].unique().to_list()) == (60, [30])
-    found = figure3.claims(SMALL3, frame)
-    assert [claim.name for claim in found] == ["never-much-worse", "less-regret", "more-robust"]
-    drawings = figure3.draw(SMALL3, frame)
+    found = FIGURE_3.claims(SMALL3, frame)
+    assert [claim.id for claim in found] == ["never-much-worse", "less-regret", "more-robust"]
+    drawings = FIGURE_3.draw(SMALL3, frame)
     names = ["figure3-fixed", "figure3-fixed-log", "figure3-fresh", "figure3-fresh-log", "figure3-map"]
     assert [drawing.name for drawing in drawings] == names
     for drawing in drawings[:4]:
@@ -41,44 +43,44 @@ def test_figure_3_in_miniature() -> None:
 
 def test_figure_3_draws_the_quartiles_where_they_are() -> None:
     """One repeat in four loses next to nothing: the band reaches down to it, however far that is below the mean."""
-    frame = base.run(figure3, SMALL3)
+    frame = run(FIGURE_3, SMALL3)
     few = frame.with_columns(
         regret=pl.when(pl.col("repeat") == 0).then(1e-6 * pl.col("regret")).otherwise(pl.col("regret"))
     )
-    (drawing, *_) = figure3.draw(SMALL3, few)
+    (drawing, *_) = FIGURE_3.draw(SMALL3, few)
     line, axes = drawing.panels[0].lines[0], drawing.panels[0].axes
-    regret = of(few.filter(part="curves"), "OFUL", arms="fixed", norm="full", index="full")
+    regret = regret_matrix(few.filter(part="curves"), policy="OFUL", arms="fixed", norm="full", index="full")
     assert np.allclose(np.asarray(line.lower), np.quantile(regret, 0.25, axis=0))
     drawn = np.concatenate([np.asarray(path.vertices)[:, 1] for path in axes.collections[0].get_paths()])
     assert drawn.min() == pytest.approx(np.asarray(line.lower).min())
 
 
 def test_figure_3_plays_what_it_says() -> None:
-    players = figure3.policies(figure3.Config(), 1e-5)
-    rules = {name: player.parameters for name, player in players.items()}
-    assert rules["OFUL^f printed 1e-05"]["width"] == "printed"
-    assert rules["OFUL^f no-bias 1e-05"]["bias"] == rules["OFUL no-bias 1e-05"]["bias"] == "none"
-    assert {(p.lam, p.known.delta, p.known.sigma) for p in players.values()} == {(1e-5, 1e-3, 0.1**0.5)}
-    for arms, norm in itertools.product(figure3.ARMS, figure3.NORMS):
-        world = figure3.world(figure3.Config(), arms, norm)
+    players = make_players(FIGURE_3.Config(), 1e-5)
+    rules = {(each.labels["policy"], each.labels["index"]): each.policy.parameters for each in players}
+    assert rules["OFUL^f", "printed"]["width"] == "printed"
+    assert rules["OFUL^f", "no-bias"]["bias"] == rules["OFUL", "no-bias"]["bias"] == "none"
+    assert {each.labels["lam"] for each in players} == {1e-5}
+    told = {(each.policy.lam, each.policy.known.delta, each.policy.known.sigma) for each in players}
+    assert told == {(1e-5, 1e-3, 0.1**0.5)}
+    for arms, norm in itertools.product(ARMS, NORMS):
+        world = make_world(FIGURE_3.Config(), arms, norm)
         assert (world.dimension, world.n_arms, world.action_bound) == (100, 10, 200.0)
         assert world.arms.fresh is (arms == "fresh")
 
 
-def made_up(forward: dict[tuple[str, str, str], float], small: float = 1.0) -> pl.DataFrame:
-    """OFUL loses 100 ± 1 in every variant, OFUL^f so many times as much; the smallest λ costs OFUL `small` "
-    "times 100.
-    """
+def made_up(forward: dict[Variant, float], small: float = 1.0) -> pl.DataFrame:
+    """OFUL loses 100 ± 1 in every variant, OFUL^f so many times that; the smallest λ costs OFUL `small` times 100."""
     rng = np.random.default_rng(0)
     rows = []
-    lams = figure3.Config().map_lams
+    lams = FIGURE_3.Config().map_lams
     cells = [("curves", 1e-5, 1.0), *(("map", lam, small if lam == 1e-5 else 1.0) for lam in lams)]
-    for key, (part, lam, cost) in itertools.product(figure3.variants(), cells):
+    for key, (part, lam, cost) in itertools.product(VARIANTS, cells):
         for repeat in range(20):
             regret = 100 + rng.standard_normal()
             for policy, times in (("OFUL", cost), ("OFUL^f", forward[key])):
                 noisy = times * (regret + 0.1 * rng.standard_normal())
-                rows.append((part, *key, float(lam), policy, repeat, 10, noisy))
+                rows.append((part, key.arms, key.norm, key.index, float(lam), policy, repeat, 10, noisy))
     columns = ["part", "arms", "norm", "index", "lam", "policy", "repeat", "round", "regret"]
     return pl.DataFrame(rows, schema=columns, orient="row")
 
@@ -94,51 +96,51 @@ def made_up(forward: dict[tuple[str, str, str], float], small: float = 1.0) -> p
     ],
 )
 def test_verdicts_of_figure_3_come_out_each_way(times: tuple[float, float], expected: tuple[str, str]) -> None:
-    frame = made_up({key: times[i >= 6] for i, key in enumerate(figure3.variants())})
-    found = verdicts(figure3.claims(figure3.Config(), frame))
+    frame = made_up({key: times[i >= 6] for i, key in enumerate(VARIANTS)})
+    found = verdicts(FIGURE_3.claims(FIGURE_3.Config(), frame))
     assert (found["never-much-worse"], found["less-regret"]) == expected
 
 
 @pytest.mark.parametrize(("small", "expected"), [(3.0, "supported"), (1.1, "not supported"), (0.5, "not supported")])
 def test_robustness_of_figure_3_is_about_lambda(small: float, expected: str) -> None:
     """Whatever the level: OFUL^f loses ten times as much at every λ, and may still be the more robust one."""
-    frame = made_up(dict.fromkeys(figure3.variants(), 10.0), small)
-    assert verdicts(figure3.claims(figure3.Config(), frame))["more-robust"] == expected
+    frame = made_up(dict.fromkeys(VARIANTS, 10.0), small)
+    assert verdicts(FIGURE_3.claims(FIGURE_3.Config(), frame))["more-robust"] == expected
 
 
 def test_settings_out_of_range_are_refused() -> None:
     for make, message in (
-        (lambda: figure3.Config(kept=0), "kept must be a whole number >= 1, got 0"),
-        (lambda: figure3.Config(fresh_repeats=0), "fresh_repeats must be a whole number >= 1"),
-        (lambda: figure3.Config(map_lams=(1.0,)), "at least two values"),
-        (lambda: figure4a.Config(d=1), "d must be a whole number >= 2, got 1"),
-        (lambda: figure4a.Config(repeats=0), "repeats must be a whole number >= 1"),
-        (lambda: figure4a.Config(variation=1e9), "variation must be below"),
+        (lambda: FIGURE_3.Config(kept=0), "kept must be a whole number >= 1, got 0"),
+        (lambda: FIGURE_3.Config(fresh_repeats=0), "fresh_repeats must be a whole number >= 1"),
+        (lambda: FIGURE_3.Config(map_lams=(1.0,)), "at least two values"),
+        (lambda: FIGURE_4A.Config(d=1), "d must be a whole number >= 2, got 1"),
+        (lambda: FIGURE_4A.Config(repeats=0), "repeats must be a whole number >= 1"),
+        (lambda: FIGURE_4A.Config(variation=1e9), "variation must be below"),
     ):
         with pytest.raises(ValueError, match=message):
             make()
 
 
-@pytest.mark.parametrize("figure", [figure4a, figure4b])
+@pytest.mark.parametrize("figure", [FIGURE_4A, FIGURE_4B])
 def test_figure_4_in_miniature(figure: Any) -> None:
     config = figure.Config(repeats=3, horizon=120, kept=6)
-    frame = base.run(figure, config)
+    frame = run(figure, config)
     players = {"D-LinUCB", "D-LinUCB^f", "SW-LinUCB", "LinUCB", "dLinUCB"}
-    assert set(frame["policy"]) == players | ({"LinUCB-OR"} if figure is figure4a else set())
+    assert set(frame["policy"]) == players | ({"LinUCB-OR"} if figure is FIGURE_4A else set())
     (drawing,) = figure.draw(config, frame)
     assert len(drawing.panels[0].lines) == frame["policy"].n_unique()
-    assert np.allclose(drawing.panels[0].lines[0].y, of(frame, "D-LinUCB").mean(axis=0))
+    assert np.allclose(drawing.panels[0].lines[0].y, regret_matrix(frame, policy="D-LinUCB").mean(axis=0))
     assert len(figure.claims(config, frame)) == 2
 
 
 def test_figure_4_has_the_published_settings() -> None:
-    abrupt, slow = figure4a.Config(), figure4b.Config()
+    abrupt, slow = FIGURE_4A.Config(), FIGURE_4B.Config()
     assert abrupt.gamma == pytest.approx(0.99412, abs=1e-5)
     assert abrupt.window == 169
     assert (slow.variation, slow.window) == (1.5703, 387)
-    assert figure4a._figure.world(abrupt).theta.change_points == (1000, 2000, 3000)
-    assert figure4a._figure.world(abrupt).theta.variation(6000) == pytest.approx(abrupt.variation)
-    assert figure4b._figure.world(slow).theta.variation(3000) == pytest.approx(slow.variation, abs=1e-4)
+    assert FIGURE_4A.make_world(abrupt).theta.change_points == (1000, 2000, 3000)
+    assert FIGURE_4A.make_world(abrupt).theta.variation(6000) == pytest.approx(abrupt.variation)
+    assert FIGURE_4B.make_world(slow).theta.variation(3000) == pytest.approx(slow.variation, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -156,8 +158,8 @@ def test_verdicts_of_figure_4_come_out_each_way(forward: float, window: float, e
         for policy, times in (("D-LinUCB", 1.0), ("D-LinUCB^f", forward), ("SW-LinUCB", window)):
             rows.append((policy, repeat, 10, times * 100 + rng.standard_normal()))
     frame = pl.DataFrame(rows, schema=["policy", "repeat", "round", "regret"], orient="row")
-    assert tuple(verdicts(figure4a.claims(SMALL4, frame)).values()) == expected
-    slow = verdicts(figure4b.claims(SMALL4, frame))
+    assert tuple(verdicts(FIGURE_4A.claims(SMALL4, frame)).values()) == expected
+    slow = verdicts(FIGURE_4B.claims(SMALL4, frame))
     assert slow["forward-on-par"] == expected[0]
     assert slow["d-linucb-better"] == ("supported" if window > 1.1 else "not supported")
 
@@ -165,13 +167,13 @@ def test_verdicts_of_figure_4_come_out_each_way(forward: float, window: float, e
 def test_too_few_repeats_decide_nothing() -> None:
     rows = [(policy, 0, 10, 100.0) for policy in ("D-LinUCB", "D-LinUCB^f", "SW-LinUCB")]
     frame = pl.DataFrame(rows, schema=["policy", "repeat", "round", "regret"], orient="row")
-    assert set(verdicts(figure4a.claims(SMALL4, frame)).values()) == {"not supported"}
+    assert set(verdicts(FIGURE_4A.claims(SMALL4, frame)).values()) == {"not supported"}
 
 
 def test_rounds_are_kept_to_the_last() -> None:
     for log in (True, False):
-        rounds = kept_rounds(1000, 20, log)
+        rounds = spaced_rounds(1000, 20, log)
         assert (rounds[0], rounds[-1]) == (1, 1000)
         assert (np.diff(rounds) > 0).all()
         assert 10 <= len(rounds) <= 22
-    assert kept_rounds(60, 120, log=False)[0] == 1
+    assert spaced_rounds(60, 120, log=False)[0] == 1

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from onward.experiments.statistics import (
+from onward.experiments.estimates import (
     Estimate,
     excess,
     exponent,

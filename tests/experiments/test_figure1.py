@@ -8,26 +8,28 @@ import numpy as np
 import polars as pl
 import pytest
 
-from onward.experiments import figure1
-from onward.experiments.base import Claim, run
-from onward.experiments.figure1 import Config, claims, compute, draw, pieces
-from onward.experiments.regression_data import LEARNERS, Problem
-from onward.experiments.tidy import table, values_of
+from onward.experiments import FIGURE_1, Claim, run
+from onward.experiments.estimates import Estimate
+from onward.experiments.figure1 import Figure1
+from onward.experiments.figure1_settings import TERMS
+from onward.experiments.figure1_settings import Figure1Config as Config
+from onward.experiments.regression_problems import LEARNERS, Problem
+from onward.experiments.repeat_frame import make_frame, value_matrix
 
 MINI = Config(repeats=6, d=3, rounds=30, sigmas=(0.1, 2.0), sums_times=1)
 
 
 @pytest.fixture(scope="module")
 def frame() -> pl.DataFrame:
-    return run(figure1, MINI)
+    return run(FIGURE_1, MINI)
 
 
 @pytest.mark.parametrize("sigma", MINI.all_sigmas)
 def test_terms_telescope_to_the_regrets(frame: pl.DataFrame, sigma: float) -> None:
     sums = frame.filter((pl.col("part") == "sums") & (pl.col("sigma") == sigma))
-    total = {(learner, q): values_of(sums, learner=learner, quantity=q)[:, -1] for learner, q in figure1.TERMS}
+    total = {(learner, q): value_matrix(sums, learner=learner, quantity=q)[:, -1] for learner, q in TERMS}
     loss, regret = (
-        {learner: values_of(sums, learner=learner, quantity=quantity)[:, -1] for learner in LEARNERS}
+        {learner: value_matrix(sums, learner=learner, quantity=quantity)[:, -1] for learner in LEARNERS}
         for quantity in ("loss", "regret")
     )
     for repeat in range(MINI.repeats):
@@ -44,21 +46,23 @@ def test_terms_telescope_to_the_regrets(frame: pl.DataFrame, sigma: float) -> No
 
 
 def test_sums_are_those_of_the_terms(frame: pl.DataFrame) -> None:
-    for learner, quantity in figure1.TERMS:
-        terms = values_of(frame, part="terms", learner=learner, quantity=quantity)
-        sums = values_of(frame, part="sums", learner=learner, quantity=quantity, sigma=MINI.sigma)
+    for learner, quantity in TERMS:
+        terms = value_matrix(frame, part="terms", learner=learner, quantity=quantity)
+        sums = value_matrix(frame, part="sums", learner=learner, quantity=quantity, sigma=MINI.sigma)
         assert terms.shape == (MINI.repeats, MINI.rounds)
         np.testing.assert_allclose(np.cumsum(terms, axis=1)[:, np.array(MINI.marks) - 1], sums)
 
 
 def test_claims_may_have_more_repeats_than_the_picture(frame: pl.DataFrame) -> None:
     config = replace(MINI, sums_times=3)
-    more = run(figure1, config)
+    more = run(FIGURE_1, config)
     assert more.filter(pl.col("part") == "terms").equals(frame.filter(pl.col("part") == "terms"))
-    sums = values_of(more, part="sums", learner="ridge", quantity="loss", sigma=2.0)
+    sums = value_matrix(more, part="sums", learner="ridge", quantity="loss", sigma=2.0)
     assert len(sums) == 18
-    np.testing.assert_array_equal(sums[:6], values_of(frame, part="sums", learner="ridge", quantity="loss", sigma=2.0))
-    terms, by_noise = draw(config, more)
+    np.testing.assert_array_equal(
+        sums[:6], value_matrix(frame, part="sums", learner="ridge", quantity="loss", sigma=2.0)
+    )
+    terms, by_noise = FIGURE_1.draw(config, more)
     assert ("6 repeats" in terms.caption, "18 paired repeats" in by_noise.caption) == (True, True)
 
 
@@ -66,15 +70,17 @@ def test_claims_may_have_more_repeats_than_the_picture(frame: pl.DataFrame) -> N
 def test_pieces_of_any_size_in_any_order_give_the_same(
     frame: pl.DataFrame, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(figure1, "REPEATS_A_PIECE", size)
-    found = pl.concat([compute(MINI, piece) for piece in reversed(pieces(MINI))])
+    monkeypatch.setattr(Figure1, "repeats_a_piece", size)
+    found = pl.concat([FIGURE_1.compute(MINI, piece) for piece in reversed(FIGURE_1.pieces(MINI))])
     order = ["part", "quantity", "learner", "sigma", "repeat", "round"]
     assert found.sort(order).equals(frame.sort(order))
-    assert [str(claim) for claim in claims(MINI, found)] == [str(claim) for claim in claims(MINI, frame)]
+    assert [str(claim) for claim in FIGURE_1.claims(MINI, found)] == [
+        str(claim) for claim in FIGURE_1.claims(MINI, frame)
+    ]
 
 
 def test_other_seeds_give_other_values(frame: pl.DataFrame) -> None:
-    other = run(figure1, replace(MINI, seed=1))
+    other = run(FIGURE_1, replace(MINI, seed=1))
     assert not np.isclose(other["value"].to_numpy(), frame["value"].to_numpy()).all()
 
 
@@ -91,11 +97,11 @@ SHAPE = {
 }
 
 
-def judged(name: str, **changes: tuple[float, float, float]) -> Claim:
+def decided(name: str, **changes: tuple[float, float, float]) -> Claim:
     """The claim of that name, on forty repeats around SHAPE with changes; `ridge_first=…` is ("ridge", "first")."""
     shape = SHAPE | {(key.split("_")[0], key.split("_")[1]): value for key, value in changes.items()}
     jitter = np.exp(0.01 * np.random.default_rng(0).standard_normal((40, 1)))
-    terms = table(  # in rounds 2d + 1 to 4d, a fifth of what they were in the first d
+    terms = make_frame(  # in rounds 2d + 1 to 4d, a fifth of what they were in the first d
         jitter * np.where(np.arange(MINI.rounds) < 2 * MINI.d, 1.0, 0.2),
         part="terms",
         quantity="first",
@@ -106,7 +112,7 @@ def judged(name: str, **changes: tuple[float, float, float]) -> Claim:
         rounds=np.arange(1, MINI.rounds + 1),
     )
     sums = pl.concat(
-        table(
+        make_frame(
             jitter * np.cumsum(shape[learner, quantity]),
             part="sums",
             quantity=quantity,
@@ -119,17 +125,17 @@ def judged(name: str, **changes: tuple[float, float, float]) -> Claim:
         for learner, quantity in shape
         for sigma in MINI.all_sigmas
     )
-    (claim,) = (claim for claim in claims(MINI, pl.concat([terms, sums])) if claim.name == name)
+    (claim,) = (claim for claim in FIGURE_1.claims(MINI, pl.concat([terms, sums])) if claim.id == name)
     return claim
 
 
 @pytest.mark.parametrize(("last", "expected"), [(1e-4, "supported"), (0.1, "partly"), (3.0, "not supported")])
 def test_ridge_vanishes(last: float, expected: str) -> None:
-    claim = judged("ridge-vanishes", ridge_first=(5.0, 1.0, last))
+    claim = decided("ridge-vanishes", ridge_first=(5.0, 1.0, last))
     assert claim.verdict == expected
     assert ("everywhere" in claim.regime) == (expected == "supported")
-    assert claim.numbers["left in rounds 7–12 at σ=0.1"]["value"] == pytest.approx(0.2)
-    assert "in rounds 7–12 it is 20 %" in claim.finding
+    assert claim.numbers["left in rounds 7–12 at σ=0.1"].value == pytest.approx(0.2)
+    assert "in rounds 7–12: 20 %" in claim.finding
 
 
 @pytest.mark.parametrize(
@@ -137,9 +143,9 @@ def test_ridge_vanishes(last: float, expected: str) -> None:
     [(9.0, 1e-4, "supported"), (5.0, 1e-4, "supported"), (0.5, 1e-4, "partly"), (0.5, 0.5, "not supported")],
 )
 def test_forward_is_stable(last: float, ridge: float, expected: str) -> None:
-    claim = judged("forward-stable", forward_first=(5.0, 30.0, last), ridge_first=(5.0, 1.0, ridge))
+    claim = decided("forward-stable", forward_first=(5.0, 30.0, last), ridge_first=(5.0, 1.0, ridge))
     assert claim.verdict == expected
-    assert claim.finding.startswith("It falls" if last < 4 else "It rises" if last > 5 else "It ")
+    assert ("It falls" if last < 4 else "It rises" if last > 5 else "It neither") in claim.finding
 
 
 @pytest.mark.parametrize(
@@ -147,7 +153,7 @@ def test_forward_is_stable(last: float, ridge: float, expected: str) -> None:
     [(29.0, 4.9, "supported"), (15.0, 4.9, "partly"), (15.0, 4.0, "not supported"), (1.0, 0.1, "not supported")],
 )
 def test_the_second_term_cancels(taken: float, last: float, expected: str) -> None:
-    claim = judged("cancelled", forward_second=(4.8, taken, last))
+    claim = decided("cancelled", forward_second=(4.8, taken, last))
     assert claim.verdict == expected
 
 
@@ -156,29 +162,29 @@ def test_the_second_term_cancels(taken: float, last: float, expected: str) -> No
     [(1.02, 1.0, "supported"), (1.5, 1.02, "partly"), (1.5, 1.5, "not supported"), (0.5, 0.7, "not supported")],
 )
 def test_on_par(regret: float, loss: float, expected: str) -> None:
-    claim = judged("on-par", ridge_regret=(regret, regret, regret), ridge_loss=(loss, loss, loss))
+    claim = decided("on-par", ridge_regret=(regret, regret, regret), ridge_loss=(loss, loss, loss))
     assert claim.verdict == expected
     if regret != 1.02:
         assert f"{'forward' if regret > 1 else 'ridge'} has the smaller regret" in claim.finding.lower()
-        assert claim.numbers["regret ratio at σ=0.1"]["value"] == pytest.approx(regret)
+        assert claim.numbers["regret ratio at σ=0.1"].value == pytest.approx(regret)
 
 
 def test_the_claims_say_all_that_a_report_needs(frame: pl.DataFrame) -> None:
-    found = claims(MINI, frame)
-    assert [claim.name for claim in found] == ["ridge-vanishes", "forward-stable", "cancelled", "on-par"]
+    found = FIGURE_1.claims(MINI, frame)
+    assert [claim.id for claim in found] == ["ridge-vanishes", "forward-stable", "cancelled", "on-par"]
     for claim in found:
-        assert claim.says
+        assert claim.statement
         assert claim.finding
         assert "supported if" in claim.rule
         assert claim.regime
-        assert "[" in claim.short
+        assert "[" in claim.effect
         assert claim.finding.count("99 % interval") == 1
         assert not claim.ours
-        assert all({"value", "lower", "upper"} <= set(number) for number in claim.numbers.values())
+        assert all(isinstance(number, Estimate) for number in claim.numbers.values())
 
 
 def test_drawings(frame: pl.DataFrame) -> None:
-    terms, by_noise = draw(MINI, frame)
+    terms, by_noise = FIGURE_1.draw(MINI, frame)
     left, right = terms.panels
     assert [left.axes.get_yscale(), left.axes.get_xscale()] == ["log", "linear"]  # as in the paper
     assert [len(left.lines), len(right.lines)] == [3, 4]
@@ -192,7 +198,7 @@ def test_drawings(frame: pl.DataFrame) -> None:
                 assert any(np.array_equal(line.y, y) for y in on_axes)
         drawing.figure.savefig(io.BytesIO(), format="svg")
         assert drawing.alternative
-    ridge = values_of(frame, part="terms", learner="ridge", quantity="first")
+    ridge = value_matrix(frame, part="terms", learner="ridge", quantity="first")
     np.testing.assert_allclose(left.lines[0].y, ridge.mean(axis=0))
     reach = ridge.std(axis=0, ddof=1) / np.sqrt(MINI.repeats)
     lower = left.lines[0].lower
@@ -203,9 +209,11 @@ def test_drawings(frame: pl.DataFrame) -> None:
 
 def test_the_smallest_run_comes_through() -> None:
     config = Config(repeats=1, d=1, rounds=4, sigmas=(0.1,), sums_times=1)
-    frame = run(figure1, config)
-    assert {claim.verdict for claim in claims(config, frame)} == {"not supported"}  # one repeat decides nothing
-    for drawing in draw(config, frame):
+    frame = run(FIGURE_1, config)
+    assert {claim.verdict for claim in FIGURE_1.claims(config, frame)} == {
+        "not supported"
+    }  # one repeat decides nothing
+    for drawing in FIGURE_1.draw(config, frame):
         drawing.figure.savefig(io.BytesIO())
 
 
@@ -223,19 +231,19 @@ def test_settings_out_of_range_are_refused(changes: dict[str, Any], message: str
 
 
 def test_what_one_repeat_makes_up_decides_nothing() -> None:
-    frame = run(figure1, MINI)  # six repeats: each makes up more than a twentieth
-    found = claims(MINI, frame)
+    frame = run(FIGURE_1, MINI)  # six repeats: each makes up more than a twentieth
+    found = FIGURE_1.claims(MINI, frame)
     assert {claim.verdict for claim in found} == {"not supported"}
     for claim in found:
-        assert "≈" in claim.short
-        assert "count as undecided" in claim.finding
+        assert "≈" in claim.effect
+        assert "their intervals are too short" in claim.finding
         assert "everywhere" not in claim.regime
 
 
 def test_the_text_for_those_who_cannot_see_says_what_falls_furthest(frame: pl.DataFrame) -> None:
-    for learner, quantity in figure1.TERMS:
+    for learner, quantity in TERMS:
         falling = (pl.col("learner") == learner) & (pl.col("quantity") == quantity) & (pl.col("part") == "terms")
         tail = falling & (pl.col("round") > MINI.d)
         changed = frame.with_columns(pl.when(tail).then(pl.col("value") * 1e-9).otherwise(pl.col("value")))
-        drawing = draw(MINI, changed)[0]
+        drawing = FIGURE_1.draw(MINI, changed)[0]
         assert f"{learner.capitalize()}'s {quantity} term falls furthest" in drawing.alternative

@@ -11,12 +11,13 @@ import polars as pl
 import pytest
 
 from onward.core.trace import Trace
-from onward.experiments import figure2
-from onward.experiments.base import Claim, run, settings_of, with_settings
-from onward.experiments.figure2 import Config, claims, compute, draw, pieces
-from onward.experiments.regression_data import LEARNERS, Problem
-from onward.experiments.statistics import ratio
-from onward.experiments.tidy import table, values_of
+from onward.experiments import FIGURE_2, Claim, run
+from onward.experiments.estimates import Estimate, ratio
+from onward.experiments.figure import change_settings, settings_values
+from onward.experiments.figure2 import Figure2
+from onward.experiments.figure2_settings import Figure2Config as Config
+from onward.experiments.regression_problems import LEARNERS, Problem
+from onward.experiments.repeat_frame import make_frame, value_matrix
 
 MINI = Config(
     repeats=5,
@@ -32,7 +33,7 @@ MINI = Config(
 
 @pytest.fixture(scope="module")
 def frame() -> pl.DataFrame:
-    return run(figure2, MINI)
+    return run(FIGURE_2, MINI)
 
 
 def test_the_paper_s_settings() -> None:
@@ -40,8 +41,8 @@ def test_the_paper_s_settings() -> None:
     np.testing.assert_allclose(config.curve_lams, [0.001, 1 / np.log(1000), 1, 10])
     assert len(config.kept) >= 50
     assert {1, *config.marks} <= set(config.kept)
-    assert with_settings(config, {"lams": "0.5,2"}).curve_lams == (0.5, 2.0)
-    assert settings_of(config)["map_lams"][0] == 1e-6
+    assert change_settings(config, {"lams": "0.5,2"}).curve_lams == (0.5, 2.0)
+    assert settings_values(config)["map_lams"][0] == 1e-6
 
 
 @pytest.mark.parametrize(("lam", "sigma"), [(1 / 40, 0.1), (10.0, 0.1)])
@@ -59,25 +60,25 @@ def test_curves_are_those_of_the_runs(frame: pl.DataFrame, lam: float, sigma: fl
                 "regret": np.cumsum((prediction - y) ** 2) - np.cumsum((y - problem.signal) ** 2),
             }
             for quantity, values in expected.items():
-                found = values_of(frame, part="lines", learner=learner, quantity=quantity, lam=lam)[repeat]
+                found = value_matrix(frame, part="lines", learner=learner, quantity=quantity, lam=lam)[repeat]
                 np.testing.assert_allclose(found, values[kept], atol=1e-9)
 
 
 def test_the_map_agrees_with_the_curves(frame: pl.DataFrame) -> None:
     for learner in LEARNERS:
-        curve = values_of(frame, part="lines", learner=learner, quantity="regret", lam=1.0, round=MINI.rounds)
-        cell = values_of(frame, part="map", learner=learner, quantity="regret", lam=1.0, sigma=MINI.sigma)
+        curve = value_matrix(frame, part="lines", learner=learner, quantity="regret", lam=1.0, round=MINI.rounds)
+        cell = value_matrix(frame, part="map", learner=learner, quantity="regret", lam=1.0, sigma=MINI.sigma)
         np.testing.assert_array_equal(cell[: MINI.repeats], curve)
-        sums = values_of(frame, part="map", learner=learner, quantity="error", lam=1.0, sigma=MINI.sigma)
+        sums = value_matrix(frame, part="map", learner=learner, quantity="error", lam=1.0, sigma=MINI.sigma)
         for i, mark in enumerate(MINI.marks):
-            curve = values_of(frame, part="lines", learner=learner, quantity="error", lam=1.0, round=mark)
+            curve = value_matrix(frame, part="lines", learner=learner, quantity="error", lam=1.0, round=mark)
             np.testing.assert_array_equal(sums[: MINI.repeats, [i]], curve)
 
 
 def test_the_first_rounds_of_more_repeats_agree_with_the_map(frame: pl.DataFrame) -> None:
     for lam, sigma in product(MINI.small_lams, MINI.all_sigmas):
-        early = values_of(frame, part="early", lam=lam, sigma=sigma)
-        sums = values_of(frame, part="map", learner="ridge", quantity="error", lam=lam, sigma=sigma)
+        early = value_matrix(frame, part="early", lam=lam, sigma=sigma)
+        sums = value_matrix(frame, part="map", learner="ridge", quantity="error", lam=lam, sigma=sigma)
         assert len(early) == 15
         np.testing.assert_array_equal(early[:10], sums[:, :2])
 
@@ -88,7 +89,7 @@ def test_rows_made_for_ridge_to_lose(frame: pl.DataFrame) -> None:
         theta, noise = problem.theta[0], MINI.sigma * problem.noise[0]
         second = (theta + noise / np.sqrt(lam)) / 2  # of ridge, for it has seen y = √λθ + ε at x = √λ
         expected = lam * theta**2 + (second - theta) ** 2
-        found = values_of(frame, part="made", learner="ridge", lam=lam)[repeat, 0]
+        found = value_matrix(frame, part="made", learner="ridge", lam=lam)[repeat, 0]
         assert found == pytest.approx(expected)
 
 
@@ -96,21 +97,25 @@ def test_rows_made_for_ridge_to_lose(frame: pl.DataFrame) -> None:
 def test_pieces_of_any_size_in_any_order_give_the_same(
     frame: pl.DataFrame, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(figure2, "REPEATS_A_PIECE", dict.fromkeys(figure2.REPEATS_A_PIECE, size))
-    parts = pieces(MINI)
+    monkeypatch.setattr(Figure2, "repeats_a_piece", dict.fromkeys(Figure2.repeats_a_piece, size))
+    parts = FIGURE_2.pieces(MINI)
     assert len({piece.name for piece in parts}) == len(parts)
-    found = pl.concat([compute(MINI, piece) for piece in reversed(parts)])
+    found = pl.concat([FIGURE_2.compute(MINI, piece) for piece in reversed(parts)])
     order = ["part", "quantity", "learner", "lam", "sigma", "repeat", "round"]
     assert found.sort(order).equals(frame.sort(order))
-    assert [str(claim) for claim in claims(MINI, found)] == [str(claim) for claim in claims(MINI, frame)]
+    assert [str(claim) for claim in FIGURE_2.claims(MINI, found)] == [
+        str(claim) for claim in FIGURE_2.claims(MINI, frame)
+    ]
 
 
 def test_forward_wins_in_noise_at_small_lambda_and_ridge_without_noise() -> None:
     config = Config(repeats=40, rounds=100, sigma=3.0, map_sigmas=(0.01,), map_lams=(1e-4, 1e-3), map_times=1)
-    found = pl.concat([compute(config, piece) for piece in pieces(config) if piece.about["part"] == "map"])
+    found = pl.concat(
+        [FIGURE_2.compute(config, piece) for piece in FIGURE_2.pieces(config) if piece.about["part"] == "map"]
+    )
     for sigma, forward_wins in ((3.0, True), (0.01, False)):
         ridge, forward = (
-            values_of(found, quantity="regret", learner=learner, lam=1e-3, sigma=sigma)[:, 0] for learner in LEARNERS
+            value_matrix(found, quantity="regret", learner=learner, lam=1e-3, sigma=sigma)[:, 0] for learner in LEARNERS
         )
         estimate = ratio(ridge, forward)
         assert (estimate.lower > 1) == forward_wins
@@ -123,7 +128,7 @@ def test_forward_wins_in_noise_at_small_lambda_and_ridge_without_noise() -> None
 Law = Callable[[str, float], float]
 
 
-def judged(
+def decided(
     name: str,
     *,
     early: Law | None = None,
@@ -160,7 +165,7 @@ def judged(
                 values, rounds = {"error": np.array([1 / lam])}, {"error": [2]}
             factor = np.where(np.arange(40) == 7, 100.0, 1.0) if heavy(lam) and learner == "ridge" else np.ones(40)
             frames += [
-                table(
+                make_frame(
                     jitter * factor[:, None] * values[quantity],
                     part=part,
                     quantity=quantity,
@@ -173,7 +178,7 @@ def judged(
                 for quantity in values
                 for sigma in (config.all_sigmas if part in ("map", "early") else (config.sigma,))
             ]
-    (claim,) = (claim for claim in claims(config, pl.concat(frames)) if claim.name == name)
+    (claim,) = (claim for claim in FIGURE_2.claims(config, pl.concat(frames)) if claim.id == name)
     return claim
 
 
@@ -181,12 +186,12 @@ def judged(
     ("power", "expected"), [(-1.0, "supported"), (-0.4, "partly"), (-1.5, "partly"), (0.0, "not supported")]
 )
 def test_inverse_lambda(power: float, expected: str) -> None:
-    claim = judged("inverse-lambda", early=lambda _, lam: lam**power)
+    claim = decided("inverse-lambda", early=lambda _, lam: lam**power)
     assert claim.verdict == expected
-    assert claim.numbers["exponent at σ=0.1"]["value"] == pytest.approx(power)
-    assert claim.numbers["median exponent at σ=0.1"]["value"] == pytest.approx(power)
-    assert claim.numbers["exponent over the λ of the curves"]["value"] == pytest.approx(power)
-    assert claim.numbers["exponent on rows made for it"]["value"] == pytest.approx(-1)
+    assert claim.numbers["exponent at σ=0.1"].value == pytest.approx(power)
+    assert claim.numbers["median exponent at σ=0.1"].value == pytest.approx(power)
+    assert claim.numbers["exponent over the λ of the curves"].value == pytest.approx(power)
+    assert claim.numbers["exponent on rows made for it"].value == pytest.approx(-1)
 
 
 @pytest.mark.parametrize(
@@ -198,23 +203,23 @@ def test_inverse_lambda(power: float, expected: str) -> None:
     ],
 )
 def test_settles(late: Callable[[float], float], expected: str, up_to: str) -> None:
-    claim = judged("settles", early=lambda _, lam: lam**-0.5, late=lambda _, lam: late(lam))
+    claim = decided("settles", early=lambda _, lam: lam**-0.5, late=lambda _, lam: late(lam))
     assert claim.verdict == expected
-    assert f"up to {up_to} (σ = 0.1 and 2)" in claim.regime
+    assert f"up to {up_to}: everywhere tried" in claim.regime
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.4])
 def test_what_hardly_depended_on_lambda_has_not_settled(factor: float) -> None:
-    assert judged("settles", early=lambda _, lam: factor if lam < 0.005 else 1.0).verdict == "not supported"
+    assert decided("settles", early=lambda _, lam: factor if lam < 0.005 else 1.0).verdict == "not supported"
 
 
 def test_whether_small_lambda_still_hurts() -> None:
     key = "smallest λ over the cheapest, late, λ of the curves"
-    harmless = judged("settles", late=lambda _, lam: max(1.0, lam))
-    assert harmless.numbers[key]["value"] == pytest.approx(1.0)
-    assert "small λ no longer hurts" in harmless.finding
-    hurtful = judged("settles", late=lambda _, lam: lam**-0.2)
-    assert hurtful.numbers[key]["value"] == pytest.approx(10_000**0.2)
+    harmless = decided("settles", late=lambda _, lam: max(1.0, lam))
+    assert harmless.numbers[key].value == pytest.approx(1.0)
+    assert "Small λ no longer hurts" in harmless.finding
+    hurtful = decided("settles", late=lambda _, lam: lam**-0.2)
+    assert hurtful.numbers[key].value == pytest.approx(10_000**0.2)
     assert "no longer" not in hurtful.finding
 
 
@@ -229,41 +234,39 @@ def test_whether_small_lambda_still_hurts() -> None:
     ],
 )
 def test_robust(forward: Callable[[float], float], ridge: Callable[[float], float], expected: str) -> None:
-    claim = judged("robust-to-lambda", regret=lambda learner, lam: (ridge if learner == "ridge" else forward)(lam))
+    claim = decided("robust-to-lambda", regret=lambda learner, lam: (ridge if learner == "ridge" else forward)(lam))
     assert claim.verdict == expected
 
 
 @pytest.mark.parametrize(
     ("ridge", "expected", "where"),
     [
-        (lambda lam: 2.0, "supported", "λ = 1e-06, 0.0001, 0.01, 1 and 100"),
+        (lambda lam: 2.0, "supported", "everywhere tried"),
         (lambda lam: 2.0 if lam < 0.1 else 0.5, "partly", "λ = 1e-06, 0.0001 and 0.01"),
         (lambda lam: 0.5, "not supported", "nowhere"),
         (lambda lam: 1.0, "not supported", "nowhere"),
     ],
 )
 def test_forward_ahead(ridge: Callable[[float], float], expected: str, where: str) -> None:
-    claim = judged("forward-ahead", regret=lambda learner, lam: ridge(lam) if learner == "ridge" else 1.0)
+    claim = decided("forward-ahead", regret=lambda learner, lam: ridge(lam) if learner == "ridge" else 1.0)
     assert claim.verdict == expected
     assert where in claim.regime
     kinds = {2.0: "smaller", 0.5: "larger", 1.0: "on par"}
     counts = {kind: 2 * sum(kinds.get(ridge(lam)) == kind for lam in MINI.map_lams) for kind in kinds.values()}
-    assert (
-        f"smaller in {counts['smaller']}, larger in {counts['larger']}, on par in {counts['on par']}" in claim.finding
-    )
-    assert claim.numbers["median ratio at σ=2, λ=1e-06"]["value"] == pytest.approx(ridge(1e-6))
-    assert claim.numbers["share of repeats with forward ahead at σ=2, λ=1e-06"]["value"] == float(ridge(1e-6) > 1)
-    assert claim.numbers["ratio at σ=2, λ=1e-06"]["value"] == pytest.approx(ridge(1e-6))
-    assert claim.numbers["ratio at the curves' λ=10"]["value"] == pytest.approx(ridge(10.0))
+    assert f"ahead: {counts['smaller']}; behind: {counts['larger']}; on par: {counts['on par']}" in claim.finding
+    assert claim.numbers["median ratio at σ=2, λ=1e-06"].value == pytest.approx(ridge(1e-6))
+    assert claim.numbers["share of repeats with forward ahead at σ=2, λ=1e-06"].value == float(ridge(1e-6) > 1)
+    assert claim.numbers["ratio at σ=2, λ=1e-06"].value == pytest.approx(ridge(1e-6))
+    assert claim.numbers["ratio at the curves' λ=10"].value == pytest.approx(ridge(10.0))
 
 
 def test_where_one_repeat_makes_up_a_mean_nothing_is_decided() -> None:
-    claim = judged(
+    claim = decided(
         "forward-ahead", regret=lambda learner, _: 0.5 if learner == "ridge" else 1.0, heavy=lambda lam: lam < 1
     )
     assert claim.verdict == "not supported"
-    assert "smaller in 0, larger in 4, on par in 0 and undecided in 6" in claim.finding
-    assert claim.numbers["ratio at σ=2, λ=1e-06"]["lower"] < 1.7 < claim.numbers["ratio at σ=2, λ=1e-06"]["upper"]
+    assert "ahead: 0; behind: 4; on par: 0; undecided: 6" in claim.finding
+    assert claim.numbers["ratio at σ=2, λ=1e-06"].lower < 1.7 < claim.numbers["ratio at σ=2, λ=1e-06"].upper
     assert "Mean and median disagree at σ = 0.1, λ = 1e-06, 0.0001 and 0.01; σ = 2" in claim.finding
     assert "the typical run favours ridge" in claim.finding
     assert "(marked ≈)" in claim.finding
@@ -271,44 +274,44 @@ def test_where_one_repeat_makes_up_a_mean_nothing_is_decided() -> None:
 
 @pytest.mark.parametrize("ridge", [10.0, 0.01])
 def test_not_even_if_the_interval_is_far_from_one(ridge: float) -> None:
-    claim = judged(
+    claim = decided(
         "forward-ahead", regret=lambda learner, _: ridge if learner == "ridge" else 1.0, heavy=lambda lam: True
     )
     number = claim.numbers["ratio at σ=2, λ=1e-06"]
-    assert number["lower"] > 1.05 or number["upper"] < 0.95
-    assert "smaller in 0, larger in 0, on par in 0 and undecided in 10" in claim.finding
+    assert number.lower > 1.05 or number.upper < 0.95
+    assert "ahead: 0; behind: 0; on par: 0; undecided: 10" in claim.finding
 
 
 def test_lambda_with_a_doubtful_mean_is_left_out_of_powers_and_spreads() -> None:
     def law(learner: str, lam: float) -> float:
         return lam**-0.4 if learner == "ridge" else 1.0
 
-    claim = judged("inverse-lambda", early=law, heavy=lambda lam: lam < 1e-5)
-    assert claim.numbers["exponent at σ=0.1"]["value"] == pytest.approx(-0.4)
-    assert claim.numbers["exponent over all small λ at σ=0.1"]["value"] < -0.5
+    claim = decided("inverse-lambda", early=law, heavy=lambda lam: lam < 1e-5)
+    assert claim.numbers["exponent at σ=0.1"].value == pytest.approx(-0.4)
+    assert claim.numbers["exponent over all small λ at σ=0.1"].value < -0.5
     assert "without λ = 1e-06" in claim.finding
     for name in ("inverse-lambda", "settles", "robust-to-lambda"):
-        spreads = judged(name, early=law, regret=law, heavy=lambda lam: lam < 1e-5).regime
-        none = judged(name, early=law, regret=law, heavy=lambda lam: lam < 1e-3).regime
+        spreads = decided(name, early=law, regret=law, heavy=lambda lam: lam < 1e-5).regime
+        none = decided(name, early=law, regret=law, heavy=lambda lam: lam < 1e-3).regime
         assert ("everywhere" in spreads, "everywhere" in none) == (True, False)
 
 
 def test_the_claims_say_all_that_a_report_needs(frame: pl.DataFrame) -> None:
-    found = claims(MINI, frame)
-    assert [claim.name for claim in found] == ["inverse-lambda", "settles", "robust-to-lambda", "forward-ahead"]
+    found = FIGURE_2.claims(MINI, frame)
+    assert [claim.id for claim in found] == ["inverse-lambda", "settles", "robust-to-lambda", "forward-ahead"]
     for claim in found:
-        assert claim.says
+        assert claim.statement
         assert claim.finding
         assert "upported if" in claim.rule
         assert claim.regime
-        assert claim.short
+        assert claim.effect
         assert claim.finding.count("99 % interval") == 1
-        assert claim.ours == (claim.name == "forward-ahead")
-        assert all({"value", "lower", "upper"} <= set(number) for number in claim.numbers.values())
+        assert claim.ours == (claim.id == "forward-ahead")
+        assert all(isinstance(number, Estimate) for number in claim.numbers.values())
 
 
 def test_curves_as_drawn(frame: pl.DataFrame) -> None:
-    drawings = draw(MINI, frame)
+    drawings = FIGURE_2.draw(MINI, frame)
     assert [drawing.name for drawing in drawings] == ["figure2a", "figure2b", "figure2-map"]
     for drawing, learner in zip(drawings, LEARNERS, strict=False):
         cumulative, instant = drawing.panels
@@ -319,7 +322,7 @@ def test_curves_as_drawn(frame: pl.DataFrame) -> None:
             for line in panel.lines:
                 assert any(np.array_equal(line.y, y) for y in on_axes)
         for line, lam in zip(instant.lines, MINI.curve_lams, strict=True):
-            values = values_of(frame, part="lines", learner=learner, quantity="instant", lam=lam)
+            values = value_matrix(frame, part="lines", learner=learner, quantity="instant", lam=lam)
             np.testing.assert_allclose(line.y, values.mean(axis=0))
             assert line.upper is not None
             np.testing.assert_allclose(line.upper - line.y, values.std(axis=0, ddof=1))
@@ -333,13 +336,13 @@ def test_curves_as_drawn(frame: pl.DataFrame) -> None:
 
 
 def test_the_map_as_drawn(frame: pl.DataFrame) -> None:
-    drawing = draw(MINI, frame)[-1]
+    drawing = FIGURE_2.draw(MINI, frame)[-1]
     (panel,) = drawing.panels
     cells = [text.get_text() for text in panel.axes.texts]
     assert len(cells) == len(MINI.map_lams) * len(MINI.all_sigmas)
     assert [line.label for line in panel.lines] == ["σ = 0.1", "σ = 2"]
     ridge, forward = (
-        values_of(frame, part="map", quantity="regret", learner=learner, lam=1.0, sigma=0.1)[:, 0]
+        value_matrix(frame, part="map", quantity="regret", learner=learner, lam=1.0, sigma=0.1)[:, 0]
         for learner in LEARNERS
     )
     expected = ratio(ridge, forward)
@@ -356,9 +359,11 @@ def test_the_map_as_drawn(frame: pl.DataFrame) -> None:
 
 def test_the_smallest_run_comes_through() -> None:
     config = Config(repeats=1, d=1, rounds=6, points=2, map_sigmas=(5.0,), map_lams=(1e-3, 1e-2), map_times=1)
-    frame = run(figure2, config)
-    assert {claim.verdict for claim in claims(config, frame)} == {"not supported"}  # one repeat decides nothing
-    for drawing in draw(config, frame):
+    frame = run(FIGURE_2, config)
+    assert {claim.verdict for claim in FIGURE_2.claims(config, frame)} == {
+        "not supported"
+    }  # one repeat decides nothing
+    for drawing in FIGURE_2.draw(config, frame):
         drawing.figure.savefig(io.BytesIO())
 
 

@@ -6,24 +6,24 @@ import numpy as np
 import pytest
 
 from onward.pages.drawing import Line
-from onward.pages.inline import DARK, LIGHT, LINE, TEXT, contrast, fitted, picture
+from onward.pages.inline import DARK, LIGHT, LINE, TEXT, contrast, fit_colour, make_picture
 from tests.pages.made_up import drawing_of, heat_map, log_log
 
 
 def test_colours_stand_out_from_both_papers() -> None:
     for colour in ("#1f77b4", "#ff7f0e", "#2a6f97", "#c1552d", "#ffff00", "#00008b"):
-        assert contrast(fitted(colour, LINE, LIGHT), LIGHT.paper) >= 3
-        assert contrast(fitted(colour, LINE, DARK), DARK.paper) >= 4.5
-        assert contrast(fitted(colour, TEXT, LIGHT), LIGHT.paper) >= 4.5
+        assert contrast(fit_colour(colour, LINE, LIGHT), LIGHT.paper) >= 3
+        assert contrast(fit_colour(colour, LINE, DARK), DARK.paper) >= 4.5
+        assert contrast(fit_colour(colour, TEXT, LIGHT), LIGHT.paper) >= 4.5
     assert contrast("#ffff00", LIGHT.paper) < 1.2  # so it had to change
-    assert fitted("#2a6f97", TEXT, LIGHT) == "#2a6f97"  # and this had not
-    assert (fitted("#000000", LINE, DARK), fitted("#ffffff", LINE, DARK)) == (DARK.ink, DARK.paper)
-    assert contrast(fitted("#aaaaaa", TEXT, LIGHT), LIGHT.paper) >= 4.5 > contrast("#aaaaaa", LIGHT.paper)
+    assert fit_colour("#2a6f97", TEXT, LIGHT) == "#2a6f97"  # and this had not
+    assert (fit_colour("#000000", LINE, DARK), fit_colour("#ffffff", LINE, DARK)) == (DARK.ink, DARK.paper)
+    assert contrast(fit_colour("#aaaaaa", TEXT, LIGHT), LIGHT.paper) >= 4.5 > contrast("#aaaaaa", LIGHT.paper)
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
 
 
 def test_pictures_name_their_colours_but_keep_those_of_cells() -> None:
-    lines, cells = picture(log_log()), picture(heat_map())
+    lines, cells = make_picture(log_log()), make_picture(heat_map())
     assert not re.search(r"(fill|stroke): #", lines.svg)
     assert "stroke: var(--c-1f77b4)" in lines.svg
     assert {"#1f77b4", "#ffffff", "#666666"} <= set(lines.colours)
@@ -39,5 +39,5 @@ def test_pictures_name_their_colours_but_keep_those_of_cells() -> None:
 def test_a_line_that_is_not_seen_has_its_colour_all_the_same() -> None:
     drawing = drawing_of(Line("y", np.arange(3.0), np.arange(3.0)))
     drawing.panels[0].axes.get_lines()[0].set_visible(False)
-    assert "2a6f97" not in picture(drawing).svg  # but the box with its values names the colour
-    assert picture(drawing).colours["#2a6f97"] == LINE
+    assert "2a6f97" not in make_picture(drawing).svg  # but the box with its values names the colour
+    assert make_picture(drawing).colours["#2a6f97"] == LINE

@@ -5,12 +5,12 @@ import warnings
 import pytest
 from matplotlib.figure import Figure
 
-from onward.pages.labels import drawable, labels
+from onward.pages.labels import make_drawable, make_labels
 
 
 def test_labels_are_short_and_told_apart() -> None:
     long = "a" * 30 + "b" * 30
-    made = labels([long, long + "b", "short", " two\n lines ", "", "short"])
+    made = make_labels([long, long + "b", "short", " two\n lines ", "", "short"])
     assert made == [
         f"{'a' * 18}…{'b' * 9} (1)",
         f"{'a' * 18}…{'b' * 9} (2)",
@@ -19,13 +19,13 @@ def test_labels_are_short_and_told_apart() -> None:
         "(no name)",
         "short (2)",
     ]
-    assert labels(["a" * 28, "a" * 29]) == ["a" * 28, f"{'a' * 18}…{'a' * 9}"]
+    assert make_labels(["a" * 28, "a" * 29]) == ["a" * 28, f"{'a' * 18}…{'a' * 9}"]
 
 
 def test_any_text_can_be_drawn() -> None:
     awkward = "$\\frac$ 日本 λ $x"
-    assert drawable(awkward) == "\\$\\frac\\$ ?? λ \\$x"
-    for text, fine in ((drawable(awkward), True), (awkward, False)):
+    assert make_drawable(awkward) == "\\$\\frac\\$ ?? λ \\$x"
+    for text, fine in ((make_drawable(awkward), True), (awkward, False)):
         figure = Figure()
         figure.text(0.5, 0.5, text)
         with warnings.catch_warnings():

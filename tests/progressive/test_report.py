@@ -15,7 +15,7 @@ from scipy.stats import binomtest
 
 from onward import ForwardRegressor, RidgeRegressor
 from onward.core.types import Matrix, Vector
-from onward.progressive import drawings
+from onward.progressive import fit_drawings
 from onward.progressive.report import save_comparison_plot, write_comparison_report, write_fit_report
 from onward.progressive.results import Comparison, Fit, Scores
 from tests.pages.browser import Browser
@@ -156,7 +156,7 @@ def test_curves_are_those_of_the_scores(usual: Written) -> None:
 
 def test_shares_inside_have_exact_binomial_intervals() -> None:
     misses = np.array([0, 3, 50, 200])
-    share, lower, upper = drawings.inside(misses, 200)
+    share, lower, upper = fit_drawings.shares_inside(misses, 200)
     for i, missed in enumerate(misses):
         exact = binomtest(200 - int(missed), 200).proportion_ci(0.95, method="exact")
         assert (lower[i], upper[i]) == pytest.approx((exact.low, exact.high))
@@ -177,8 +177,8 @@ def test_what_moves_predictions_is_seen_through_units() -> None:
     assert fit.history is not None
     X = np.random.default_rng(503).normal(size=(500, 3)) * np.geomspace(1, 0.1, 3)
     wanted = np.abs(fit.history.estimate[-1, 1:]) * np.sqrt(np.mean(X**2, axis=0))
-    assert drawings.moves(fit, fit.history)[1:] == pytest.approx(wanted)
-    assert drawings.moves(fit, fit.history)[0] == pytest.approx(abs(fit.history.estimate[-1, 0]))
+    assert fit_drawings.prediction_moves(fit, fit.history)[1:] == pytest.approx(wanted)
+    assert fit_drawings.prediction_moves(fit, fit.history)[0] == pytest.approx(abs(fit.history.estimate[-1, 0]))
 
 
 @pytest.mark.parametrize("name", MADE)

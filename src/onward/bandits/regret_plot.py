@@ -1,17 +1,18 @@
 """The picture of a game: each policy's regret over rounds, with how much it varied."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import StrMethodFormatter
+from numpy.typing import NDArray
 
 from onward.core.types import Matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from onward.bandits.runs import Band, Runs
+Band = Literal["standard_error", "quartiles", "deciles", "std"]
 
 # Okabe and Ito's, which most eyes tell apart, less the yellow.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -27,7 +28,44 @@ SAYS = {
 }
 
 
-def plot(runs: "Runs", band: "Band | None", log: bool, ax: "Axes | None") -> Figure:
+class RegretRuns(Protocol):
+    """What is drawn of a game: see `onward.bandits.Runs`."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the policies."""
+
+    @property
+    def rounds(self) -> NDArray[Any]:
+        """Those that were kept."""
+
+    @property
+    def horizon(self) -> int:
+        """How many rounds were played."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The policies and the environment."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the game was played to its end."""
+
+    @property
+    def repeats(self) -> int:
+        """How many times the game was played."""
+
+    def mean(self) -> Matrix:
+        """Over repeats, (policy, kept round)."""
+
+    def standard_error(self) -> Matrix:
+        """Of the mean."""
+
+    def quantile(self, q: float) -> Matrix:
+        """Over repeats."""
+
+
+def plot(runs: RegretRuns, band: Band | None, log: bool, ax: "Axes | None") -> Figure:
     """Draw the runs, into `ax` if it is given; returns the figure.
 
     The legend stands outside, in the order of the lines' right ends, so that it reads like labels beside them. Change
@@ -72,7 +110,7 @@ def plot(runs: "Runs", band: "Band | None", log: bool, ax: "Axes | None") -> Fig
     return figure.figure if isinstance(figure, SubFigure) else figure
 
 
-def _lines(runs: "Runs", band: "Band | None") -> tuple[Matrix, Matrix | None, Matrix | None]:
+def _lines(runs: RegretRuns, band: Band | None) -> tuple[Matrix, Matrix | None, Matrix | None]:
     """The line of each policy, and the edges of the band around it."""
     if band in ("quartiles", "deciles"):
         tail = 0.25 if band == "quartiles" else 0.1
@@ -85,7 +123,7 @@ def _lines(runs: "Runs", band: "Band | None") -> tuple[Matrix, Matrix | None, Ma
     return mean, mean - reach, mean + reach
 
 
-def _change_points(runs: "Runs") -> list[float]:
+def _change_points(runs: RegretRuns) -> list[float]:
     environment = runs.settings.get("environment")
     points = environment.get("change_points") if isinstance(environment, dict) else None
     return [float(point) for point in points or () if 0 < point < runs.horizon]

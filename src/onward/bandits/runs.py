@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from onward.bandits.regret_plot import Band
+
 Whole = NDArray[Any]  # whole numbers, of whatever size they came in
-Band = Literal["standard_error", "quartiles", "deciles", "std"]
 T = TypeVar("T", bound=np.generic)
 
 
@@ -302,7 +303,7 @@ class Runs:
         said = ", ".join(f"{count:,} {one if count == 1 else many}" for count, one, many in counts)
         return f"{said}, {self.horizon:,} rounds"
 
-    def plot(self, band: Band | None = "standard_error", *, log: bool = False, ax: "Axes | None" = None) -> "Figure":
+    def plot(self, band: "Band | None" = "standard_error", *, log: bool = False, ax: "Axes | None" = None) -> "Figure":
         """Regret over rounds, with a legend beside the lines in the order of their right ends.
 
         Args:

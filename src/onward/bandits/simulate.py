@@ -6,7 +6,7 @@ import math
 import numbers
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -24,6 +24,7 @@ from onward.bandits.runs import Runs
 from onward.bandits.settings import Status
 from onward.core.checks import whole
 from onward.core.types import Matrix, Vector
+from onward.progress_bar import open_progress_bar
 
 BLOCK_VALUES = 1 << 16  # numbers drawn for a block: enough rounds to be worth a call, few enough for the cache
 
@@ -381,24 +382,6 @@ def _bar(progress: bool | None, total: int, steps: int) -> Iterator[Any]:
     if not (sys.stderr.isatty() and steps * total > 1e6 if progress is None else progress):
         yield lambda: None
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns: Sequence[Any] = (
-        TextColumn("repeats"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with open_progress_bar("repeats") as bar:
         task = bar.add_task("", total=total)
         yield lambda: bar.advance(task)

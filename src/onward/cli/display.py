@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from onward.progress_bar import open_progress_bar
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -92,21 +94,9 @@ def _since(last: "Scores", now: "Scores") -> float:
 
 @contextmanager
 def _bar(loss: str) -> "Iterator[Watch]":
-    from rich import progress as parts
-    from rich.console import Console
-
-    columns: list[Any] = [
-        parts.TextColumn("{task.fields[rows]} rows"),
-        parts.BarColumn(),
-        parts.TaskProgressColumn(),
-        parts.TextColumn("{task.fields[rate]} rows/s"),
-        parts.TextColumn(f"{loss} {{task.fields[rmse]}}"),
-        parts.TimeElapsedColumn(),
-        parts.TextColumn("left"),
-        parts.TimeRemainingColumn(),
-    ]
     rate_of = _rate()
-    with parts.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    details = ("{task.fields[rate]} rows/s", f"{loss} {{task.fields[rmse]}}")
+    with open_progress_bar("{task.fields[rows]} rows", *details, percent=True, transient=True) as bar:
         task = bar.add_task("", total=None, rows="0", rate="–", rmse="–")
 
         def watch(progress: "Progress") -> None:
@@ -205,26 +195,8 @@ def chunks_done(quiet: bool, what: str = "chunks") -> "Iterator[Advance]":
     if not sys.stderr.isatty():
         yield _counted(what)
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns: list[Any] = [
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    ]
     tasks: dict[str, Any] = {}
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with open_progress_bar("{task.description}") as bar:
 
         def advance(name: str, done: int, total: int) -> None:
             if name not in tasks:

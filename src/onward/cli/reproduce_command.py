@@ -10,7 +10,7 @@ import typer
 from onward.cli import options as o
 
 if TYPE_CHECKING:
-    from onward.experiments.report import Section
+    from onward.experiments.reproduction_report import Section
 
 EXAMPLES = (
     "Examples:  onward reproduce  ·  onward reproduce figure4a figure4b --repeats 20 --out changing  ·  "
@@ -39,7 +39,7 @@ def command(
     Stopped at any moment and started again with the same settings, it goes on where it was and gives the same result.
     """
     from onward.cli.display import chunks_done
-    from onward.experiments.reproduce import configure, reproduce
+    from onward.experiments.reproduction import configure, reproduce
 
     given = dict(_split(text) for text in changes or [])
     if jobs == 0:
@@ -77,7 +77,7 @@ def show(sections: "list[Section]", out: Path, quick: bool) -> None:
     table.add_column("our runs", no_wrap=True)
     for section in sections:
         for claim in section.claims:
-            table.add_row(section.name, claim.says, signs[claim.verdict])
+            table.add_row(section.name, claim.statement, signs[claim.verdict])
     console = Console()
     console.print(table)
     console.print(f"Report: {out / 'report.html'}", soft_wrap=True)

@@ -1,28 +1,32 @@
-"""The paper's experiments, one module for each figure: run, judge and draw them.
+"""The paper's experiments, one object for each figure: run, decide and draw them.
 
-from onward.experiments import figure4a, run
+from onward.experiments import FIGURE_4A, run
 
-frame = run(figure4a, figure4a.Config(repeats=10))
-for claim in figure4a.claims(figure4a.Config(repeats=10), frame):
+config = FIGURE_4A.Config(repeats=10)
+frame = run(FIGURE_4A, config)
+for claim in FIGURE_4A.claims(config, frame):
     print(claim.verdict, claim.finding)
 """
 
-from onward.experiments import figure1, figure2, figure3, figure4a, figure4b
-from onward.experiments.base import Claim, Experiment, Piece, run
-from onward.pages.drawing import Drawing
-
-FIGURES: dict[str, Experiment] = {each.NAME: each for each in (figure1, figure2, figure3, figure4a, figure4b)}
+from onward.experiments.claims import Claim
+from onward.experiments.figure import Figure, Piece, Settings, run
+from onward.experiments.figure1 import FIGURE_1
+from onward.experiments.figure2 import FIGURE_2
+from onward.experiments.figure3 import FIGURE_3
+from onward.experiments.figure4a import FIGURE_4A
+from onward.experiments.figure4b import FIGURE_4B
+from onward.experiments.registry import FIGURES
 
 __all__ = [
     "FIGURES",
+    "FIGURE_1",
+    "FIGURE_2",
+    "FIGURE_3",
+    "FIGURE_4A",
+    "FIGURE_4B",
     "Claim",
-    "Drawing",
-    "Experiment",
+    "Figure",
     "Piece",
-    "figure1",
-    "figure2",
-    "figure3",
-    "figure4a",
-    "figure4b",
+    "Settings",
     "run",
 ]

@@ -1,22 +1,26 @@
 """What figures 4a and 4b share: policies for worlds that change, with the settings of Russac et al. (2019)."""
 
 import math
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
 import polars as pl
 
 from onward.bandits import OFUL, DetectingLinUCB, DLinUCB, OracleRestart, SWLinUCB
 from onward.bandits.environments import LinearWorld
 from onward.bandits.policy import Policy
 from onward.core.checks import positive, probability, whole
-from onward.experiments.bandit_games import batches, kept_rounds, of, regrets, rounds_of
-from onward.experiments.base import Claim, Piece
-from onward.experiments.statistics import mean, ratio
-from onward.pages.drawing import Drawing, Line, Panel
-from onward.pages.style import COLORS, blank, draw_line, dress, legend_of
+from onward.experiments import bandit_games, repeat_frame
+from onward.experiments.bandit_games import Player, kept_rounds, play_piece, regret_matrix, spaced_rounds
+from onward.experiments.claims import Claim, Finding, Regime, decide
+from onward.experiments.estimates import mean, ratio
+from onward.experiments.figure import Figure, Piece, Settings
+from onward.experiments.repeat_frame import split_repeats
+from onward.experiments.repeat_lines import mean_line, standard_deviation, standard_error
+from onward.pages.drawing import Drawing, Panel
+from onward.pages.style import COLORS, add_figure_legend, draw_line, make_figure, style_axes
 
 LINES = {
     "D-LinUCB": COLORS["ridge"],
@@ -30,11 +34,9 @@ PAR = 0.1  # "on par": regrets within this share of each other
 
 
 @dataclass(frozen=True)
-class Settings:
+class ChangingConfig(Settings):
     """Settings; those that the paper gives are its own."""
 
-    seed: int = 0
-    repeats: int = 100
     horizon: int = 6000
     d: int = 2
     n_arms: int = 50
@@ -68,14 +70,11 @@ class Settings:
         return max(1, int((self.d * self.horizon / self.variation) ** (2 / 3)))
 
 
-def policies(config: Settings, change_points: Sequence[int]) -> dict[str, Policy]:
+def make_policies(config: ChangingConfig, change_points: Sequence[int]) -> dict[str, Policy]:
     """Those of the figure. The oracle is told the change points; without any it is LinUCB."""
     known: dict[str, Any] = {"sigma": config.sigma, "theta_bound": config.theta_bound, "delta": config.delta}
-    forgetting: dict[str, Any] = {
-        **known,
-        "width": "uniform",
-        "action_bound": 1.0,
-    }  # β as printed: no arm is longer than 1
+    # β as printed: no arm is longer than 1.
+    forgetting: dict[str, Any] = {**known, "width": "uniform", "action_bound": 1.0}
     found: dict[str, Policy] = {
         "D-LinUCB": DLinUCB(config.gamma, config.lam, estimator="ridge", **forgetting),
         "D-LinUCB^f": DLinUCB(config.gamma, config.lam, estimator="forward", **forgetting),
@@ -88,60 +87,71 @@ def policies(config: Settings, change_points: Sequence[int]) -> dict[str, Policy
     return found
 
 
-class ChangingWorld:
-    """What both have in common: the policies, the pieces and the picture."""
+class ChangingWorld(Figure[ChangingConfig]):
+    """What both have in common: the policies, the pieces, the claims and the picture."""
 
-    NAME = ""
-    TITLE = ""
+    Config: type[ChangingConfig] = ChangingConfig
+    quick_settings: ClassVar[Mapping[str, Any]] = {"repeats": 10}
+    computing_modules = (bandit_games, repeat_frame)
+    better: ClassVar[str]  # the policy that the paper says is the better one here,
+    worse: ClassVar[str]  # and the one that it is compared with,
+    changes: ClassVar[str]  # for such changes
 
-    def world(self, config: Settings) -> LinearWorld:
+    @abstractmethod
+    def make_world(self, config: ChangingConfig) -> LinearWorld:
         """Arms, the path of θ*, and noise."""
-        raise NotImplementedError
 
-    def claims(self, config: Settings, frame: pl.DataFrame) -> Sequence[Claim]:
-        """What the paper says."""
-        raise NotImplementedError
+    def remarks(self, config: ChangingConfig) -> list[str]:
+        """What is derived from the settings, and what was changed."""
+        derived = (
+            f"γ = {config.gamma:.5f} and τ = {config.window}, from B_T = {config.variation:.5g}. D-LinUCB and "
+            "SW-LinUCB have the widths that their authors print (uniform), LinUCB, LinUCB-OR and dLinUCB the "
+            "determinant's; dLinUCB has δ₂ = 0.01 and δ̃ = 0.002."
+        )
+        return [derived, *super().remarks(config)]
 
-    def pieces(self, config: Settings) -> Sequence[Piece]:
+    def pieces(self, config: ChangingConfig) -> Sequence[Piece]:
         """Ten repeats at a time."""
-        return [Piece(f"{first:04d}", {"first": first, "count": count}) for first, count in batches(config.repeats, 10)]
+        return split_repeats("repeats", config.repeats, 10)
 
-    def compute(self, config: Settings, piece: Piece) -> pl.DataFrame:
+    def compute(self, config: ChangingConfig, piece: Piece) -> pl.DataFrame:
         """All policies in some repeats."""
-        world = self.world(config)
-        keep = kept_rounds(config.horizon, config.kept, log=False)
-        players = policies(config, world.theta.change_points)
-        first, count = piece.about["first"], piece.about["count"]
-        return regrets(players, world, config.horizon, first, count, config.seed, keep)
+        world = self.make_world(config)
+        rounds = spaced_rounds(config.horizon, config.kept, log=False)
+        policies = make_policies(config, world.theta.change_points)
+        players = [Player(policy, {"policy": name}) for name, policy in policies.items()]
+        return play_piece(players, world, config.horizon, config.seed, piece, rounds)
 
-    def draw(self, config: Settings, frame: pl.DataFrame) -> Sequence[Drawing]:
+    def claims(self, config: ChangingConfig, frame: pl.DataFrame) -> Sequence[Claim]:
+        """On par with its forward form, and which policy is better suited to such changes."""
+        return [self._forward_on_par(frame), self._better_suited(frame)]
+
+    def draw(self, config: ChangingConfig, frame: pl.DataFrame) -> Sequence[Drawing]:
         """Regret over rounds."""
-        figure, (axes,) = blank(1, 1, (9.0, 4.4))
-        rounds, lines = rounds_of(frame).astype(float), []
+        figure, (axes,) = make_figure(1, 1, (9.0, 4.4))
+        rounds, lines = kept_rounds(frame).astype(float), []
         repeats = 0
         for policy, color in LINES.items():
             if not (frame["policy"] == policy).any():
                 continue
-            regret = of(frame, policy)
-            repeats = len(regret)
-            middle, spread = regret.mean(axis=0), regret.std(axis=0, ddof=1) if repeats > 1 else 0 * regret[0]
-            error = spread / np.sqrt(repeats)
-            lines.append(Line(policy, rounds, middle, middle - spread, middle + spread))
+            regret = regret_matrix(frame, policy=policy)
+            repeats, error = len(regret), standard_error(regret)
+            lines.append(mean_line(policy, rounds, regret, standard_deviation(regret)))
             draw_line(axes, lines[-1], color, "--" if policy == "D-LinUCB^f" else "-")
-            axes.fill_between(rounds, middle - error, middle + error, color=color, alpha=0.35, linewidth=0)
-        points = self.world(config).theta.change_points
+            axes.fill_between(rounds, lines[-1].y - error, lines[-1].y + error, color=color, alpha=0.35, linewidth=0)
+        points = self.make_world(config).theta.change_points
         for point in points:
             axes.axvline(point, color="0.5", linewidth=0.8, linestyle=":")
         axes.set(xlim=(0, config.horizon), ylim=(0, None))
-        what = self.TITLE.partition(": ")[2]
+        what = self.title.partition(": ")[2]
         title = f"{what[0].upper()}{what[1:]}: mean ± 1 standard deviation over {repeats} repeats"
-        dress(axes, title=title, xlabel="round", ylabel="cumulative regret")
-        legend_of(figure, *axes.get_legend_handles_labels())
+        style_axes(axes, title=title, xlabel="round", ylabel="cumulative regret")
+        add_figure_legend(figure, *axes.get_legend_handles_labels())
         changes = f" Dotted: θ* changes after rounds {', '.join(map(str, points))}." if points else ""
         return [
             Drawing(
-                self.NAME,
-                self.TITLE,
+                self.name,
+                self.title,
                 figure,
                 f"Cumulative pseudo-regret, mean of {repeats} repeats; shaded: one standard deviation, darker: one "
                 f"standard error.{changes} d = {config.d}, {config.n_arms} fresh arms a round, σ = {config.sigma:g}, "
@@ -153,42 +163,45 @@ class ChangingWorld:
             )
         ]
 
+    def _forward_on_par(self, frame: pl.DataFrame) -> Claim:
+        forward, ridge = (regret_matrix(frame, policy=policy)[:, -1] for policy in ("D-LinUCB^f", "D-LinUCB"))
+        found = ratio(forward, ridge)
+        inside = found.lower > 1 - PAR and found.upper < 1 + PAR
+        near = found.upper >= 1 - PAR and found.lower <= 1 + PAR and found.upper - found.lower < 2 * PAR
+        who = "loses more" if found.lower > 1 else "loses less" if found.upper < 1 else "is neither ahead nor behind"
+        return Claim(
+            id="forward-on-par",
+            statement="D-LinUCB^f compares on par with D-LinUCB.",
+            rule=(
+                f"Ratio of mean regrets, paired over repeats: supported if its 99% interval lies within 1 ± {PAR:g}; "
+                "partly if it reaches into that range and is narrower than it; otherwise, too few repeats to tell "
+                "included, not supported."
+            ),
+            verdict=decide(inside, near),
+            numbers={"ratio": found},
+            findings=[Finding("regret of D-LinUCB^f over D-LinUCB's at the end", found, headline=True)],
+            regimes=[Regime(["this setting"] if inside else [], ["this setting"])],
+            comments=[f"D-LinUCB^f {who}."],
+        )
 
-def on_par(figure: str, frame: pl.DataFrame) -> Claim:
-    """D-LinUCB^f is on par with D-LinUCB."""
-    found = ratio(of(frame, "D-LinUCB^f")[:, -1], of(frame, "D-LinUCB")[:, -1])
-    inside = found.lower > 1 - PAR and found.upper < 1 + PAR
-    near = found.upper >= 1 - PAR and found.lower <= 1 + PAR and found.upper - found.lower < 2 * PAR
-    who = "D-LinUCB^f loses more" if found.lower > 1 else "neither is ahead"
-    who = "D-LinUCB^f loses less" if found.upper < 1 else who
-    return Claim(
-        "forward-on-par",
-        "D-LinUCB^f compares on par with D-LinUCB.",
-        "supported" if inside else "partly" if near else "not supported",
-        f"Regret of D-LinUCB^f over D-LinUCB's at the end: {found} (99% interval): {who}.",
-        f"Ratio of mean regrets, paired over repeats: supported if its 99% interval lies within 1 ± {PAR:g}; "
-        "partly if it "
-        "reaches into that range and is narrower than it; otherwise, too few repeats to tell included, not supported.",
-        f"the setting of {figure}" if inside else f"nearly; {who}" if near else "not here",
-        {"ratio": found.record()},
-        short=f"{found} of D-LinUCB's regret",
-    )
-
-
-def better(first: str, second: str, says: str, frame: pl.DataFrame) -> Claim:
-    """The first policy loses less than the second."""
-    a, b = of(frame, first)[:, -1], of(frame, second)[:, -1]
-    gap, found = mean(a - b), ratio(a, b)
-    holds = gap.upper < 0
-    return Claim(
-        f"{first}-better".lower(),
-        says,
-        "supported" if holds else "not supported",
-        f"Regret at the end: {first} {a.mean():.0f}, {second} {b.mean():.0f}; difference {gap} and ratio {found} "
-        "(99% intervals).",
-        f"Paired difference {first} − {second} over repeats: supported if its 99% interval is below 0, otherwise "
-        "not supported.",
-        "this setting" if holds else "not here",
-        {"difference": gap.record(), "ratio": found.record()},
-        short=f"{found} of {second}'s regret",
-    )
+    def _better_suited(self, frame: pl.DataFrame) -> Claim:
+        a, b = (regret_matrix(frame, policy=policy)[:, -1] for policy in (self.better, self.worse))
+        gap, found = mean(a - b), ratio(a, b)
+        holds = gap.upper < 0
+        return Claim(
+            id=f"{self.better}-better".lower(),
+            statement=f"{self.better} is better suited to {self.changes} changes than {self.worse}.",
+            rule=(
+                f"Paired difference {self.better} − {self.worse} over repeats: supported if its 99% interval is below "
+                "0, otherwise not supported."
+            ),
+            verdict=decide(holds, False),
+            numbers={"difference": gap, "ratio": found},
+            findings=[
+                Finding(f"regret at the end of {self.better}", round(float(a.mean()))),
+                Finding(f"of {self.worse}", round(float(b.mean()))),
+                Finding("difference", gap),
+                Finding(f"ratio of {self.better}'s to {self.worse}'s", found, headline=True),
+            ],
+            regimes=[Regime(["this setting"] if holds else [], ["this setting"])],
+        )

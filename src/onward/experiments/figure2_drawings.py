@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -12,16 +11,14 @@ from matplotlib.ticker import NullLocator
 
 from onward import bounds
 from onward.core.types import Vector
-from onward.experiments.bands import deviation, with_band
+from onward.experiments.estimates import TRUSTED, Estimate
 from onward.experiments.figure2_claims import Cells, map_ratio
-from onward.experiments.regression_data import LEARNERS
-from onward.experiments.statistics import TRUSTED, Estimate
-from onward.experiments.tidy import values_of
+from onward.experiments.figure2_settings import Figure2Config
+from onward.experiments.regression_problems import LEARNERS
+from onward.experiments.repeat_frame import value_matrix
+from onward.experiments.repeat_lines import mean_line, standard_deviation
 from onward.pages import style
 from onward.pages.drawing import Drawing, Line, Panel
-
-if TYPE_CHECKING:
-    from onward.experiments.figure2 import Config
 
 NUMBERS = {"ridge": "2a", "forward": "2b"}
 SHOWN = {
@@ -35,31 +32,31 @@ BOUNDS: dict[str, Callable[..., Vector]] = {
 THEOREMS = {"ridge": "3.2", "forward": "3.3"}
 
 
-def draw(config: "Config", frame: pl.DataFrame) -> Sequence[Drawing]:
+def draw_all(config: Figure2Config, frame: pl.DataFrame) -> Sequence[Drawing]:
     """2a and 2b on equal axes, and the map."""
     curves = {
         (learner, quantity): _curves(config, frame, learner, quantity) for learner in LEARNERS for quantity in SHOWN
     }
     limits = {quantity: _limits([*curves["ridge", quantity], *curves["forward", quantity]]) for quantity in SHOWN}
     highest = max(
-        float(_bound(config, learner, lam, curves[learner, "regret"][0].x).y.max())
+        float(_bound_line(config, learner, lam, curves[learner, "regret"][0].x).y.max())
         for learner in LEARNERS
         for lam in config.curve_lams
     )
     limits["regret"] = limits["regret"][0], max(limits["regret"][1], 1.5 * highest)
-    return [*(_learner(config, learner, curves, limits) for learner in LEARNERS), _map(config, frame)]
+    return [*(_draw_learner(config, learner, curves, limits) for learner in LEARNERS), _draw_map(config, frame)]
 
 
-def _curves(config: "Config", frame: pl.DataFrame, learner: str, quantity: str) -> list[Line]:
+def _curves(config: Figure2Config, frame: pl.DataFrame, learner: str, quantity: str) -> list[Line]:
     part = frame.filter((pl.col("part") == "lines") & (pl.col("learner") == learner) & (pl.col("quantity") == quantity))
     lines = []
     for lam in config.curve_lams:
-        values = values_of(part, lam=lam)
-        lines.append(with_band(_label(config, lam), config.kept, values, deviation(values)))
+        values = value_matrix(part, lam=lam)
+        lines.append(mean_line(_label(config, lam), config.kept, values, standard_deviation(values)))
     return lines
 
 
-def _label(config: "Config", lam: float) -> str:
+def _label(config: Figure2Config, lam: float) -> str:
     paper = {1 / config.rounds: "1/T = ", 1 / float(np.log(config.rounds)): "1/log T = "}
     return f"λ = {paper.get(lam, '')}{lam:.3g}"
 
@@ -71,13 +68,13 @@ def _limits(lines: Sequence[Line]) -> tuple[float, float]:
     return 0.5 * float(positive.min()), 2.0 * float(edges.max())
 
 
-def _learner(
-    config: "Config",
+def _draw_learner(
+    config: Figure2Config,
     learner: str,
     curves: dict[tuple[str, str], list[Line]],
     limits: dict[str, tuple[float, float]],
 ) -> Drawing:
-    figure, both = style.blank(1, 2, (9.0, 4.2))
+    figure, both = style.make_figure(1, 2, (9.0, 4.2))
     repeats = config.repeats
     panels = []
     for axes, (quantity, (title, ylabel)) in zip(both, SHOWN.items(), strict=True):
@@ -87,18 +84,18 @@ def _learner(
         for line, color in zip(drawn, cycle(style.SETTINGS), strict=False):
             style.draw_line(axes, line, color, cut=True)
         if quantity == "regret":
-            limits_drawn = [_bound(config, learner, lam, drawn[0].x) for lam in config.curve_lams]
+            limits_drawn = [_bound_line(config, learner, lam, drawn[0].x) for lam in config.curve_lams]
             for line, color in zip(limits_drawn, cycle(style.SETTINGS), strict=False):
                 style.draw_line(axes, line, color, "--", width=0.9)
             drawn += limits_drawn
         axes.set_ylim(limits[quantity])
         axes.set_xlim(1, config.rounds)
-        style.dress(axes, title=title, xlabel="round", ylabel=ylabel)
+        style.style_axes(axes, title=title, xlabel="round", ylabel=ylabel)
         panels.append(Panel(axes, drawn))
     handles, labels = both[1].get_legend_handles_labels()
     handles.append(Line2D([], [], color="#888888", linestyle="--", linewidth=0.9))
     labels.append(f"bound of Thm {THEOREMS[learner]}")
-    style.legend_of(figure, handles, labels)
+    style.add_figure_legend(figure, handles, labels)
     figure.suptitle(
         f"{learner.capitalize()}, σ = {config.sigma:g}: mean ± 1 standard deviation over {repeats:,} repeats",
         fontsize=11,
@@ -133,14 +130,14 @@ def _learner(
     )
 
 
-def _bound(config: "Config", learner: str, lam: float, rounds: Vector) -> Line:
+def _bound_line(config: Figure2Config, learner: str, lam: float, rounds: Vector) -> Line:
     values = BOUNDS[learner](
         rounds, d=config.d, lam=lam, feature_bound=1.0, theta_bound=1.0, sigma=config.sigma, delta=config.delta
     )
     return Line(f"bound, {_label(config, lam)}", rounds, values)
 
 
-def _map(config: "Config", frame: pl.DataFrame) -> Drawing:
+def _draw_map(config: Figure2Config, frame: pl.DataFrame) -> Drawing:
     cells = Cells(frame)
     sigmas, lams = np.array(config.all_sigmas), np.array(sorted(config.map_lams))
     ratios = [[map_ratio(cells, sigma, lam) for lam in lams] for sigma in sigmas]
@@ -148,21 +145,21 @@ def _map(config: "Config", frame: pl.DataFrame) -> Drawing:
     repeats = ratios[0][0].repeats
     most = float(np.max(np.abs(np.log(values)), where=np.isfinite(values), initial=0.0))
     scale = min(max(most, np.log(1.1)), np.log(4.0))  # beyond a factor 4 all is as dark as can be read
-    figure, (axes,) = style.blank(1, 1, (9.0, 4.6))
+    figure, (axes,) = style.make_figure(1, 1, (9.0, 4.6))
     x, y = _edges(lams), _edges(sigmas)
     mesh = axes.pcolormesh(x, y, values, cmap=style.WHO_WINS, norm=LogNorm(np.exp(-scale), np.exp(scale)))
     colors = np.asarray(style.WHO_WINS(mesh.norm(values)))
     for i, sigma in enumerate(sigmas):
         for j, lam in enumerate(lams):
-            color = style.ink_on(colors[i, j])
-            axes.text(lam, sigma, _cell(ratios[i][j]), ha="center", va="center", fontsize=style.SMALL, color=color)
+            color = style.pick_text_color(colors[i, j])
+            axes.text(lam, sigma, _cell_text(ratios[i][j]), ha="center", va="center", fontsize=style.SMALL, color=color)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_minor_locator(NullLocator())
     axes.set_xticks(lams, [f"{lam:g}" for lam in lams])
-    axes.set_yticks(sigmas, [f"{sigma:g}\n({_short(config.signal_to_noise(sigma))})" for sigma in sigmas])
-    style.dress(
+    axes.set_yticks(sigmas, [f"{sigma:g}\n({_short_number(config.signal_to_noise(sigma))})" for sigma in sigmas])
+    style.style_axes(
         axes,
         title=f"Ridge's regret over forward's after {config.rounds:,} rounds: {repeats:,} repeats, 99 % intervals",
         xlabel="λ",
@@ -222,11 +219,11 @@ def _edges(centres: Vector) -> Vector:
     return edges[: len(centres) + 1]
 
 
-def _short(value: float) -> str:
+def _short_number(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def _cell(estimate: Estimate) -> str:
+def _cell_text(estimate: Estimate) -> str:
     if not np.isfinite(estimate.value):
         return "?"  # a mean was not positive: too few repeats
     mark = "" if estimate.trusted else "≈"

@@ -2,52 +2,60 @@
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 from matplotlib.ticker import NullLocator
 
 from onward import bounds
-from onward.experiments.bandit_games import of, rounds_of
-from onward.experiments.statistics import ratio
+from onward.core.types import Vector
+from onward.experiments.bandit_games import kept_rounds, regret_matrix
+from onward.experiments.estimates import ratio
+from onward.experiments.figure3_claims import final_regret
+from onward.experiments.figure3_settings import ARMS, INDICES, NORMS, VARIANTS, Figure3Config, Variant
+from onward.experiments.repeat_lines import standard_error
 from onward.pages.drawing import Drawing, Line, Panel
-from onward.pages.style import COLORS, SMALL, WHO_WINS, blank, draw_line, dress, ink_on, legend_of
-
-if TYPE_CHECKING:
-    from onward.experiments.figure3 import Config
+from onward.pages.style import (
+    COLORS,
+    SMALL,
+    WHO_WINS,
+    add_figure_legend,
+    draw_line,
+    make_figure,
+    pick_text_color,
+    style_axes,
+)
 
 POLICIES = {"OFUL": COLORS["ridge"], "OFUL^f": COLORS["forward"]}
 
 
-def draw_curves(config: "Config", frame: pl.DataFrame, arms: str, log_rounds: bool) -> Drawing:
+def draw_curves(config: Figure3Config, frame: pl.DataFrame, arms: str, log_rounds: bool) -> Drawing:
     """Regret over rounds, a panel for each norm and index."""
-    from onward.experiments.figure3 import ARMS, INDICES, NORMS
-
-    figure, all_axes = blank(len(NORMS), len(INDICES), (9.5, 6.4))
-    rounds = rounds_of(frame)
-    limits = _limits(config, rounds)
+    figure, all_axes = make_figure(len(NORMS), len(INDICES), (9.5, 6.4))
+    rounds = kept_rounds(frame)
+    limits = _bound_values(config, rounds)
     panels, repeats, ends = [], 0, []
     for axes, (norm, index) in zip(all_axes, itertools.product(NORMS, INDICES), strict=True):
         axes.set_yscale("log")
         axes.set_xscale("log" if log_rounds else "linear")
         lines = []
         for policy, color in POLICIES.items():
-            regret = of(frame, policy, arms=arms, norm=norm, index=index)
+            regret = regret_matrix(frame, policy=policy, arms=arms, norm=norm, index=index)
             repeats = len(regret)
             low, high = np.quantile(regret, [0.25, 0.75], axis=0)
             middle = regret.mean(axis=0)
-            error = regret.std(axis=0, ddof=1) / math.sqrt(repeats) if repeats > 1 else np.zeros_like(middle)
+            error = standard_error(regret)
             lines.append(Line(policy, rounds.astype(float), middle, low, high))
             draw_line(axes, lines[-1], color)
             axes.fill_between(rounds, middle - error, middle + error, color=color, alpha=0.4, linewidth=0)
-            ends.append(f"{policy} {middle[-1]:,.0f} ({INDICES[index]}, {config.said(norm)})")
+            ends.append(f"{policy} {middle[-1]:,.0f} ({INDICES[index]}, {config.describe_norm(norm)})")
             if index == "full":  # the only one of the three that it bounds
                 lines.append(Line(f"bound for {policy}", rounds.astype(float), limits[policy]))
                 draw_line(axes, lines[-1], color, ":", 1.0)
         panels.append(Panel(axes, lines))
-        title = f"{INDICES[index]}, {config.said(norm)}"
-        dress(axes, title=title, xlabel="round", ylabel="cumulative regret")
+        title = f"{INDICES[index]}, {config.describe_norm(norm)}"
+        style_axes(axes, title=title, xlabel="round", ylabel="cumulative regret")
     drawn = [line for panel in panels for line in panel.lines]
     lowest = min(float(line.y[line.y > 0].min()) for line in drawn if (line.y > 0).any())
     highest = max(float(line.y.max()) for line in drawn)
@@ -57,7 +65,7 @@ def draw_curves(config: "Config", frame: pl.DataFrame, arms: str, log_rounds: bo
         f"{ARMS[arms].capitalize()}: {config.n_arms} arms, d = {config.d}, λ = {config.lam:g}, {repeats} repeats",
         fontsize=10,
     )
-    legend_of(figure, *all_axes[0].get_legend_handles_labels())
+    add_figure_legend(figure, *all_axes[0].get_legend_handles_labels())
     axis = "Both axes are logarithmic, so that the first rounds can be seen." if log_rounds else "As in the paper, the "
     axis += "" if log_rounds else "regret is on a logarithmic axis and the rounds are on a linear one."
     return Drawing(
@@ -74,7 +82,7 @@ def draw_curves(config: "Config", frame: pl.DataFrame, arms: str, log_rounds: bo
     )
 
 
-def _limits(config: "Config", rounds: Any) -> dict[str, Any]:
+def _bound_values(config: Figure3Config, rounds: Any) -> dict[str, Any]:
     known: dict[str, Any] = {
         "theta_bound": config.theta_bound,
         "sigma": config.variance**0.5,
@@ -89,14 +97,12 @@ def _limits(config: "Config", rounds: Any) -> dict[str, Any]:
     }
 
 
-def draw_map(config: "Config", frame: pl.DataFrame) -> Drawing:
+def draw_map(config: Figure3Config, frame: pl.DataFrame) -> Drawing:
     """OFUL's regret over OFUL^f's, for each variant and λ."""
-    from onward.experiments.figure3 import _said, final, variants
-
-    lams, rows = sorted(config.map_lams), variants()
-    found = [[ratio(*(final(frame, "map", policy, row, lam) for policy in POLICIES)) for lam in lams] for row in rows]
+    lams, rows = sorted(config.map_lams), VARIANTS
+    found = [[ratio(*_final_regrets(frame, row, lam)) for lam in lams] for row in rows]
     values = np.array([[estimate.value for estimate in line] for line in found])
-    figure, (axes,) = blank(1, 1, (9.5, 5.4))
+    figure, (axes,) = make_figure(1, 1, (9.5, 5.4))
     scale = math.log(8.0)
     shown = np.clip(np.log(values), -scale, scale)
     mesh = axes.pcolormesh(shown, cmap=WHO_WINS, vmin=-scale, vmax=scale, edgecolors="white", linewidth=0.5)
@@ -104,13 +110,13 @@ def draw_map(config: "Config", frame: pl.DataFrame) -> Drawing:
     for i, line in enumerate(found):
         for j, estimate in enumerate(line):
             text = f"{estimate.value:.2g}\n{estimate.lower:.2g}–{estimate.upper:.2g}"
-            axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=7, color=ink_on(colors[i, j]))
+            axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=7, color=pick_text_color(colors[i, j]))
     axes.set_xticks(np.arange(len(lams)) + 0.5, [f"{lam:g}" for lam in lams])
-    axes.set_yticks(np.arange(len(rows)) + 0.5, [_said(config, row) for row in rows])
+    axes.set_yticks(np.arange(len(rows)) + 0.5, [config.describe(row) for row in rows])
     axes.invert_yaxis()
     repeats = found[0][0].repeats
     title = f"OFUL's regret over OFUL^f's after {config.map_horizon:,} rounds: {repeats} repeats, 99% intervals"
-    dress(axes, title=title, xlabel="λ", ylabel="")
+    style_axes(axes, title=title, xlabel="λ", ylabel="")
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
     bar = figure.colorbar(mesh, ax=axes, extend="both", pad=0.02, aspect=30)
@@ -130,3 +136,8 @@ def draw_map(config: "Config", frame: pl.DataFrame) -> Drawing:
         f"{small.min():.2g} "
         f"to {small.max():.2g}, at λ = {lams[-1]:g} from {large.min():.2g} to {large.max():.2g}.",
     )
+
+
+def _final_regrets(frame: pl.DataFrame, variant: Variant, lam: float) -> tuple[Vector, Vector]:
+    """OFUL's and OFUL^f's."""
+    return final_regret(frame, "map", "OFUL", variant, lam), final_regret(frame, "map", "OFUL^f", variant, lam)

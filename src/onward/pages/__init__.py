@@ -1,7 +1,7 @@
 """HTML pages that open anywhere: style, script and figures are in the file, and it asks nobody for anything.
 
-from onward.pages import inline, page, parts
+from onward.pages.inline import make_picture
+from onward.pages.page import render_page
 
-drawn = inline.picture(drawing)
-text = page.page("A fit", "What came of one pass.", f"<h1>A fit</h1>{parts.figure(drawing, drawn)}", [drawn])
+text = render_page("progressive/fit_report.html", "A fit", "What came of one pass.", [make_picture(drawing)], …)
 """

@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
+from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
+from markupsafe import Markup, escape
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex, to_rgb
@@ -22,7 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import PlaceHolderLayoutEngine
 
 from onward.pages.drawing import Drawing
-from onward.pages.readings import colours as colours_read_off
+from onward.pages.pointer_values import line_colours, panel_values
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ DARK = Theme(paper="#14181d", ink="#e6e9ec", lines=4.5)  # thin lines look dimme
 LINE, TEXT = 3.0, 4.5  # the least contrasts that WCAG asks of graphics and of text, level AA
 _PALE = 1.5  # a fill with less contrast to the light paper is a background, not a shape
 _MARGIN = 4.0  # around the drawing, in points
+_LEGIBLE = 0.9  # CSS pixels a point: a narrower screen scrolls the figure instead of shrinking it further
+_LARGEST = 1.6
 _OWN_COLOURS = ("QuadMesh", "QuadContourSet", "own-colours")  # groups whose colours mean values
 _COLOUR = re.compile(r"(fill|stroke): (#[0-9a-f]{6})")
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
@@ -48,33 +51,47 @@ _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing's SVG, where it lies on the figure (left, top, width, height in points), and the colours it needs."""
+    """A drawing as a page shows it."""
 
-    svg: str
-    frame: tuple[float, float, float, float]
+    drawing: Drawing
+    svg: Markup
+    frame: tuple[float, float, float, float]  # where it lies on the figure: left, top, width, height in points
     colours: Mapping[str, float]  # each with the least contrast to the paper; 0 for backgrounds
 
+    @property
+    def panels(self) -> list[dict[str, Any]]:
+        """What a pointer reads off each panel."""
+        return panel_values(self.drawing, self.frame)
 
-def picture(drawing: Drawing) -> Picture:
+    @property
+    def canvas_style(self) -> str:
+        """The CSS of its size on the page."""
+        _, _, width, height = self.frame
+        return (
+            f"aspect-ratio:{width:.2f}/{height:.2f};"
+            f"min-width:{_LEGIBLE * width:.0f}px;max-width:{_LARGEST * width:.0f}px"
+        )
+
+
+def make_picture(drawing: Drawing) -> Picture:
     """Draw it for a page."""
     root = ElementTree.fromstring(_matplotlib_svg(drawing))
     height = float(root.attrib["viewBox"].split()[3])
     # What stands out of the figure's edge, such as a legend beside it, is shown, too.
     box = drawing.figure.get_tightbbox().padded(_MARGIN / 72)
     frame = (72 * box.x0, height - 72 * box.y1, 72 * box.width, 72 * box.height)
-    colours = dict.fromkeys(colours_read_off(drawing), LINE)
-    body = "".join(_written(child, f"{drawing.name}-", colours, text=False, own=False) for child in root)
-    return Picture(
+    colours = dict.fromkeys(line_colours(drawing), LINE)
+    body = "".join(_write_element(child, f"{drawing.name}-", colours, text=False, own=False) for child in root)
+    svg = (
         f'<svg role="img" aria-labelledby="{drawing.name}-title {drawing.name}-desc" '
         f'viewBox="{" ".join(f"{each:.2f}" for each in frame)}" stroke-linejoin="round">'
         f'<title id="{drawing.name}-title">{escape(drawing.title)}</title>'
-        f'<desc id="{drawing.name}-desc">{escape(drawing.alternative)}</desc>{body}</svg>',
-        frame,
-        colours,
+        f'<desc id="{drawing.name}-desc">{escape(drawing.alternative)}</desc>{body}</svg>'
     )
+    return Picture(drawing, Markup(svg), frame, colours)
 
 
-def settle(figure: Figure) -> None:
+def fix_layout(figure: Figure) -> None:
     """Lay it out once and for all: a layout engine would go on moving things a little with every file written."""
     engine = figure.get_layout_engine()
     if engine is not None and not isinstance(engine, PlaceHolderLayoutEngine):
@@ -87,12 +104,12 @@ def variable(colour: str) -> str:
     return f"var(--c-{colour[1:]})"
 
 
-def declarations(colours: Mapping[str, float], theme: Theme) -> str:
+def colour_declarations(colours: Mapping[str, float], theme: Theme) -> str:
     """The CSS that gives each colour its value in a theme."""
-    return "".join(f"--c-{colour[1:]}:{fitted(colour, colours[colour], theme)};" for colour in sorted(colours))
+    return "".join(f"--c-{colour[1:]}:{fit_colour(colour, colours[colour], theme)};" for colour in sorted(colours))
 
 
-def fitted(colour: str, least: float, theme: Theme) -> str:
+def fit_colour(colour: str, least: float, theme: Theme) -> str:
     """The colour as a theme shows it.
 
     Greys run from ink to paper. Lines and letters go towards the ink until their contrast to the paper is enough, and
@@ -100,13 +117,13 @@ def fitted(colour: str, least: float, theme: Theme) -> str:
     """
     red, green, blue = to_rgb(colour)
     if red == green == blue:
-        colour = _mixed(theme.ink, theme.paper, red)
+        colour = _mix(theme.ink, theme.paper, red)
         if least < TEXT:  # a faint grid is meant to be faint
             return colour
     if least == 0:
-        return colour if contrast(colour, theme.paper) < 2 else _mixed(colour, theme.paper, 0.85)
+        return colour if contrast(colour, theme.paper) < 2 else _mix(colour, theme.paper, 0.85)
     enough = max(least, theme.lines)
-    shares = (_mixed(colour, theme.ink, step / 20) for step in range(21))
+    shares = (_mix(colour, theme.ink, step / 20) for step in range(21))
     return next((each for each in shares if contrast(each, theme.paper) >= enough), theme.ink)
 
 
@@ -121,21 +138,21 @@ def _luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def _mixed(start: str, end: str, share: float) -> str:
+def _mix(start: str, end: str, share: float) -> str:
     red, green, blue = ((1 - share) * a + share * b for a, b in zip(to_rgb(start), to_rgb(end), strict=True))
     return to_hex((red, green, blue))
 
 
 def _matplotlib_svg(drawing: Drawing) -> str:
-    settle(drawing.figure)
+    fix_layout(drawing.figure)
     file = io.StringIO()
-    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": drawing.name}), _marked(drawing.figure):
+    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": drawing.name}), _marked_for_page(drawing.figure):
         drawing.figure.savefig(file, format="svg", metadata={"Date": None})
     return file.getvalue()
 
 
 @contextmanager
-def _marked(figure: Figure) -> Iterator[None]:
+def _marked_for_page(figure: Figure) -> Iterator[None]:
     """For the time of drawing: cells as shapes instead of pixels, and names for texts that lie on coloured cells."""
     meshes = [each for axes in figure.axes for each in axes.collections if isinstance(each, QuadMesh)]
     rasterized = [mesh.get_rasterized() for mesh in meshes]
@@ -158,7 +175,9 @@ def _has_cells(axes: Axes) -> bool:
     return bool(axes.images) or any(isinstance(each, QuadMesh) for each in axes.collections)
 
 
-def _written(element: ElementTree.Element, prefix: str, colours: dict[str, float], *, text: bool, own: bool) -> str:
+def _write_element(
+    element: ElementTree.Element, prefix: str, colours: dict[str, float], *, text: bool, own: bool
+) -> str:
     """An element and all in it as HTML: short numbers, ids unique on the page, colours by name (noted in `colours`)."""
     tag = element.tag.rpartition("}")[2]
     if tag in {"metadata", "style"}:  # the style would hold for the whole page
@@ -175,20 +194,20 @@ def _written(element: ElementTree.Element, prefix: str, colours: dict[str, float
         elif key == "href" and value.startswith("#"):
             value = f"#{prefix}{value[1:]}"
         elif key in {"d", "x", "y", "points"}:
-            value = _LONG_NUMBER.sub(_shorter, value)
+            value = _LONG_NUMBER.sub(_shorten, value)
         elif key == "style" and not own:
-            value = _renamed(value, colours, text=text)
+            value = _name_colours(value, colours, text=text)
         attributes[key] = _REFERENCE.sub(rf"url(#{prefix}\1)", value)
     if starts_own:
         attributes["fill"] = "#000"  # what matplotlib leaves out because it is the default
     if name.startswith("QuadMesh"):
         attributes["shape-rendering"] = "crispEdges"  # no seams between cells
-    inside = "".join(_written(child, prefix, colours, text=text, own=own) for child in element)
+    inside = "".join(_write_element(child, prefix, colours, text=text, own=own) for child in element)
     written = "".join(f' {key}="{escape(value)}"' for key, value in attributes.items())
     return f"<{tag}{written}>{inside}</{tag}>"
 
 
-def _renamed(style: str, colours: dict[str, float], *, text: bool) -> str:
+def _name_colours(style: str, colours: dict[str, float], *, text: bool) -> str:
     def by_name(match: re.Match[str]) -> str:
         use, colour = match.groups()
         background = use == "fill" and not text and contrast(colour, LIGHT.paper) < _PALE
@@ -199,5 +218,5 @@ def _renamed(style: str, colours: dict[str, float], *, text: bool) -> str:
     return _COLOUR.sub(by_name, style)
 
 
-def _shorter(number: re.Match[str]) -> str:
+def _shorten(number: re.Match[str]) -> str:
     return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")

@@ -11,7 +11,7 @@ MOST_LETTERS = 28
 NAMELESS = "(no name)"
 
 
-def labels(names: Sequence[str], most: int = MOST_LETTERS) -> list[str]:
+def make_labels(names: Sequence[str], most: int = MOST_LETTERS) -> list[str]:
     """Short names, each unlike the others: what is too long loses its middle, and equal ones are numbered."""
     cut = [_short(" ".join(name.split()) or NAMELESS, most) for name in names]
     counts, seen, told_apart = Counter(cut), Counter[str](), []
@@ -21,7 +21,7 @@ def labels(names: Sequence[str], most: int = MOST_LETTERS) -> list[str]:
     return told_apart
 
 
-def drawable(text: str) -> str:
+def make_drawable(text: str) -> str:
     """The text for matplotlib: `$` is no formula, and a letter that its font lacks is a `?`."""
     font = _font()
     return "".join(each if font.get_char_index(ord(each)) else "?" for each in text).replace("$", r"\$")

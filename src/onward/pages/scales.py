@@ -19,7 +19,7 @@ def spans_decades(parts: Sequence[Vector]) -> bool:
     return bool(len(values)) and float(np.log10(values.max()) - np.log10(values.min())) > DECADES
 
 
-def log_rows(axes: Axes, rows: Vector) -> None:
+def set_log_rows(axes: Axes, rows: Vector) -> None:
     """A logarithmic axis of row numbers, from the first to the last, written out as long as they are short."""
     first, last = float(rows[0]), float(rows[-1])
     axes.set_xscale("log")
@@ -36,7 +36,7 @@ def log_rows(axes: Axes, rows: Vector) -> None:
     axes.set_xlim(first / room, last * room)
 
 
-def fit_y(axes: Axes, parts: Sequence[Vector], *, log: bool, from_zero: bool = True) -> None:
+def fit_y_axis(axes: Axes, parts: Sequence[Vector], *, log: bool, from_zero: bool = True) -> None:
     """A vertical axis around all finite values; if logarithmic, around the positive ones, with plain numbers if it can.
 
     A linear one goes down to 0 where that costs little room, unless `from_zero` is false.
@@ -72,7 +72,7 @@ def _write_out(axes: Axes, low: float, high: float) -> None:
     )
 
 
-def bulk(values: Vector) -> tuple[float, float]:
+def central_limits(values: Vector) -> tuple[float, float]:
     """Limits around the middle 99 % of the values, so that a few wild ones do not flatten all others."""
     values = values[np.isfinite(values)]
     if not len(values):

@@ -21,13 +21,13 @@ SMALL = 8  # points; nothing is smaller
 WHO_WINS = LinearSegmentedColormap.from_list("who_wins", [COLORS["ridge"], "#f6f3ee", COLORS["forward"]])
 
 
-def blank(rows: int, columns: int, size: tuple[float, float] = (9.0, 4.0)) -> tuple[Figure, list[Axes]]:
+def make_figure(rows: int, columns: int, size: tuple[float, float] = (9.0, 4.0)) -> tuple[Figure, list[Axes]]:
     """A figure with its axes, row by row."""
     figure = Figure(figsize=size, layout="constrained")
     return figure, list(np.ravel(figure.subplots(rows, columns)))
 
 
-def dress(axes: Axes, *, title: str, xlabel: str, ylabel: str) -> None:
+def style_axes(axes: Axes, *, title: str, xlabel: str, ylabel: str) -> None:
     """Labels, a thin grid and no box. Texts keep the default colour, which a report may turn for a dark page."""
     axes.set_title(title, fontsize=10)
     axes.set_xlabel(xlabel, fontsize=9)
@@ -51,7 +51,7 @@ def draw_line(axes: Axes, line: Line, color: str, style: str = "-", width: float
     axes.plot(line.x, line.y, color=color, linestyle=style, linewidth=width, label=line.label)
 
 
-def legend(axes: Axes, columns: int = 2) -> None:
+def add_axes_legend(axes: Axes, columns: int = 2) -> None:
     """A legend below the axes, where it covers no line."""
     axes.legend(
         loc="upper center",
@@ -64,7 +64,7 @@ def legend(axes: Axes, columns: int = 2) -> None:
     )
 
 
-def legend_of(figure: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> None:
+def add_figure_legend(figure: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> None:
     """One legend for all axes, below them, in a single row if it fits."""
     figure.legend(
         list(handles),
@@ -76,7 +76,7 @@ def legend_of(figure: Figure, handles: Sequence[Artist], labels: Sequence[str]) 
     )
 
 
-def ink_on(color: Vector) -> str:
+def pick_text_color(color: Vector) -> str:
     """Dark or white, whichever is the easier to read on a colour (red, green, blue, alpha) in [0, 1]."""
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color[:3])
     luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue  # as web guidelines reckon it

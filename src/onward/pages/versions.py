@@ -7,7 +7,7 @@ from importlib import metadata
 LIBRARIES = ("numpy", "scipy", "numba", "polars", "matplotlib", "scikit-learn", "joblib")
 
 
-def versions() -> dict[str, str]:
+def library_versions() -> dict[str, str]:
     """Of Onward, of Python and of the libraries that take part, and the machine."""
     cores = os.cpu_count()
     return {

@@ -8,43 +8,48 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from onward.core.types import Vector
 from onward.pages.drawing import Drawing, Line, Panel
-from onward.pages.numbers import number, signed
-from onward.pages.scales import fit_y, log_rows, spans_decades
-from onward.pages.style import COLORS, SETTINGS, blank, draw_line, dress, legend_of
+from onward.pages.numbers import format_number, use_minus_signs
+from onward.pages.scales import fit_y_axis, set_log_rows, spans_decades
+from onward.pages.style import COLORS, SETTINGS, add_figure_legend, draw_line, make_figure, style_axes
 from onward.progressive.results import Comparison
 
 RUNNING_MEAN = "running mean"
 
 
-def over_lam(comparison: Comparison) -> Drawing:
+def draw_errors_over_lam(comparison: Comparison) -> Drawing:
     """The RMSE of each learner over λ, beside that of the running mean."""
     lams = np.array(comparison.lams, dtype=np.float64)
     order = np.argsort(lams, kind="stable")
-    figure, (axes,) = blank(1, 1, (8.0, 4.4))
-    lines = [Line(learner, lams[order], _finite(comparison.rmse(learner)[order])) for learner in comparison.scores]
+    figure, (axes,) = make_figure(1, 1, (8.0, 4.4))
+    lines = [
+        Line(learner, lams[order], _mask_infinite(comparison.rmse(learner)[order])) for learner in comparison.scores
+    ]
     mean = mean_rmse(comparison)
     lines.append(Line(RUNNING_MEAN, lams[order], np.full(len(lams), mean)))
     log = spans_decades([line.y for line in lines])
-    _lam_axis(axes, lams[order])
+    _set_lam_axis(axes, lams[order])
     axes.axhline(mean, color="#888888", linestyle="--", linewidth=1.2, label=RUNNING_MEAN)
     for line, color in zip(lines[:-1], _colors(comparison), strict=True):
         draw_line(axes, line, color)
         axes.plot(line.x, line.y, "o", color=color, markersize=4)
-    fit_y(axes, [line.y for line in lines], log=log, from_zero=False)
-    dress(axes, title="", xlabel="λ, the regularisation", ylabel="RMSE of the online predictions")
-    legend_of(figure, *axes.get_legend_handles_labels())
+    fit_y_axis(axes, [line.y for line in lines], log=log, from_zero=False)
+    style_axes(axes, title="", xlabel="λ, the regularisation", ylabel="RMSE of the online predictions")
+    add_figure_legend(figure, *axes.get_legend_handles_labels())
     missing = [
-        f"{learner} at {lam_is(lam)}"
+        f"{learner} at {format_lam(lam)}"
         for learner in comparison.scores
         for lam, error in zip(comparison.lams, comparison.rmse(learner), strict=True)
         if not math.isfinite(error)
     ]
     undefined = f" Not defined, so not drawn: {', '.join(missing)}." if missing else ""
-    zero = f" {lam_is(0)} stands at the left edge of the logarithmic axis." if 0 < (lams > 0).sum() < len(lams) else ""
+    zero = (
+        f" {format_lam(0)} stands at the left edge of the logarithmic axis." if 0 < (lams > 0).sum() < len(lams) else ""
+    )
     said = "; ".join(
-        f"{learner} from {number(best)} to {number(worst)}"
+        f"{learner} from {format_number(best)} to {format_number(worst)}"
         for learner in comparison.scores
-        if math.isfinite(best := _least(comparison.rmse(learner))) and (worst := -_least(-comparison.rmse(learner)))
+        if math.isfinite(best := _least_error(comparison.rmse(learner)))
+        and (worst := -_least_error(-comparison.rmse(learner)))
     )
     return Drawing(
         "over-lam",
@@ -52,30 +57,30 @@ def over_lam(comparison: Comparison) -> Drawing:
         figure,
         "Root mean squared error of the predictions made before each target was seen, over all rows. The running mean "
         f"predicts each target as the mean of those before, whatever λ is.{zero}{undefined}",
-        f"A line chart of RMSE over λ: {said}; running mean {number(mean)}.",
+        f"A line chart of RMSE over λ: {said}; running mean {format_number(mean)}.",
         [Panel(axes, lines)],
     )
 
 
-def courses(comparison: Comparison) -> Drawing:
+def draw_courses(comparison: Comparison) -> Drawing:
     """The RMSE over the rows, for the best and the worst λ of each learner."""
     rows = comparison.marks.astype(np.float64)
-    figure, (axes,) = blank(1, 1, (8.0, 4.4))
+    figure, (axes,) = make_figure(1, 1, (8.0, 4.4))
     drawn = []
     for learner, color in zip(comparison.scores, _colors(comparison), strict=True):
         for place, word, dash in _best_and_worst(comparison.rmse(learner)):
-            errors = _finite(np.asarray(comparison.curves[learner], dtype=np.float64)[:, place])
-            drawn.append((Line(f"{learner}, {lam_is(comparison.lams[place])}{word}", rows, errors), color, dash))
+            errors = _mask_infinite(np.asarray(comparison.curves[learner], dtype=np.float64)[:, place])
+            drawn.append((Line(f"{learner}, {format_lam(comparison.lams[place])}{word}", rows, errors), color, dash))
     lines = [line for line, _, _ in drawn]
     log = spans_decades([line.y for line in lines])
-    log_rows(axes, rows)
+    set_log_rows(axes, rows)
     for line, color, dash in drawn:
         draw_line(axes, line, color, dash)
         if len(rows) <= 20:
             axes.plot(line.x, line.y, ".", color=color)
-    fit_y(axes, [line.y for line in lines], log=log)
-    dress(axes, title="", xlabel="rows learned", ylabel="RMSE until then")
-    legend_of(figure, *axes.get_legend_handles_labels())
+    fit_y_axis(axes, [line.y for line in lines], log=log)
+    style_axes(axes, title="", xlabel="rows learned", ylabel="RMSE until then")
+    add_figure_legend(figure, *axes.get_legend_handles_labels())
     return Drawing(
         "courses",
         "How they got there",
@@ -83,15 +88,15 @@ def courses(comparison: Comparison) -> Drawing:
         "Root mean squared error of all rows until then, for the λ with which each learner ended best (solid) and "
         "worst (dashed).",
         "A line chart over the number of rows. At the end: "
-        + "; ".join(f"{line.label} {number(float(line.y[-1]))}" for line in lines)
+        + "; ".join(f"{line.label} {format_number(float(line.y[-1]))}" for line in lines)
         + ".",
         [Panel(axes, lines)],
     )
 
 
-def lam_is(lam: float) -> str:
+def format_lam(lam: float) -> str:
     """λ in words, that do not part at the end of a line."""
-    return signed(f"λ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{lam:g}")
+    return use_minus_signs(f"λ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{lam:g}")
 
 
 def mean_rmse(comparison: Comparison) -> float:
@@ -100,7 +105,7 @@ def mean_rmse(comparison: Comparison) -> float:
     return found[0] if found else math.nan
 
 
-def _lam_axis(axes: Axes, lams: Vector) -> None:
+def _set_lam_axis(axes: Axes, lams: Vector) -> None:
     """Logarithmic; with 0 at the left edge if it is among them: the axis is then linear from 0 to the least other."""
     positive = lams[lams > 0]
     if not len(positive):
@@ -122,7 +127,7 @@ def _lam_axis(axes: Axes, lams: Vector) -> None:
     zero = [0.0] if len(positive) < len(lams) else []
     axes.xaxis.set_major_locator(FixedLocator([*zero, *(inside if len(inside) > 1 else sorted({low, high}))]))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: signed(f"{value:g}")))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: use_minus_signs(f"{value:g}")))
 
 
 def _best_and_worst(errors: Vector) -> list[tuple[int, str, str]]:
@@ -134,12 +139,12 @@ def _best_and_worst(errors: Vector) -> list[tuple[int, str, str]]:
     return [(best, "", "-")] if best == worst else [(best, " (best)", "-"), (worst, " (worst)", "--")]
 
 
-def _least(errors: Vector) -> float:
+def _least_error(errors: Vector) -> float:
     finite = errors[np.isfinite(errors)]
     return float(finite.min()) if len(finite) else math.nan
 
 
-def _finite(values: Vector) -> Vector:
+def _mask_infinite(values: Vector) -> Vector:
     return np.where(np.isfinite(values), values, np.nan)
 
 

@@ -1,9 +1,9 @@
 """Results as plain values for machines: what `--json` prints. What is not a finite number becomes null."""
 
-import math
 from typing import Any
 
 from onward.core.known import Known
+from onward.json_values import to_json_values
 from onward.progressive.conclusion import Conclusion, conclude
 from onward.progressive.results import Comparison, Fit, Scores, coefficient_columns
 from onward.regression import ForwardRegressor, OnlineRegressor
@@ -100,15 +100,4 @@ def learner_name(model: OnlineRegressor) -> str:
 
 
 def _record(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: strict(value) for name, value in values.items()}
-
-
-def strict(value: Any) -> Any:
-    """Plain values that JSON knows."""
-    if isinstance(value, dict):
-        return {str(key): strict(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [strict(each) for each in value]
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    return value
+    return {name: to_json_values(value) for name, value in values.items()}

@@ -5,9 +5,8 @@ import polars as pl
 import pytest
 
 from onward.core.trace import Trace
-from onward.experiments.judging import listed, regime, verdict
-from onward.experiments.regression_data import Problem
-from onward.experiments.tidy import SCHEMA, in_pieces, table, values_of
+from onward.experiments.regression_problems import Problem
+from onward.experiments.repeat_frame import SCHEMA, make_frame, split_repeats, value_matrix
 
 
 @pytest.mark.parametrize("rows", ["cube", "ball"])
@@ -40,7 +39,7 @@ def test_one_pass_over_signal_and_noise_is_the_run_at_any_sigma(sigma: float) ->
     problem = Problem.draw(0, 4, "ball", 3, 50)
     y = problem.signal + sigma * problem.noise
     expected = Trace.of(problem.X, y, 0.2)
-    learned = problem.learned(0.2)
+    learned = problem.learn(0.2)
     trace = learned.trace(sigma)
     for name in ("y", "p", "q", "norms", "forward"):
         np.testing.assert_allclose(getattr(trace, name), getattr(expected, name), rtol=1e-9, atol=1e-12)
@@ -52,7 +51,7 @@ def test_one_pass_over_signal_and_noise_is_the_run_at_any_sigma(sigma: float) ->
 
 
 def sample() -> pl.DataFrame:
-    return table(
+    return make_frame(
         np.arange(6.0).reshape(2, 3),
         part="lines",
         quantity="error",
@@ -68,31 +67,19 @@ def test_values_come_back_by_repeat_and_round_whatever_the_order() -> None:
     frame = sample()
     assert frame.schema == SCHEMA
     shuffled = frame.sample(fraction=1.0, shuffle=True, seed=1)
-    np.testing.assert_array_equal(values_of(shuffled, lam=0.5), np.arange(6.0).reshape(2, 3))
-    np.testing.assert_array_equal(values_of(shuffled, round=5), [[1.0], [4.0]])
+    np.testing.assert_array_equal(value_matrix(shuffled, lam=0.5), np.arange(6.0).reshape(2, 3))
+    np.testing.assert_array_equal(value_matrix(shuffled, round=5), [[1.0], [4.0]])
     assert frame["repeat"].unique().sort().to_list() == [4, 5]
 
 
 def test_a_missing_value_is_noticed() -> None:
     with pytest.raises(ValueError, match=r"one value for each repeat and round of lam=0.5, got 5 values"):
-        values_of(sample()[:-1], lam=0.5)
+        value_matrix(sample()[:-1], lam=0.5)
     with pytest.raises(ValueError, match=r"of lam=0.25, got 0 values"):
-        values_of(sample(), lam=0.25)
+        value_matrix(sample(), lam=0.25)
 
 
 def test_pieces_hold_every_repeat_once() -> None:
-    pieces = in_pieces("map", 25, 10)
+    pieces = split_repeats("map", 25, 10)
     assert [repeat for piece in pieces for repeat in range(piece.about["start"], piece.about["stop"])] == [*range(25)]
     assert len({piece.name for piece in pieces}) == 3
-
-
-def test_words_of_judgement() -> None:
-    assert [verdict(True, True), verdict(False, True), verdict(False, False)] == [
-        "supported",
-        "partly",
-        "not supported",
-    ]
-    assert listed([0.1]) == "0.1"
-    assert regime("σ", [], [1, 2]) == "nowhere tried (σ = 1 and 2)"
-    assert regime("σ", [1, 2], [1, 2]) == "everywhere tried (σ = 1 and 2)"
-    assert regime("σ", [2], [1, 2, 3]) == "σ = 2 (of 1, 2 and 3 tried)"

@@ -8,14 +8,23 @@ from matplotlib.axes import Axes
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter, StrMethodFormatter
-from scipy.special import betaincinv
 
+from onward.confidence.binomial import binomial_interval
 from onward.core.types import Matrix, Vector
 from onward.pages.drawing import Drawing, Line, Panel
-from onward.pages.labels import drawable, labels
-from onward.pages.numbers import number
-from onward.pages.scales import bulk, fit_y, log_rows, spans_decades
-from onward.pages.style import COLORS, SETTINGS, SMALL, blank, draw_line, dress, legend, legend_of
+from onward.pages.labels import make_drawable, make_labels
+from onward.pages.numbers import format_number
+from onward.pages.scales import central_limits, fit_y_axis, set_log_rows, spans_decades
+from onward.pages.style import (
+    COLORS,
+    SETTINGS,
+    SMALL,
+    add_axes_legend,
+    add_figure_legend,
+    draw_line,
+    make_figure,
+    style_axes,
+)
 from onward.progressive.results import Fit, History, Scores
 from onward.regression import ForwardRegressor
 
@@ -27,24 +36,24 @@ _WINDOWS = 40
 _NORMAL = "normal curve of the same mean and spread"
 
 
-def learning(history: History) -> Drawing:
+def draw_learning(history: History) -> Drawing:
     """The error over the rows, until then and of late, beside that of the running mean."""
     rows = history.rows.astype(np.float64)
-    figure, (left, right) = blank(1, 2)
-    until = _errors(history.scores, rows, since=False)
-    since = _errors(history.scores, rows, since=True)
+    figure, (left, right) = make_figure(1, 2)
+    until = _error_lines(history.scores, rows, since=False)
+    since = _error_lines(history.scores, rows, since=True)
     log = spans_decades([line.y for line in until + since])
     panels = []
     for axes, lines, title in ((left, until, "All rows until then"), (right, since, "Rows since the reading before")):
-        log_rows(axes, rows)
+        set_log_rows(axes, rows)
         for line, color, dash in zip(lines, (MEAN, MODEL), ("--", "-"), strict=True):  # the model lies on top
             draw_line(axes, line, color, dash)
             if len(rows) <= 20:
                 axes.plot(line.x, line.y, ".", color=color)
-        dress(axes, title=title, xlabel="rows learned", ylabel="RMSE")
-        fit_y(axes, [line.y for line in lines], log=log)
+        style_axes(axes, title=title, xlabel="rows learned", ylabel="RMSE")
+        fit_y_axis(axes, [line.y for line in lines], log=log)
         panels.append(Panel(axes, lines))
-    legend_of(figure, *left.get_legend_handles_labels())
+    add_figure_legend(figure, *left.get_legend_handles_labels())
     scores = history.scores[-1]
     masked = " What is 0 is not drawn: the axis is logarithmic." if log and _any_zero(until + since) else ""
     return Drawing(
@@ -54,74 +63,74 @@ def learning(history: History) -> Drawing:
         "Root mean squared error of the predictions made before each target was seen. Left, of all rows until then; "
         "right, only of those since the reading before (a few percent of the rows, so it moves more, and shows drift "
         f"that the left hides). The running mean predicts each target as the mean of those before.{masked}",
-        f"Two line charts over the number of rows. At the end the model's RMSE is {number(scores.rmse)} and the "
-        f"running mean's {number(scores.mean_rmse)}.",
+        f"Two line charts over the number of rows. At the end the model's RMSE is {format_number(scores.rmse)} and the "
+        f"running mean's {format_number(scores.mean_rmse)}.",
         panels,
     )
 
 
-def residuals(history: History) -> Drawing:
+def draw_residuals(history: History) -> Drawing:
     """What is left of the targets: its shape, its course, and the targets beside their predictions."""
     sample = {name: np.asarray(values, dtype=np.float64) for name, values in history.sample.items()}
     left_over = sample["target"] - sample["prediction"]
-    figure, (shape, course, beside) = blank(1, 3, (11.0, 4.0))
+    figure, (shape, course, beside) = make_figure(1, 3, (11.0, 4.0))
     panels = [
-        Panel(shape, _histogram(shape, left_over)),
-        Panel(course, _course(course, sample["row"], left_over)),
-        Panel(beside, _beside(beside, sample["prediction"], sample["target"])),
+        Panel(shape, _draw_histogram(shape, left_over)),
+        Panel(course, _draw_course(course, sample["row"], left_over)),
+        Panel(beside, _draw_beside(beside, sample["prediction"], sample["target"])),
     ]
     count = len(left_over)
-    low, high = bulk(left_over)
+    low, high = central_limits(left_over)
     beyond = int(((left_over < low) | (left_over > high)).sum())
     rows = history.scores[-1].rows
-    of = f"all {count:,} rows" if count > 1 else "one row"
+    which = f"all {count:,} rows" if count > 1 else "one row"
     if count < rows:
-        of = f"{count:,} of {rows:,} rows, evenly spaced"
+        which = f"{count:,} of {rows:,} rows, evenly spaced"
     cut = f" Axes leave out the outermost: {beyond:,} residuals lie beyond theirs." if beyond else ""
     return Drawing(
         "residuals",
         "What was left of the targets",
         figure,
-        f"Residuals are targets less the predictions made before; here of {of}. Left: how many of each size, with the "
-        "normal curve of the same mean and spread. Middle: over the rows; the line is their mean in windows of equally "
-        "many rows, the band holds the middle 80 % of each: a line that leaves 0, or a band that changes its width, is "
-        "drift. Right: targets against predictions; the line is the mean target in windows of like predictions and "
-        f"would lie on the dashed diagonal if predictions were right on average.{cut}",
-        f"Three charts of {of}. The residuals have mean {number(float(left_over.mean()))} and standard deviation "
-        f"{number(float(left_over.std()))}.",
+        f"Residuals are targets less the predictions made before; here of {which}. Left: how many of each size, with "
+        "the normal curve of the same mean and spread. Middle: over the rows; the line is their mean in windows of "
+        "equally many rows, the band holds the middle 80 % of each: a line that leaves 0, or a band that changes its "
+        "width, is drift. Right: targets against predictions; the line is the mean target in windows of like "
+        f"predictions and would lie on the dashed diagonal if predictions were right on average.{cut}",
+        f"Three charts of {which}. The residuals have mean {format_number(float(left_over.mean()))} and standard "
+        f"deviation {format_number(float(left_over.std()))}.",
         panels,
     )
 
 
-def calibration(history: History) -> Drawing:
+def draw_calibration(history: History) -> Drawing:
     """The share of rows inside of their intervals, against what was promised."""
     promised = 1 - history.deltas
     order = np.argsort(promised)
-    share, lower, upper = inside(history.misses[-1], history.scores[-1].rows)
-    figure, (left, right) = blank(1, 2)
+    share, lower, upper = shares_inside(history.misses[-1], history.scores[-1].rows)
+    figure, (left, right) = make_figure(1, 2)
     x, y = promised[order], share[order]
     reach = np.abs(np.stack([y - lower[order], upper[order] - y]))
     left.plot([0, 1], [0, 1], color=MEAN, linestyle="--", linewidth=1.2, label="exactly as promised")
     left.errorbar(x, y, yerr=reach, fmt="o", color=MODEL, markersize=4, linewidth=1.3, capsize=3, label="rows inside")
     floor = max(0.0, min(float(x.min()), float(lower.min())) - 0.06)
     left.set(xlim=(floor, 1.015), ylim=(floor, 1.015))
-    dress(left, title="At the end", xlabel="promised: 1 − δ", ylabel="share of rows inside")
+    style_axes(left, title="At the end", xlabel="promised: 1 − δ", ylabel="share of rows inside")
     read = [Line("rows inside", x, y, lower[order], upper[order])]
     rows = history.rows.astype(np.float64)
-    log_rows(right, rows)
+    set_log_rows(right, rows)
     lines = []
-    for place, color in zip(order[::-1], _cycle(len(order)), strict=True):
+    for place, color in zip(order[::-1], _cycle_colors(len(order)), strict=True):
         lines.append(Line(f"1 − δ = {1 - history.deltas[place]:g}", rows, 1 - history.misses[:, place] / rows))
         right.axhline(promised[place], color=color, linestyle=":", linewidth=1.0)
         draw_line(right, lines[-1], color)
         if len(rows) <= 20:
             right.plot(lines[-1].x, lines[-1].y, ".", color=color)
-    dress(right, title="Until then", xlabel="rows learned", ylabel="share of rows inside")
+    style_axes(right, title="Until then", xlabel="rows learned", ylabel="share of rows inside")
     right.set_ylim(max(-0.02, min(floor, *(float(line.y[len(rows) // 2 :].min()) for line in lines)) - 0.02), 1.015)
     for axis in (left.xaxis, left.yaxis, right.yaxis):
         axis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-    legend(left)
-    legend(right, columns=3)
+    add_axes_legend(left)
+    add_axes_legend(right, columns=3)
     said = ", ".join(f"{100 * s:.4g} % for {100 * p:.4g} %" for p, s in zip(x, y, strict=True))
     return Drawing(
         "calibration",
@@ -137,23 +146,23 @@ def calibration(history: History) -> Drawing:
     )
 
 
-def coefficients(fit: Fit, history: History) -> Drawing:
+def draw_coefficients(fit: Fit, history: History) -> Drawing:
     """The coefficients that move predictions most, over the rows, with their intervals."""
-    weights = moves(fit, history)
+    weights = prediction_moves(fit, history)
     chosen = np.argsort(-weights, kind="stable")[:MOST_PANELS]
     columns = min(3, len(chosen))
-    lines_of = math.ceil(len(chosen) / columns)
-    figure, all_axes = blank(lines_of, columns, (3.2 * columns if columns > 1 else 6.0, 2.1 * lines_of + 0.4))
+    row_count = math.ceil(len(chosen) / columns)
+    figure, all_axes = make_figure(row_count, columns, (3.2 * columns if columns > 1 else 6.0, 2.1 * row_count + 0.4))
     rows = history.rows.astype(np.float64)
-    names = labels([history.names[j] for j in chosen])
+    names = make_labels([history.names[j] for j in chosen])
     panels, cut, never = [], False, 0
     for axes, j, name in zip(all_axes, chosen, names, strict=False):
         estimate, lower, upper = (part[:, j] for part in (history.estimate, history.lower, history.upper))
         line = Line(name, rows, estimate, lower, upper)
         closed = np.isfinite(lower) & np.isfinite(upper)
         never += not closed[-1]
-        low, high = _range(estimate, lower, upper)
-        log_rows(axes, rows)
+        low, high = _panel_limits(estimate, lower, upper)
+        set_log_rows(axes, rows)
         axes.xaxis.set_minor_locator(NullLocator())  # small panels, and ticks are what takes time to draw
         axes.axhline(0, color=MEAN, linewidth=0.8, linestyle=":")
         ends = np.clip(np.stack([lower, upper]), low - (high - low), high + (high - low))
@@ -161,7 +170,7 @@ def coefficients(fit: Fit, history: History) -> Drawing:
         axes.plot(rows, estimate, color=MODEL, linewidth=1.5, marker="." if len(rows) <= 20 else None)
         axes.set_ylim(low, high)
         cut = cut or bool((closed & ((lower < low) | (upper > high))).any())
-        dress(axes, title=drawable(name), xlabel="", ylabel="")
+        style_axes(axes, title=make_drawable(name), xlabel="", ylabel="")
         axes.title.set_fontsize(9)
         panels.append(Panel(axes, [line]))
     for axes in all_axes[len(chosen) :]:
@@ -171,7 +180,7 @@ def coefficients(fit: Fit, history: History) -> Drawing:
     every = len(chosen) == len(history.names)
     which = "All coefficients" if every else f"The {len(chosen)} of {len(history.names)} coefficients that matter most"
     said = " Bands are cut off at a panel's edge." if cut else ""
-    said += _open_at_end(never, len(chosen)) + _estimates(fit)
+    said += _describe_open_ends(never, len(chosen)) + _describe_estimates(fit)
     return Drawing(
         "coefficients",
         "How the coefficients settled",
@@ -180,13 +189,15 @@ def coefficients(fit: Fit, history: History) -> Drawing:
         f"typical row. Bands hold all coefficients at all rows at once with probability at least "
         f"{1 - fit.known.delta:g}, if the model's assumptions hold.{said}",
         f"{len(chosen)} small line charts. At the end: "
-        + "; ".join(f"{name} {number(float(history.estimate[-1, j]))}" for name, j in zip(names, chosen, strict=True))
+        + "; ".join(
+            f"{name} {format_number(float(history.estimate[-1, j]))}" for name, j in zip(names, chosen, strict=True)
+        )
         + ".",
         panels,
     )
 
 
-def moves(fit: Fit, history: History) -> Vector:
+def prediction_moves(fit: Fit, history: History) -> Vector:
     """|estimate| × the feature's root mean square: how far each coefficient moves the prediction of a typical row."""
     state = fit.model.information_
     squares = np.maximum(state.D @ np.square(state.triangle()) - state.lam, 0.0)  # the diagonal of Σ w xxᵀ
@@ -194,16 +205,13 @@ def moves(fit: Fit, history: History) -> Vector:
     return np.nan_to_num(moved, nan=0.0, posinf=np.finfo(np.float64).max)
 
 
-def inside(misses: Vector | Matrix, rows: int) -> tuple[Vector, Vector, Vector]:
+def shares_inside(misses: Vector | Matrix, rows: int) -> tuple[Vector, Vector, Vector]:
     """The share of rows inside, and the ends of its exact binomial (Clopper–Pearson) interval."""
     held = rows - np.asarray(misses, dtype=np.float64)
-    tail = (1 - LEVEL) / 2
-    lower = np.where(held > 0, betaincinv(np.maximum(held, 1), rows - held + 1, tail), 0.0)
-    upper = np.where(held < rows, betaincinv(held + 1, np.maximum(rows - held, 1), 1 - tail), 1.0)
-    return held / rows, lower, upper
+    return held / rows, *binomial_interval(held, rows, LEVEL)
 
 
-def _errors(scores: Sequence[Scores], rows: Vector, *, since: bool) -> list[Line]:
+def _error_lines(scores: Sequence[Scores], rows: Vector, *, since: bool) -> list[Line]:
     sums = np.array([[each.mean_squared, each.squared, each.weight] for each in scores], dtype=np.float64)
     if since:
         sums = np.diff(sums, axis=0, prepend=0.0)
@@ -216,8 +224,8 @@ def _any_zero(lines: Sequence[Line]) -> bool:
     return any(bool((line.y == 0).any()) for line in lines)
 
 
-def _histogram(axes: Axes, values: Vector) -> list[Line]:
-    low, high = bulk(values)
+def _draw_histogram(axes: Axes, values: Vector) -> list[Line]:
+    low, high = central_limits(values)
     counts, edges = np.histogram(values, bins=int(np.clip(np.ceil(2 * np.cbrt(len(values))), 5, 40)), range=(low, high))
     axes.stairs(counts, edges, fill=True, color=MODEL, alpha=0.55)
     centres = (edges[:-1] + edges[1:]) / 2
@@ -231,39 +239,39 @@ def _histogram(axes: Axes, values: Vector) -> list[Line]:
         axes.plot(x, curve, color=COLORS["ridge"], linewidth=1.3, label=_NORMAL)
     axes.set_xlim(low, high)
     axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
-    dress(axes, title="How large", xlabel="residual", ylabel="rows")
+    style_axes(axes, title="How large", xlabel="residual", ylabel="rows")
     return lines
 
 
-def _course(axes: Axes, rows: Vector, values: Vector) -> list[Line]:
-    _dots(axes, rows, values)
+def _draw_course(axes: Axes, rows: Vector, values: Vector) -> list[Line]:
+    _draw_dots(axes, rows, values)
     axes.axhline(0, color=MEAN, linestyle="--", linewidth=1.0)
-    line = _windows("mean of the window", rows, values)
+    line = _window_means("mean of the window", rows, values)
     draw_line(axes, line, COLORS["ridge"])
     if len(line.x) == 1:
         axes.plot(line.x, line.y, "o", color=COLORS["ridge"], markersize=4)
     room = max(1.0, 0.02 * float(np.ptp(rows)))
     axes.set_xlim(float(rows.min()) - room, float(rows.max()) + room)
-    axes.set_ylim(*bulk(values))
+    axes.set_ylim(*central_limits(values))
     axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    dress(axes, title="Over the rows", xlabel="row", ylabel="residual")
+    style_axes(axes, title="Over the rows", xlabel="row", ylabel="residual")
     return [line]
 
 
-def _beside(axes: Axes, predictions: Vector, targets: Vector) -> list[Line]:
-    _dots(axes, predictions, targets)
-    low, high = bulk(np.concatenate([predictions, targets]))
+def _draw_beside(axes: Axes, predictions: Vector, targets: Vector) -> list[Line]:
+    _draw_dots(axes, predictions, targets)
+    low, high = central_limits(np.concatenate([predictions, targets]))
     axes.plot([low, high], [low, high], color=MEAN, linestyle="--", linewidth=1.0)
-    line = _windows("mean target", predictions, targets)
+    line = _window_means("mean target", predictions, targets)
     axes.plot(line.x, line.y, color=COLORS["ridge"], linewidth=1.5, marker="." if len(line.x) < 5 else None)
     axes.set(xlim=(low, high), ylim=(low, high))
     axes.locator_params(axis="x", nbins=4)
-    dress(axes, title="Beside the predictions", xlabel="prediction", ylabel="target")
+    style_axes(axes, title="Beside the predictions", xlabel="prediction", ylabel="target")
     return [Line(line.label, line.x, line.y)]
 
 
-def _dots(axes: Axes, x: Vector, y: Vector) -> None:
+def _draw_dots(axes: Axes, x: Vector, y: Vector) -> None:
     """Points as one path, of strokes without length and with round ends: thousands of marks would make a page slow."""
     kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), _DOTS)).round().astype(np.int64))
     points = np.repeat(np.column_stack([x[kept], y[kept]]), 2, axis=0)
@@ -274,7 +282,7 @@ def _dots(axes: Axes, x: Vector, y: Vector) -> None:
     )
 
 
-def _windows(label: str, x: Vector, y: Vector) -> Line:
+def _window_means(label: str, x: Vector, y: Vector) -> Line:
     """The mean of y in windows of equally many values of x, in order of x, with a band that holds the middle 80 %."""
     order = np.argsort(x, kind="stable")
     windows = np.array_split(order, max(1, min(_WINDOWS, len(order) // 10)))
@@ -283,7 +291,7 @@ def _windows(label: str, x: Vector, y: Vector) -> Line:
     return Line(label, across, middle, low, high)
 
 
-def _range(estimate: Vector, lower: Vector, upper: Vector) -> tuple[float, float]:
+def _panel_limits(estimate: Vector, lower: Vector, upper: Vector) -> tuple[float, float]:
     """What a panel shows of a coefficient: all of its later half, the interval at the end, and 0 if it is near."""
     shown = estimate[len(estimate) // 2 :]
     values = np.concatenate([shown, lower[-1:], upper[-1:]])
@@ -294,26 +302,26 @@ def _range(estimate: Vector, lower: Vector, upper: Vector) -> tuple[float, float
         low = 0.0
     if high < 0 and -high < reach:
         high = 0.0
-    return _around(low, high, 0.12)
+    return _widen(low, high, 0.12)
 
 
-def _around(low: float, high: float, margin: float) -> tuple[float, float]:
+def _widen(low: float, high: float, margin: float) -> tuple[float, float]:
     reach = (high - low) * margin or abs(high) * 0.1 or 1.0
     return low - reach, high + reach
 
 
-def _cycle(count: int) -> list[str]:
+def _cycle_colors(count: int) -> list[str]:
     return [SETTINGS[i % len(SETTINGS)] for i in range(count)]
 
 
-def _open_at_end(count: int, total: int) -> str:
+def _describe_open_ends(count: int, total: int) -> str:
     if not count:
         return ""
     closed = total - count
     return f" {closed or 'None'} of them {'has' if closed < 2 else 'have'} a finite interval at the end."
 
 
-def _estimates(fit: Fit) -> str:
+def _describe_estimates(fit: Fit) -> str:
     if isinstance(fit.model, ForwardRegressor):
         return " Lines are the ridge coefficients; forward's intervals lie around its own, which are smaller."
     return ""

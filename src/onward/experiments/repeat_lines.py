@@ -8,7 +8,7 @@ from onward.core.types import Vector
 from onward.pages.drawing import Line
 
 
-def with_band(label: str, x: Sequence[float] | Vector, values: Vector, reach: Vector) -> Line:
+def mean_line(label: str, x: Sequence[float] | Vector, values: Vector, reach: Vector) -> Line:
     """The mean of repeats (rows) at each x, with a band of this reach on either side."""
     middle = values.mean(axis=0)
     return Line(label, np.asarray(x, dtype=np.float64), middle, middle - reach, middle + reach)
@@ -16,17 +16,17 @@ def with_band(label: str, x: Sequence[float] | Vector, values: Vector, reach: Ve
 
 def standard_error(values: Vector) -> Vector:
     """Of the mean of repeats (rows); 0 for a single one."""
-    error: Vector = deviation(values) / np.sqrt(len(values))
+    error: Vector = standard_deviation(values) / np.sqrt(len(values))
     return error
 
 
-def deviation(values: Vector) -> Vector:
+def standard_deviation(values: Vector) -> Vector:
     """The standard deviation of repeats (rows); 0 for a single one."""
     reach: Vector = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
     return reach
 
 
-def masked(lines: Sequence[Line]) -> str:
+def hidden_points_note(lines: Sequence[Line]) -> str:
     """What a caption must add of lines on a logarithmic axis, in a sentence to follow others; empty if nothing."""
     means = sum(int((line.y <= 0).sum()) for line in lines)
     edges = sum(int(((line.lower <= 0) & (line.y > 0)).sum()) for line in lines if line.lower is not None)

@@ -1,4 +1,4 @@
-"""The frame that an experiment leaves behind: one value a row, with what it is the value of."""
+"""Frames of results: one value a row, with what it is the value of, its repeat and its round."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from onward.core.types import Matrix
-from onward.experiments.base import Piece
+from onward.experiments.figure import Piece
 
 SCHEMA = pl.Schema(
     {
@@ -22,7 +22,7 @@ SCHEMA = pl.Schema(
 )
 
 
-def table(
+def make_frame(
     values: Matrix,
     *,
     part: str,
@@ -54,7 +54,7 @@ def table(
     )
 
 
-def values_of(frame: pl.DataFrame, **where: str | float) -> Matrix:
+def value_matrix(frame: pl.DataFrame, column: str = "value", **where: str | float) -> Matrix:
     """The values that match, a row for each repeat and a column for each round, both ascending.
 
     Whatever the order of the frame, the same array comes out. ValueError if a repeat lacks a round that another has.
@@ -62,16 +62,17 @@ def values_of(frame: pl.DataFrame, **where: str | float) -> Matrix:
     matching = pl.all_horizontal(pl.lit(True), *(pl.col(name) == value for name, value in where.items()))
     found = frame.filter(matching).sort("repeat", "round")
     repeats = found["repeat"].n_unique()
-    values = found["value"].to_numpy()
+    values = found[column].to_numpy()
     if not repeats or len(values) != repeats * found["round"].n_unique():
         named = ", ".join(f"{name}={value!r}" for name, value in where.items())
         raise ValueError(f"expected one value for each repeat and round of {named or 'all'}, got {len(values)} values")
     return values.reshape(repeats, -1)
 
 
-def in_pieces(part: str, repeats: int, size: int) -> list[Piece]:
+def split_repeats(part: str, repeats: int, size: int, **about: str) -> list[Piece]:
     """The repeats of a part, cut into pieces of at most `size`."""
     return [
-        Piece(f"{part}-{start:05d}", {"part": part, "start": start, "stop": min(start + size, repeats)})
+        Piece("-".join([part, *about.values(), f"{start:05d}"]), {"part": part, **about, "start": start, "stop": stop})
         for start in range(0, repeats, size)
+        for stop in (min(start + size, repeats),)
     ]

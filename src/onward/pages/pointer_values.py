@@ -12,18 +12,19 @@ from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
 from onward.core.types import Vector
+from onward.json_values import to_json_values
 from onward.pages.drawing import Drawing, Line, Panel
 
 MOST_POINTS = 300  # of a line that can be read off: more than a pointer can tell apart
 _DIGITS = 6
 
 
-def readings(drawing: Drawing, frame: tuple[float, float, float, float]) -> list[dict[str, Any]]:
+def panel_values(drawing: Drawing, frame: tuple[float, float, float, float]) -> list[dict[str, Any]]:
     """For each panel: its box as fractions of the frame (in points), and its lines. Plain values, None for NaN."""
     return [_panel(panel, number, drawing, frame) for number, panel in enumerate(drawing.panels, start=1)]
 
 
-def colours(drawing: Drawing) -> list[str]:
+def line_colours(drawing: Drawing) -> list[str]:
     """The colours of all lines that can be read off."""
     return [colour for panel in drawing.panels for line in panel.lines if (colour := _colour(panel.axes, line))]
 
@@ -102,7 +103,9 @@ def _places(axes: Axes, values: Vector, axis: int) -> list[float | None]:
 
 
 def _plain(values: Vector) -> list[float | None]:
-    return [_short(each) if math.isfinite(each) else None for each in np.asarray(values, dtype=np.float64).tolist()]
+    rounded = [_round(each) for each in np.asarray(values, dtype=np.float64).tolist()]
+    plain: list[float | None] = to_json_values(rounded)
+    return plain
 
 
 def _ends(values: Vector) -> list[float | str | None]:
@@ -111,9 +114,9 @@ def _ends(values: Vector) -> list[float | str | None]:
     return [signs.get(each, plain) for each, plain in zip(values.tolist(), _plain(values), strict=True)]
 
 
-def _short(value: float) -> float:
-    short = float(f"{value:.{_DIGITS}g}")
-    return int(short) if short.is_integer() and abs(short) < 1e15 else short
+def _round(value: float) -> float:
+    rounded = float(f"{value:.{_DIGITS}g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
 
 
 def _colour(axes: Axes, line: Line) -> str | None:

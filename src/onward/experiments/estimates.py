@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from onward.confidence.binomial import binomial_interval
 from onward.core.types import Matrix, Vector
 
 LEVEL = 0.99  # of all intervals behind verdicts: there are some dozens of them
@@ -45,6 +46,12 @@ class Estimate:
     def brief(self) -> str:
         """The same with two digits, for a table."""
         return f"{self.mark}{self.value:.2g} [{self.lower:.2g}, {self.upper:.2g}]"
+
+    @property
+    def percent(self) -> str:
+        """The same in percent."""
+        low, high = (f"{100 * edge:.3g}" for edge in (self.lower, self.upper))
+        return f"{self.mark}{100 * self.value:.3g} % [{low}, {high}]"
 
     @property
     def signed(self) -> str:
@@ -113,10 +120,9 @@ def median(values: ArrayLike, level: float = LEVEL) -> Estimate:
 def share(hits: ArrayLike, level: float = LEVEL) -> Estimate:
     """Of repeats, the share with a property, with Clopper and Pearson's interval, which holds at least that often."""
     each = np.asarray(hits, dtype=np.bool_)
-    n, k, tail = len(each), int(each.sum()), (1 - level) / 2
-    lower = float(stats.beta.ppf(tail, k, n - k + 1)) if k else 0.0
-    upper = float(stats.beta.ppf(1 - tail, k + 1, n - k)) if k < n else 1.0
-    return Estimate(k / n, lower, upper, n)
+    n, k = len(each), int(each.sum())
+    lower, upper = binomial_interval(k, n, level)
+    return Estimate(k / n, float(lower), float(upper), n)
 
 
 def ratio(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Estimate:

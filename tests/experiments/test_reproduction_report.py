@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onward.experiments.report import Section, save_drawings, write_claims, write_report
+from onward.experiments.reproduction_report import Section, save_drawings, write_claims, write_report
 from onward.pages.drawing import Line
 from tests.experiments.conftest import Written
 from tests.experiments.made_up import VERSIONS
@@ -57,8 +57,8 @@ def test_says_everything(report: Written, page: Page) -> None:
     for section in report.sections:
         assert section.title in said
         for claim in section.claims:
-            assert said.count(claim.says) >= 2  # on the first screen and with its figure
-            for part in (claim.finding, claim.rule, claim.regime):
+            assert said.count(claim.statement) >= 2  # on the first screen and with its figure
+            for part in (claim.finding, claim.effect, claim.rule, claim.regime):
                 assert part in said
         for drawing in section.drawings:
             assert drawing.caption in said
@@ -103,8 +103,8 @@ def test_claims_are_strict_json(report: Written, tmp_path: Path) -> None:
     claims = [(section.name, claim) for section in report.sections for claim in section.claims]
     assert len(records) == len(claims) == 15
     for record, (figure, claim) in zip(records, claims, strict=True):
-        assert list(record) == ["figure", "name", "claim", "verdict", "finding", "rule", "regime", "numbers"]
-        assert (record["figure"], record["name"], record["claim"]) == (figure, claim.name, claim.says)
+        assert list(record) == ["figure", "id", "statement", "verdict", "finding", "rule", "regime", "numbers"]
+        assert (record["figure"], record["id"], record["statement"]) == (figure, claim.id, claim.statement)
         assert (record["verdict"], record["finding"]) == (claim.verdict, claim.finding)
         assert (record["rule"], record["regime"]) == (claim.rule, claim.regime)
         assert record["numbers"]["by_lam"] == {
@@ -124,11 +124,34 @@ def test_refuses_what_it_cannot_write(report: Written, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="every section needs a name of its own, got 'figure1' 2 times"):
         _write(path, [replace(section, drawings=[])] * 2)
     with pytest.raises(ValueError, match=r"name of a claim begins with a letter .*, got 'figure1--two words'"):
-        _write(path, [replace(section, claims=[replace(section.claims[0], name="two words")])])
+        _write(path, [replace(section, claims=[replace(section.claims[0], id="two words")])])
     drawing = drawing_of(Line("y", np.arange(3.0), np.arange(4.0)))
     with pytest.raises(ValueError, match=r"line 'y' has \(3,\) values of x, but \(4,\) of y"):
         _write(path, [replace(section, drawings=[drawing])])
     assert not path.exists()
+
+
+def test_files_are_written_wholly_or_not_at_all(
+    report: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    section = replace(report.sections[0], drawings=report.sections[0].drawings[:1])
+    for name in ("report.html", "claims.json", "figure1.png"):
+        (tmp_path / name).write_text("earlier")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    for write in (
+        lambda: _write(tmp_path / "report.html", [section]),
+        lambda: write_claims(tmp_path / "claims.json", [section]),
+        lambda: save_drawings(tmp_path, section.drawings),
+    ):
+        with pytest.raises(OSError, match="No space left"):
+            write()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+        ("report.html", "claims.json", "figure1.png"), "earlier"
+    )
 
 
 def _write(path: Path, sections: list[Section], *, quick: bool = True) -> None:

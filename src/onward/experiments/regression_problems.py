@@ -38,14 +38,14 @@ class Problem:
             X = direction.random((rounds, d))
         else:
             X = _unit(direction.standard_normal((rounds, d))) * length.random(rounds)[:, None] ** (1.0 / d)
-        return cls.of(X, theta, noise.standard_normal(rounds))
+        return cls.from_rows(X, theta, noise.standard_normal(rounds))
 
     @classmethod
-    def of(cls, X: Matrix, theta: Vector, noise: Vector) -> "Problem":
+    def from_rows(cls, X: Matrix, theta: Vector, noise: Vector) -> "Problem":
         """The problem with these rows."""
         return cls(X, theta, np.einsum("ij,j->i", X, theta), noise)
 
-    def learned(self, lam: float) -> "Learned":
+    def learn(self, lam: float) -> "Learned":
         """The runs over it with regularisation λ."""
         targets = np.column_stack([self.signal, self.noise])
         p, q = Information(self.X.shape[1], 2, lam).absorb(self.X, targets, np.ones(len(targets)))
