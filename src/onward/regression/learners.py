@@ -6,16 +6,15 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from onward import storage
 from onward.core import kernel
 from onward.core.types import Matrix, Vector
-from onward.regression.guarantees import Guarantees
+from onward.regression.columns import ColumnLearner
 from onward.regression.start import Lam, Prior, check_lam
 
 
-class OnlineRegressor(MultiOutputMixin, RegressorMixin, Guarantees):
+class OnlineRegressor(ColumnLearner):
     """What both learners share."""
 
 

@@ -135,3 +135,10 @@ def _finite(name: str, value: object) -> Matrix:
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {value!r}")
     return array
+
+
+def same_setting(a: Any, b: Any) -> bool:
+    """Whether two values of a parameter (a number, an array, a dict, None) are the same."""
+    if isinstance(a, Mapping) or isinstance(b, Mapping) or a is None or b is None:
+        return type(a) is type(b) and bool(a == b)
+    return np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b)))

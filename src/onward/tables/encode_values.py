@@ -1,7 +1,7 @@
 """Data frames and single rows in memory, by a model's recipe: the same features as those of a stream of the same rows.
 
-Where a table has the recipe's columns, they are encoded, and other columns are ignored. A table that has no such columns
-but exactly the features (`city=Rome`) is no matter of the recipe.
+Where a table has the recipe's columns, they are encoded, and other columns are ignored. A table that lacks one but has
+exactly the features (`city=Rome`) is taken as it is.
 """
 
 import sys
@@ -9,7 +9,6 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 
@@ -20,7 +19,6 @@ from onward.tables.errors import DataError
 from onward.tables.kinds import Content
 from onward.tables.readers import EXPECTED, Piece, missing_column
 from onward.tables.recipe import Column, Kind, Recipe
-from onward.tables.rows import CheckedRows
 from onward.tables.sources import Frame
 from onward.tables.values import ABSENT, as_level, as_number
 
@@ -37,21 +35,21 @@ def has_columns(recipe: Recipe, names: Sequence[Hashable], given: Collection[Has
     raise missing_column(called, lacking, [str(each) for each in given])
 
 
-def encode_frame(recipe: Recipe, names: Sequence[Hashable], frame: Any) -> CheckedRows:
+def encode_frame(recipe: Recipe, names: Sequence[Hashable], frame: Any) -> Block:
     """The features of a data frame's rows; rows that the recipe skips are left out.
 
     Features come in the order of `names`; levels that are not among them stand at the end.
     """
     made = list(encode_blocks(recipe, names, frame))
-    every = dict.fromkeys([*(names or [column.name for column in recipe.plain]), *(n for b in made for n in b.names)])
+    every = dict.fromkeys([*names, *(column.name for column in recipe.plain), *(n for b in made for n in b.names)])
     places = {name: place for place, name in enumerate(every)}
     X = np.zeros((sum(len(block.X) for block in made), len(every)))
     start = 0
     for block in made:
-        stop = start + len(block.X)
-        X[start:stop, [places[name] for name in block.names]] = block.X
-        start = stop
-    return CheckedRows(X, list(every))
+        X[start : start + len(block.X), [places[name] for name in block.names]] = block.X
+        start += len(block.X)
+    rows = np.concatenate([np.zeros(0, dtype=np.int64), *(block.rows for block in made)])
+    return Block(X, list(every), None, np.ones(len(X)), rows, 0, made[-1].stop if made else 0)
 
 
 def encode_blocks(
@@ -89,14 +87,6 @@ def encode_blocks(
 def target_kind(contents: Mapping[str, Content], recipe: Recipe) -> Kind:
     """As what the target is read: true and false count as 1 and 0."""
     return "boolean" if contents.get(recipe.target) == "boolean" else "number"
-
-
-def frame_columns(X: Any) -> list[str] | None:
-    """The names of a data frame's columns; None if X is something else."""
-    if isinstance(X, np.ndarray | CheckedRows):
-        return None
-    frame = nw.from_native(X, pass_through=True, eager_only=True)
-    return list(frame.columns) if isinstance(frame, nw.DataFrame) else None
 
 
 def encode_row(recipe: Recipe, names: Sequence[Hashable], row: Mapping[str, Any]) -> dict[str, float] | None:
@@ -138,17 +128,16 @@ def row_weight(recipe: Recipe, row: Mapping[str, Any]) -> float | None:
         return 1.0
     if recipe.weight not in row:
         raise missing_column(_ROW, recipe.weight, [str(each) for each in row])
-    column = Column(recipe.weight, "number")
-    weight = as_number(row[recipe.weight], "number", recipe.na)
+    value = row[recipe.weight]
+    weight = as_number(value, "number", recipe.na)
     if weight is None or weight < 0:
         raise DataError(
-            f"{_ROW}, column {recipe.weight!r}: got {_shown(row[recipe.weight])}, expected a weight that is not negative"
+            f"{_ROW}, column {recipe.weight!r}: got {_shown(value)}, expected a weight that is not negative"
         )
     if weight - weight == 0.0:
         return weight
-    if recipe.missing == "zero" and weight != weight:
-        return None  # a weight cannot be made up
-    return None if _skips(recipe, column, "missing" if weight != weight else f"{weight}") else weight
+    _skips(recipe, Column(recipe.weight, "number"), "missing" if weight != weight else f"{weight}")
+    return None  # a weight cannot be made up
 
 
 def _skips(recipe: Recipe, column: Column, what: str) -> bool:

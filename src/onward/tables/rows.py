@@ -136,6 +136,14 @@ def as_rows(X: Any, estimator: object = None, min_columns: int = 1) -> Rows:
     return ArrayRows(array)
 
 
+def frame_columns(X: Any) -> list[Hashable] | None:
+    """The names of a data frame's columns; None if X is anything else."""
+    if isinstance(X, np.ndarray | CheckedRows):
+        return None
+    frame = nw.from_native(X, pass_through=True, eager_only=True)
+    return list(frame.columns) if isinstance(frame, nw.DataFrame) else None
+
+
 class _PlacedRows:
     def __init__(self, rows: Rows, places: Sequence[int], width: int) -> None:
         self.shape = (rows.shape[0], width)

@@ -20,7 +20,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def as_number(value: Any, kind: Kind, na: tuple[str, ...]) -> float | None:
-    """A value in a column that makes one feature; NaN where it stands for a missing one, None if it is no such thing."""
+    """The number that a value stands for; NaN where it stands for a missing one, None if it is no such thing."""
     if is_missing(value):
         return math.nan
     if isinstance(value, str):
