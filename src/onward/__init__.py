@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from onward.core.known import Known as Known
     from onward.progressive.comparing import compare as compare
     from onward.progressive.fitting import fit as fit
+    from onward.progressive.results import Comparison as Comparison
+    from onward.progressive.results import Fit as Fit
     from onward.regression import ForwardRegressor as ForwardRegressor
     from onward.regression import RidgeRegressor as RidgeRegressor
     from onward.storage import StorageError as StorageError
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 __version__ = version("onward")
 
 __all__ = [
+    "Comparison",
     "DataError",
+    "Fit",
     "ForwardRegressor",
     "Known",
     "RidgeRegressor",
@@ -34,7 +38,9 @@ __all__ = [
 
 # Imported when first asked for: the compiler alone takes a second, and the command line's help needs none of it.
 _HOMES = {
+    "Comparison": "onward.progressive.results",
     "DataError": "onward.tables.errors",
+    "Fit": "onward.progressive.results",
     "ForwardRegressor": "onward.regression",
     "Known": "onward.core.known",
     "RidgeRegressor": "onward.regression",

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import importlib
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -221,7 +222,9 @@ def test_files_frames_and_dicts_are_one(suffix: str, tmp_path: Path) -> None:
         }
     )
     path = tmp_path / f"rows.{suffix}"
-    {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[suffix](path)
+    write: dict[str, Callable[[Path], object]]
+    write = {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}
+    write[suffix](path)
     model = fit(path, Table("y", categorical=("city",))).model
     by_dict, by_frame = fit(frame[:1], Table("y", categorical=("city",))).model, ForwardRegressor()
     for row in frame[1:].to_dicts():
@@ -357,7 +360,8 @@ def test_missing_values_as_the_model_has_it() -> None:
 
 
 def test_score_is_that_of_scikit_learn() -> None:
-    from sklearn.metrics import r2_score
+    def r2_score(y: Any, predictions: Any, sample_weight: Any = None) -> float:
+        return float(importlib.import_module("sklearn.metrics").r2_score(y, predictions, sample_weight=sample_weight))
 
     model, w = small("skip"), np.array([1.0, 2.0, 0.5])
     y = SMALL["y"].to_numpy()

@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter, StrMet
 from scipy.stats import beta, norm
 
 from onward.core.types import Matrix, Vector
+from onward.core.words import counted
 from onward.pages.drawing import Drawing, Line, Panel
 from onward.pages.labels import drawable, labels
 from onward.pages.numbers import number
@@ -77,7 +78,7 @@ def residuals(history: History) -> Drawing:
     of = f"all {count:,} rows" if count > 1 else "one row"
     if count < rows:
         of = f"{count:,} of {rows:,} rows, evenly spaced"
-    cut = f" Axes leave out the outermost: {beyond:,} residuals lie beyond theirs." if beyond else ""
+    cut = f" Axes leave out the outermost: {counted(beyond, 'residual')}." if beyond else ""
     return Drawing(
         "residuals",
         "What was left of the targets",

@@ -17,6 +17,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from onward.core.words import counted
 from onward.pages import parts
 from onward.pages.files import Kind, rendered
 from onward.pages.inline import Picture, picture
@@ -81,7 +82,7 @@ def write_comparison_report(
     if len(comparison.lams) > 1:
         grid = f"{len(comparison.lams):,} values of λ"
     summary = (
-        f"{learners.capitalize()} with {grid}, each over the same {_counted(rows, 'row')} in the same order, "
+        f"{learners.capitalize()} with {grid}, each over the same {counted(rows, 'row')} in the same order, "
         f"predicting “{comparison.target}” before it was seen."
     )
     settings = {
@@ -173,9 +174,9 @@ def _fit_summary(fit: Fit) -> str:
     skipped = sum(fit.skipped.values())
     why = f" ({_reasons(fit.skipped)})" if skipped else ""
     gaps = sum(fit.filled.values())
-    filled = f" {_counted(gaps, 'missing value')} counted as 0." if gaps else ""
+    filled = f" {counted(gaps, 'missing value')} counted as 0." if gaps else ""
     return (
-        f"One pass over {_counted(fit.read, 'row')}, predicting “{fit.target}” before it was seen: "
+        f"One pass over {counted(fit.read, 'row')}, predicting “{fit.target}” before it was seen: "
         f"{fit.scores.rows:,} learned, {skipped:,} skipped{why}.{filled}"
     )
 
@@ -251,7 +252,7 @@ def _coefficient_table(fit: Fit, history: History) -> str:
         )
     ]
     left = len(history.names) - len(body)
-    more = f"<p>{_counted(left, 'more coefficient')} not shown here; the model has them all.</p>" if left > 0 else ""
+    more = f"<p>{counted(left, 'more coefficient')} not shown here; the model has them all.</p>" if left > 0 else ""
     head = ["Coefficient", "Estimate", "Lower", "Upper", "Moves predictions by"]
     return f"<h3>All coefficients at the end</h3>{parts.table(head, body)}{more}"
 
@@ -327,14 +328,10 @@ def _percent(share: float) -> str:
     return f"{percent:.{decimals}f}\N{NO-BREAK SPACE}%"
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
 def _reasons(skipped: Mapping[str, int]) -> str:
     return ", ".join(f"{reason}: {count:,}" for reason, count in skipped.items() if count)
 
 
 def _all_skipped(read: int, skipped: Mapping[str, int]) -> str:
     why = f", {sum(skipped.values()):,} skipped ({_reasons(skipped)})" if sum(skipped.values()) else ""
-    return f" ({_counted(read, 'row')} read{why})"
+    return f" ({counted(read, 'row')} read{why})"

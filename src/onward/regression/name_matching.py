@@ -6,6 +6,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from onward.core.types import Matrix
+from onward.core.words import counted
 from onward.regression.fitted import FittedState
 from onward.tables import Rows, as_mapping, as_row, as_rows
 
@@ -38,11 +39,12 @@ def match_names(
     expected = fitted.state.n_features
     if names is None:
         if width != expected:
-            raise ValueError(f"x has {width} features, but this model was fitted with {expected}")
+            raise ValueError(f"x has {counted(width, 'feature')}, but this model was fitted with {expected}")
         return list(range(width)), list(range(width)), []
     if fitted.names is None:
         raise ValueError(
-            f"x has named features, but this model was fitted with {expected} features without names; expected an array"
+            f"x has named features, but this model was fitted with {counted(expected, 'feature')} without names; "
+            "expected an array"
         )
     position = [fitted.columns.get(name) for name in names]
     known = [column for column, place in enumerate(position) if place is not None]

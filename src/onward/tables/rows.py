@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array
 
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
+from onward.core.words import counted
 
 BLOCK = 1 << 16  # values in a block (512 KB): long enough to forget the overhead, short enough to stay in the cache
 
@@ -237,7 +238,7 @@ def as_targets(y: Any, n_rows: int) -> tuple[Matrix, bool]:
     if array.ndim == 2 and array.shape[1] == 0:
         raise ValueError(f"y must have at least one target, got shape {array.shape}")
     if len(array) != n_rows:
-        raise ValueError(f"X has {n_rows} rows, but y has inconsistent numbers of samples: {len(array)}")
+        raise ValueError(f"X has {counted(n_rows, 'row')}, but y has inconsistent numbers of samples: {len(array)}")
     targets = np.require(array, dtype=np.float64, requirements=["C", "W"]).reshape(n_rows, -1)
     _check_column(targets, "y")
     return targets, array.ndim == 1
@@ -265,7 +266,9 @@ def as_weights(sample_weight: Any, n_rows: int) -> Vector:
         return np.broadcast_to(np.array([weight]), n_rows)  # one number, however many rows
     array = _as_numbers(sample_weight, "sample_weight")
     if array.shape != (n_rows,):
-        raise ValueError(f"sample_weight must have shape ({n_rows},) as X has {n_rows} rows, got {array.shape}")
+        raise ValueError(
+            f"sample_weight must have shape ({n_rows},) as X has {counted(n_rows, 'row')}, got {array.shape}"
+        )
     weights = np.require(array, dtype=np.float64, requirements=["C", "W"])
     _check_column(weights, "sample_weight")
     if (weights < 0).any():
