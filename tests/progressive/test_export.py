@@ -1,6 +1,7 @@
 """What is exported computes what the model computes: SQL in SQLite, the terms by hand."""
 
 import sqlite3
+from contextlib import closing
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -22,7 +23,7 @@ def in_sqlite(model: OnlineRegressor, frame: pl.DataFrame, table: str = "data") 
     """The predictions that SQLite makes of the exported SELECT; NaN for NULL."""
     quoted = ['"' + name.replace('"', '""') + '"' for name in frame.columns]
     called = '"' + table.replace('"', '""') + '"'
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         database.execute(f"CREATE TABLE {called} ({', '.join(f'c{place}' for place in range(len(quoted)))})")
         for place, name in enumerate(quoted):
             database.execute(f"ALTER TABLE {called} RENAME COLUMN c{place} TO {name}")

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from html import escape
 from unicodedata import combining, east_asian_width
 
+_LONGEST = 48  # letters of a cell
+_CELL = "padding:0.15em 0.7em;"
+
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns with two spaces between them: names to the left, numbers to the right."""
@@ -20,15 +23,16 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def html_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table with its caption; every text is escaped."""
     heading = "".join(
-        f'<th scope="col" style="text-align:{_side(place)}">{escape(each)}</th>' for place, each in enumerate(head)
+        f'<th scope="col" style="{_CELL}text-align:{_side(place)}">{escape(each)}</th>'
+        for place, each in enumerate(head)
     )
     written = "".join(
-        f'<tr><th scope="row" style="text-align:left">{escape(name)}</th>'
-        + "".join(f'<td style="text-align:right">{escape(cell)}</td>' for cell in cells)
+        f'<tr><th scope="row" style="{_CELL}text-align:left">{escape(name)}</th>'
+        + "".join(f'<td style="{_CELL}text-align:right">{escape(cell)}</td>' for cell in cells)
         + "</tr>"
         for name, *cells in rows
     )
-    shown = f'<caption style="text-align:left">{escape(caption)}</caption>' if caption else ""
+    shown = f'<caption style="text-align:left;white-space:nowrap">{escape(caption)}</caption>' if caption else ""
     return f"<table>{shown}<thead><tr>{heading}</tr></thead><tbody>{written}</tbody></table>"
 
 
@@ -42,8 +46,9 @@ def _side(place: int) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Names come from data: no line breaks, nothing that a terminal would obey."""
-    return "".join(each if each.isprintable() else "�" for each in " ".join(text.split()))
+    """Names come from data: no line breaks, not too long, nothing that a terminal would obey."""
+    shown = "".join(each if each.isprintable() else "�" for each in " ".join(text.split()))
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
 
 
 def _width(text: str) -> int:

@@ -1,5 +1,7 @@
 """Results on one screen: as text for a terminal, as HTML for a notebook."""
 
+from textwrap import fill
+
 from onward.core.state import described
 from onward.core.words import counted, left_out
 from onward.pages.numbers import number
@@ -7,7 +9,9 @@ from onward.pages.plain_tables import html_paragraphs, html_table, text_table
 from onward.progressive.conclusion import conclude
 from onward.progressive.results import Comparison, Fit, Scores, learner_name
 
+_WIDTH = 100  # of a paragraph in a terminal
 _SCORES = ("", "RMSE", "MAE", "R²")
+_BY_LAM = "Online RMSE; → is the least of a learner"
 _ONLINE = "Online, each row predicted before its target was seen"
 
 
@@ -26,13 +30,13 @@ def fit_html(fit: Fit) -> str:
 def comparison_text(comparison: Comparison) -> str:
     """The error of each learner over λ, and what it says."""
     head, rows = _by_lam(comparison)
-    lines = [*_comparison_lines(comparison), "", "Online RMSE", text_table(head, rows)]
-    return "\n".join([*lines, *comparison.notes, "", conclude(comparison).text])
+    lines = [*_comparison_lines(comparison), "", _BY_LAM, text_table(head, rows)]
+    return "\n".join([*lines, *comparison.notes, "", fill(conclude(comparison).text, _WIDTH)])
 
 
 def comparison_html(comparison: Comparison) -> str:
     """The same for a notebook."""
-    table = html_table("Online RMSE", *_by_lam(comparison))
+    table = html_table(_BY_LAM, *_by_lam(comparison))
     said = [*comparison.notes, conclude(comparison).text]
     return html_paragraphs(_comparison_lines(comparison)) + table + html_paragraphs(said)
 
@@ -73,8 +77,8 @@ def _by_lam(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     rows = []
     for place, lam in enumerate(comparison.lams):
         cells = [
-            number(float(comparison.rmse(name)[place])) + (" ←" if best[name].best_lam == lam else "  ")
+            ("→ " if best[name].best_lam == lam else "") + number(float(comparison.rmse(name)[place]))
             for name in comparison.scores
         ]
         rows.append([f"{lam:g}", *cells])
-    return ["λ", *(f"{name}  " for name in comparison.scores)], rows
+    return ["λ", *comparison.scores], rows
