@@ -78,7 +78,7 @@ def start(frame: pl.DataFrame, missing: Any, learner: type[OnlineRegressor] = Fo
 
 def streamed(model: OnlineRegressor, frame: pl.DataFrame) -> pl.DataFrame:
     made: list[pl.DataFrame] = []
-    predict(model, frame, made.append)
+    predict(model, frame, made.append, known=Known(sigma=1.0, theta_bound=5.0))
     return pl.concat(made).fill_null(np.nan)
 
 
@@ -115,7 +115,7 @@ def test_streams_frames_and_dicts_are_one(
     assert np.array_equal(model.predict(read), expected["prediction"], equal_nan=True)
     assert np.array_equal(model.predict_many(read), expected["prediction"], equal_nan=True)
     assert np.array_equal(model.leverage(read), expected["leverage"], equal_nan=True)
-    ends = model.interval(read, of="observation")
+    ends = model.interval(read, sigma=1.0, theta_bound=5.0, of="observation")
     assert np.array_equal(ends, expected.select("lower", "upper").to_numpy(), equal_nan=True)
     one_by_one = [model.predict_one(row) for row in read.to_dicts()]
     assert np.array_equal(one_by_one, expected["prediction"], equal_nan=True)
@@ -204,6 +204,28 @@ def test_every_kind_of_frame_is_the_same(
         assert np.array_equal(series, model.predict(read), equal_nan=True)
 
 
+@pytest.mark.parametrize("dressed", FRAMES[:-1])
+def test_every_kind_of_frame_is_learned_alike(dressed: Callable[[pl.DataFrame], Any]) -> None:
+    rng = np.random.default_rng(1)
+    n = 20
+    frame = pl.DataFrame(
+        {
+            "y": rng.normal(size=n),
+            "x": [None, *rng.normal(size=n - 1)],
+            "count": pl.Series([*range(n - 1), None], dtype=pl.Int64),
+            "member": [None, *[True, False] * 9, True],
+            "born": [date(2000, 1, 1) + timedelta(days=k) for k in range(n - 1)] + [None],
+            "when": [datetime(1999, 1, 1) + timedelta(hours=k) for k in range(n)],
+            "city": [None, *rng.choice(["Rome", "Oslo"], n - 1)],
+        }
+    )
+    table = Table("y", categorical=("city",), missing="zero")
+    model = fit(frame, table).model
+    other = fit(dressed(frame), table).model
+    assert other.recipe_ == model.recipe_
+    assert state(other) == state(model)
+
+
 def micros(clock: pl.Series) -> pl.Series:
     """Times of day as pandas has them: objects, in microseconds."""
     return pl.Series("clock", clock.to_list(), dtype=pl.Time)
@@ -239,7 +261,8 @@ def test_files_frames_and_dicts_are_one(suffix: str, tmp_path: Path) -> None:
         assert np.array_equal(loaded.predict(read), model.predict(read))
     assert np.array_equal(model.predict(new), [model.predict_one(row) for row in new.to_dicts()])
     assert not np.array_equal(model.predict(new), model.predict(frame))
-    assert np.isinf(model.interval(new)).all()
+    assert np.isinf(model.interval(new, sigma=1.0, theta_bound=5.0)).all()
+    assert np.isfinite(model.interval(frame, sigma=1.0, theta_bound=5.0)).all()
     texts = frame.with_columns(pl.col("born").cast(pl.String), pl.col("member").cast(pl.String)).to_dicts()
     assert np.array_equal(model.predict(frame), [model.predict_one(row) for row in texts])
 
