@@ -37,6 +37,7 @@ SESSIONS: dict[str, Sequence[Step]] = {
     "fit": [Step("fit first.csv --target target --save first.onward")],
     "show": [Step("show first.onward")],
     "predict": [Step("predict first.onward second.csv", most=4)],
+    "score": [Step("score first.onward second.csv")],
     "compare": [Step("compare diabetes.csv --target target")],
     "go on": [
         Step("fit second.csv --target target --start first.onward --save both.onward --quiet"),
@@ -48,6 +49,10 @@ SESSIONS: dict[str, Sequence[Step]] = {
         Step("fit trips.csv --target fare", code=1),
         Step("fit trips.csv --target fare --categorical city", code=1),
         Step("fit trips.csv --target fare --categorical city --missing skip"),
+    ],
+    "export": [
+        Step("fit trips.csv --target fare --categorical city --missing skip --save trips.onward --quiet"),
+        Step("export trips.onward --format sql --table trips"),
     ],
     "errors": [
         Step("fit trips.csv --target price", code=1),

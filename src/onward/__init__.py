@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from onward.core.known import Known as Known
     from onward.progressive.comparing import compare as compare
     from onward.progressive.fitting import fit as fit
+    from onward.progressive.results import Comparison as Comparison
+    from onward.progressive.results import Fit as Fit
 
     __version__: str
     from onward.regression import ForwardRegressor as ForwardRegressor
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from onward.tables.table import Table as Table
 
 __all__ = [
+    "Comparison",
     "DataError",
+    "Fit",
     "ForwardRegressor",
     "Known",
     "RidgeRegressor",
@@ -33,7 +37,9 @@ __all__ = [
 
 # Imported when first asked for: the compiler alone takes long, and the command line's help needs none of it.
 _HOMES = {
+    "Comparison": "onward.progressive.results",
     "DataError": "onward.tables.errors",
+    "Fit": "onward.progressive.results",
     "ForwardRegressor": "onward.regression",
     "Known": "onward.core.known",
     "RidgeRegressor": "onward.regression",

@@ -218,7 +218,7 @@ def test_names_without_a_lam_are_refused_and_change_nothing() -> None:
     with pytest.raises(ValueError, match="lam says nothing of the constant"):
         ForwardRegressor({"a": 1.0}).learn_one({"a": 1.0}, 1.0)
     fixed = ForwardRegressor([1.0], intercept_lam=2.0).learn_one({"a": 1.0}, 1.0)
-    with pytest.raises(ValueError, match="lam has 1 values, none of them for the new feature 'b'"):
+    with pytest.raises(ValueError, match="lam has 1 value, none of them for the new feature 'b'"):
         fixed.learn_one({"a": 1.0, "b": 1.0}, 1.0)
     assert (model.n_seen_, fixed.n_seen_) == (1, 1)
     for lam in ({None: 0.0}, [0.0, 1.0, 1.0]):

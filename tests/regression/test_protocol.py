@@ -258,7 +258,8 @@ def test_merging_asks_where_both_started() -> None:
     with pytest.raises(ValueError, match=r"this model started from coefficients .* the other from"):
         a.merge(b)
     assert a.n_seen_ == 1
-    later = ForwardRegressor().fit(np.eye(2), [1.0, 2.0]).set_params(prior_mean=[1.0, 1.0])
+    later = ForwardRegressor().fit(np.eye(2), [1.0, 2.0])
+    later.prior_mean = [1.0, 1.0]
     with pytest.raises(ValueError, match="started from"):
         ForwardRegressor(prior_mean=[1.0, 1.0]).fit(np.eye(2), [1.0, 2.0]).merge(later)
 

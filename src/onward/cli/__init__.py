@@ -11,10 +11,12 @@ import typer
 
 from onward.cli import (
     compare_command,
+    export_command,
     fit_command,
     merge_command,
     predict_command,
     reproduce_command,
+    score_command,
     show_command,
 )
 from onward.core.stopping import StoppedError
@@ -30,7 +32,9 @@ for name, module in (
     ("fit", fit_command),
     ("compare", compare_command),
     ("predict", predict_command),
+    ("score", score_command),
     ("show", show_command),
+    ("export", export_command),
     ("merge", merge_command),
     ("reproduce", reproduce_command),
 ):

@@ -9,6 +9,7 @@ import typer
 
 from onward.cli import options as o
 from onward.cli.value_options import usage
+from onward.core.words import counted, left_out
 
 if TYPE_CHECKING:
     from onward.progressive import Comparison
@@ -124,13 +125,13 @@ def show(result: "Comparison") -> None:
 
     out, said = display.console(), conclude(result)
     out.print(
-        f"{result.target} of {result.source}: {said.rows:,} of {display.counted(result.read, 'row')}, "
-        f"{display.counted(result.n_features, 'feature')}, "
+        f"{result.target} of {result.source}: {said.rows:,} of {counted(result.read, 'row')}, "
+        f"{counted(result.n_features, 'feature')}, "
         f"{len(result.lams)} λ, {result.seconds:.1f} s.",
         markup=False,
         highlight=False,
     )
-    for line in display.left_out(result.skipped, result.filled):
+    for line in left_out(result.skipped, result.filled):
         out.print(line, markup=False, highlight=False)
     table = Table(title="Online RMSE against λ", title_justify="left", title_style="bold")
     table.add_column("λ", justify="right")

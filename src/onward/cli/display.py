@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from onward.core.words import counted
 from onward.progress_bar import open_progress_bar
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from rich.console import Console
     from rich.table import Table
 
@@ -41,11 +44,6 @@ def watching(quiet: bool, loss: str = "rmse") -> "Iterator[Watch | None]":
             yield watch
     else:
         yield _lines(loss)
-
-
-def counted(number: int, what: str) -> str:
-    """So many of something."""
-    return f"{number:,} {what}" + ("s" if number != 1 else "")
 
 
 def _lines(loss: str) -> "Watch":
@@ -176,14 +174,13 @@ def scores(now: "Scores") -> "Table":
     return table
 
 
-def left_out(skipped: Mapping[str, int], filled: Mapping[str, int]) -> Iterator[str]:
-    """What was skipped, or counted as zero, and why."""
-    if any(skipped.values()):
-        reasons = ", ".join(f"{count:,} where {reason}" for reason, count in skipped.items() if count)
-        yield f"Skipped {counted(sum(skipped.values()), 'row')}: {reasons}."
-    if any(filled.values()):
-        columns = ", ".join(f"{count:,} in {column}" for column, count in filled.items() if count)
-        yield f"Counted {counted(sum(filled.values()), 'missing value')} as zero: {columns}."
+def unknown_levels(unknown: "Counter[str]", most: int = 5) -> Iterator[str]:
+    """How many values were of levels that a model does not know."""
+    if unknown:
+        some = ", ".join(f"{level} ({count:,})" for level, count in unknown.most_common(most))
+        more = f" and {len(unknown) - most:,} more" if len(unknown) > most else ""
+        values = counted(sum(unknown.values()), "value")
+        yield f"{values} of categories that the model does not know: {some}{more}."
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import typer
 
 from onward.cli import options as o
 from onward.cli.value_options import given_options, usage
+from onward.core.words import counted, left_out
 
 if TYPE_CHECKING:
     from onward.core.known import Known
@@ -263,18 +264,18 @@ def show(result: "Fit") -> None:
     """The summary of a pass."""
     from onward.cli import display
     from onward.core.state import described
-    from onward.progressive.json_results import learner_name
+    from onward.regression import learner_name
 
     out, model = display.console(), result.model
     rate, lam = result.scores.rows / max(result.seconds, 1e-9), described(model.information_.lam)
     out.print(
-        f"{learner_name(model).capitalize()}, λ = {lam}, {display.counted(model.n_features_in_, 'feature')}: "
-        f"{result.target} of {result.source}. Learned {result.scores.rows:,} of {display.counted(result.read, 'row')} "
+        f"{learner_name(model).capitalize()}, λ = {lam}, {counted(model.n_features_in_, 'feature')}: "
+        f"{result.target} of {result.source}. Learned {result.scores.rows:,} of {counted(result.read, 'row')} "
         f"in {result.seconds:.1f} s ({rate:,.0f} rows/s).",
         markup=False,
         highlight=False,
     )
-    for line in display.left_out(result.skipped, result.filled):
+    for line in left_out(result.skipped, result.filled):
         out.print(line, markup=False, highlight=False)
     if result.scores.rmse == result.scores.rmse:
         out.print(display.scores(result.scores))

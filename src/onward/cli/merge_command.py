@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from onward.cli import options as o
+from onward.core.words import counted
 
 EXAMPLES = """Examples:
 
@@ -46,4 +47,4 @@ def command(
     if json:
         show_json(model_record(merged, Known()))
     else:
-        typer.echo(f"Merged {len(models)} models of {merged.n_seen_:,} rows in all: {save}")
+        typer.echo(f"Merged {len(models)} models of {counted(merged.n_seen_, 'row')} in all: {save}")

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -90,6 +90,15 @@ Save = Annotated[
 Report = Annotated[
     Path | None,
     typer.Option("--report", help="Write a page (HTML) about it.", rich_help_panel=OUTPUT, show_default=False),
+]
+Missing = Annotated[
+    Literal["error", "skip", "zero"] | None,
+    typer.Option(
+        "--missing",
+        help="A missing value: refuse the data, skip the row, or count it as zero. Without it: as in learning.",
+        rich_help_panel="Data",
+        show_default=False,
+    ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
 

@@ -2,12 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from onward.cli import options as o
 from onward.cli.value_options import usage
+from onward.core.words import left_out
 
 if TYPE_CHECKING:
     from onward.core.known import Known
@@ -37,15 +38,7 @@ def command(
             show_default=False,
         ),
     ] = None,
-    missing: Annotated[
-        Literal["error", "skip", "zero"] | None,
-        typer.Option(
-            "--missing",
-            help="A missing value: refuse the data, skip the row, or count it as zero. Without it: as in learning.",
-            rich_help_panel="Data",
-            show_default=False,
-        ),
-    ] = None,
+    missing: o.Missing = None,
     *,
     table: "Table",
     of: Annotated[
@@ -73,12 +66,7 @@ def command(
             check_targets(data, table.format, {"--out": out, "the model": model})
     with open_writer(out, sys.stdout.buffer, "jsonl" if json else "csv") as write:
         notes = predict(load_learner(model), data, write, table, known=known, of=of.value, missing=missing)
-    from onward.cli.display import counted, left_out
+    from onward.cli.display import unknown_levels
 
-    for line in left_out(notes.skipped, {}):
+    for line in (*left_out(notes.skipped, {}), *unknown_levels(notes.unknown)):
         typer.echo(f"onward: {line}", err=True)
-    if notes.unknown:
-        some = ", ".join(f"{level} ({count:,})" for level, count in notes.unknown.most_common(5))
-        more = f" and {len(notes.unknown) - 5:,} more" if len(notes.unknown) > 5 else ""
-        rows = counted(sum(notes.unknown.values()), "value")
-        typer.echo(f"onward: {rows} of categories that the model does not know: {some}{more}.", err=True)

@@ -47,8 +47,8 @@ def command(
 def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None:
     from onward.cli import display
     from onward.core.state import described
-    from onward.progressive.json_results import learner_name
     from onward.progressive.results import coefficient_columns
+    from onward.regression import learner_name
 
     out = display.console()
     about = {

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from onward.confidence.widths import Bias, bias_width, largest_lam
 from onward.core import Information, kernel
 from onward.core.types import Matrix, Vector
+from onward.core.words import counted
 
 
 class ConfidenceSet(Protocol):
@@ -260,7 +261,7 @@ def _full_rows(state: Information, X: ArrayLike) -> Matrix:
     if rows.ndim != 2:
         raise ValueError(f"x must be one row or a table of rows, got shape {rows.shape}")
     if rows.shape[1] != state.n_features:
-        raise ValueError(f"x has {rows.shape[1]} features, but this set is over {state.n_features}")
+        raise ValueError(f"x has {counted(rows.shape[1], 'feature')}, but this set is over {state.n_features}")
     if not np.isfinite(rows).all():
         raise ValueError(f"x must hold finite numbers, got {rows[~np.isfinite(rows)][0]}")
     return np.column_stack([np.ones(len(rows)), rows]) if state.intercept else rows

@@ -1,6 +1,9 @@
 """The pictures of a comparison: the error over λ, and how the best and the worst λ of each learner got there."""
 
+from __future__ import annotations  # results are shown by this, and known here by name only
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,7 +14,9 @@ from onward.pages.drawing import Drawing, Line, Panel
 from onward.pages.numbers import format_number, use_minus_signs
 from onward.pages.scales import fit_y_axis, set_log_rows, spans_decades
 from onward.pages.style import COLORS, SETTINGS, add_figure_legend, draw_line, make_figure, style_axes
-from onward.progressive.results import Comparison
+
+if TYPE_CHECKING:
+    from onward.progressive.results import Comparison
 
 RUNNING_MEAN = "running mean"
 

@@ -1,12 +1,17 @@
 """What a comparison says, in plain words."""
 
+from __future__ import annotations  # results are shown by this, and known here by name only
+
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onward.progressive.results import Comparison, Scores
+if TYPE_CHECKING:
+    from onward.progressive.results import Comparison, Scores
+
 
 ENOUGH = 30  # rows from which it can be said that features do not help
 SAME = 0.005  # errors that differ by less than this share are called the same

@@ -1,7 +1,10 @@
 """The pictures of one pass: how the error fell, what is left of it, whether intervals held, how coefficients moved."""
 
+from __future__ import annotations  # results are shown by this, and known here by name only
+
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,6 +14,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter, StrMet
 
 from onward.confidence.binomial import binomial_interval
 from onward.core.types import Matrix, Vector
+from onward.core.words import counted
 from onward.pages.drawing import Drawing, Line, Panel
 from onward.pages.labels import make_drawable, make_labels
 from onward.pages.numbers import format_number
@@ -25,8 +29,10 @@ from onward.pages.style import (
     make_figure,
     style_axes,
 )
-from onward.progressive.results import Fit, History, Scores
 from onward.regression import ForwardRegressor
+
+if TYPE_CHECKING:
+    from onward.progressive.results import Fit, History, Scores
 
 MODEL, MEAN = COLORS["forward"], "#888888"
 MOST_PANELS = 12  # of coefficients: more are not looked at one by one
@@ -86,7 +92,7 @@ def draw_residuals(history: History) -> Drawing:
     which = f"all {count:,} rows" if count > 1 else "one row"
     if count < rows:
         which = f"{count:,} of {rows:,} rows, evenly spaced"
-    cut = f" Axes leave out the outermost: {beyond:,} residuals lie beyond theirs." if beyond else ""
+    cut = f" Axes leave out the outermost: {counted(beyond, 'residual')}." if beyond else ""
     return Drawing(
         "residuals",
         "What was left of the targets",

@@ -14,6 +14,7 @@ from onward.core.interrupts import interrupts_deferred
 from onward.core.known import Known
 from onward.core.stopping import StoppedError, StopSignals
 from onward.core.types import Matrix, Vector
+from onward.core.words import counted
 from onward.progressive import checkpoints
 from onward.progressive.frame_writers import Write
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
@@ -364,12 +365,12 @@ class Pass:
         return int(earlier.settings["spooled"])
 
 
-def nothing_learned(files: Sequence[Any], read: int, skipped: dict[str, int]) -> str:
-    """Why no row could be learned."""
+def nothing_learned(files: Sequence[Any], read: int, skipped: dict[str, int], done: str = "learned") -> str:
+    """Why no row could be learned, or whatever else should be done with it."""
     name = name_files(files)
     if read == 0:
         return f"{name}: there are no rows"
     if sum(skipped.values()) < read:
-        return f"{name}: every row has weight 0, so nothing was learned"
+        return f"{name}: every row has weight 0, so nothing was {done}"
     reasons = ", ".join(f"{count:,} where {reason}" for reason, count in skipped.items())
-    return f"{name}: none of the {read:,} rows could be learned: {reasons}"
+    return f"{name}: none of the {counted(read, 'row')} could be {done}: {reasons}"

@@ -6,7 +6,8 @@ from onward.core.known import Known
 from onward.json_values import to_json_values
 from onward.progressive.conclusion import Conclusion, conclude
 from onward.progressive.results import Comparison, Fit, Scores, coefficient_columns
-from onward.regression import ForwardRegressor, OnlineRegressor
+from onward.progressive.scoring import ModelScores
+from onward.regression import OnlineRegressor, learner_name
 
 
 def fit_record(fit: Fit) -> dict[str, Any]:
@@ -84,6 +85,31 @@ def comparison_record(comparison: Comparison) -> dict[str, Any]:
     )
 
 
+def score_record(scored: ModelScores) -> dict[str, Any]:
+    """How well a model predicts rows that it does not learn."""
+    known = scored.known
+    return _record(
+        {
+            "data": scored.source,
+            "target": scored.target,
+            "rows": {"read": scored.read, "scored": scored.rows, "skipped": dict(scored.skipped)},
+            "filled": dict(scored.filled),
+            "unknown_levels": dict(scored.unknown),
+            "rmse": scored.rmse,
+            "mae": scored.mae,
+            "r2": scored.r2,
+            "intervals": {
+                "delta": known.delta,
+                "sigma": known.sigma,
+                "theta_bound": known.theta_bound,
+                "inside": scored.inside,
+                "open": scored.open,
+                "coverage": scored.coverage,
+            },
+        }
+    )
+
+
 def scores_record(scores: Scores) -> dict[str, Any]:
     """Online scores, and those of the running mean."""
     return {
@@ -92,11 +118,6 @@ def scores_record(scores: Scores) -> dict[str, Any]:
         "r2": scores.r2,
         "running_mean": {"rmse": scores.mean_rmse, "mae": scores.mean_mae},
     }
-
-
-def learner_name(model: OnlineRegressor) -> str:
-    """Its name on the command line."""
-    return "forward" if isinstance(model, ForwardRegressor) else "ridge"
 
 
 def _record(values: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from onward.core.known import Known
+from onward.core.words import counted
 from onward.progressive.frame_writers import Write
 from onward.progressive.target_intervals import Intervals
 from onward.regression import OnlineRegressor
@@ -73,8 +74,8 @@ def recipe_of(model: OnlineRegressor) -> Recipe:
         return model.recipe_
     if model.information_.n_features and not hasattr(model, "feature_names_in_"):
         raise ValueError(
-            f"the model was fitted to {model.n_features_in_} features without names, so columns cannot be found; "
-            "expected a model that was fitted to a table with named columns"
+            f"the model was fitted to {counted(model.n_features_in_, 'feature')} without names, so columns cannot be "
+            "found; expected a model that was fitted to a table with named columns"
         )
     return Recipe("", tuple(Column(str(name), "number") for name in model.feature_names_in_))
 

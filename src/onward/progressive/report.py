@@ -16,6 +16,7 @@ from typing import Any, get_args
 import numpy as np
 
 from onward.core.types import Vector
+from onward.core.words import counted
 from onward.pages.drawing import Drawing
 from onward.pages.image_files import Kind, render_image
 from onward.pages.inline import make_picture
@@ -61,7 +62,7 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
         interval_level=f"{fit_drawings.LEVEL:.0%} interval",
         calibration=_calibration_rows(history, shares),
         coefficients=coefficients,
-        more_coefficients=_counted(left, "more coefficient") if left > 0 else "",
+        more_coefficients=counted(left, "more coefficient") if left > 0 else "",
         settings=_settings(fit),
         command=command,
         **_about(fit, fit.scores.rows),
@@ -79,7 +80,7 @@ def write_comparison_report(
     if len(comparison.lams) > 1:
         grid = f"{len(comparison.lams):,} values of λ"
     summary = (
-        f"{learners.capitalize()} with {grid}, each over the same {_counted(rows, 'row')} in the same order, "
+        f"{learners.capitalize()} with {grid}, each over the same {counted(rows, 'row')} in the same order, "
         f"predicting “{comparison.target}” before it was seen."
     )
     settings = {
@@ -144,9 +145,9 @@ def _fit_summary(fit: Fit) -> str:
     skipped = sum(fit.skipped.values())
     why = f" ({_reasons(fit.skipped)})" if skipped else ""
     gaps = sum(fit.filled.values())
-    filled = f" {_counted(gaps, 'missing value')} counted as 0." if gaps else ""
+    filled = f" {counted(gaps, 'missing value')} counted as 0." if gaps else ""
     return (
-        f"One pass over {_counted(fit.read, 'row')}, predicting “{fit.target}” before it was seen: "
+        f"One pass over {counted(fit.read, 'row')}, predicting “{fit.target}” before it was seen: "
         f"{fit.scores.rows:,} learned, {skipped:,} skipped{why}.{filled}"
     )
 
@@ -274,14 +275,10 @@ def _percent(share: float) -> str:
     return f"{percent:.{decimals}f}\N{NO-BREAK SPACE}%"
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
 def _reasons(skipped: Mapping[str, int]) -> str:
     return ", ".join(f"{reason}: {count:,}" for reason, count in skipped.items() if count)
 
 
 def _all_skipped(read: int, skipped: Mapping[str, int]) -> str:
     why = f", {sum(skipped.values()):,} skipped ({_reasons(skipped)})" if sum(skipped.values()) else ""
-    return f" ({_counted(read, 'row')} read{why})"
+    return f" ({counted(read, 'row')} read{why})"

@@ -3,14 +3,19 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onward.core.known import Known
 from onward.core.types import Matrix, Vector
+from onward.progressive.coefficient_table import CoefficientTable
 from onward.regression import OnlineRegressor
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -87,9 +92,9 @@ class History:
         return np.array([each.rows for each in self.scores], dtype=np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fit:
-    """A model with how it did while it learned."""
+    """A model with how it did while it learned. It shows itself on one screen, in terminals and notebooks."""
 
     model: OnlineRegressor
     source: str  # what was read, as a person would name it
@@ -104,14 +109,36 @@ class Fit:
     notes: Sequence[str] = ()  # remarks on how the columns were chosen
     stopped: int | None = None  # the signal that ended a stream
 
-    def coefficients(self) -> dict[str, Any]:
+    def coefficients(self) -> CoefficientTable:
         """Feature, estimate, lower, upper, for what is known of the noise."""
-        return coefficient_columns(self.model, self.known)
+        return CoefficientTable(coefficient_columns(self.model, self.known), self.known.delta)
+
+    def to_frame(self) -> "pl.DataFrame":
+        """The coefficients with their intervals, a row for each."""
+        return self.coefficients().to_frame()
+
+    def plot(self) -> "Figure":
+        """A picture of how the error fell, if readings were taken (`history=True`); else of the coefficients."""
+        if self.history is None:
+            return self.coefficients().plot()
+        from onward.progressive.fit_drawings import draw_learning
+
+        return draw_learning(self.history).figure
+
+    def __repr__(self) -> str:
+        from onward.progressive.summaries import fit_text
+
+        return fit_text(self)
+
+    def _repr_html_(self) -> str:
+        from onward.progressive.summaries import fit_html
+
+        return fit_html(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
-    """Ridge and forward over a grid of λ, on the same rows in the same order.
+    """Ridge and forward over a grid of λ, on the same rows in the same order. It shows itself on one screen.
 
     `scores[learner][i]` belongs to `lams[i]`; None where the learner is not defined (ridge at λ = 0).
     `curves[learner]` is (k, L): RMSE until `marks[j]` rows, NaN where not defined.
@@ -133,6 +160,34 @@ class Comparison:
     def rmse(self, learner: str) -> Vector:
         """(L,) RMSE for each λ, NaN where not defined."""
         return np.array([math.nan if each is None else each.rmse for each in self.scores[learner]])
+
+    def to_frame(self) -> "pl.DataFrame":
+        """A row for each learner and λ: rmse, mae and r2, null where the learner is not defined."""
+        import polars as pl
+
+        rows = [
+            (learner, lam, *((None,) * 3 if each is None else (each.rmse, each.mae, each.r2)))
+            for learner, scores in self.scores.items()
+            for lam, each in zip(self.lams, scores, strict=True)
+        ]
+        numbers = dict.fromkeys(("lam", "rmse", "mae", "r2"), pl.Float64)
+        return pl.DataFrame(rows, schema={"learner": pl.String, **numbers}, orient="row")
+
+    def plot(self) -> "Figure":
+        """A picture of the error over λ."""
+        from onward.progressive.comparison_drawings import draw_errors_over_lam
+
+        return draw_errors_over_lam(self).figure
+
+    def __repr__(self) -> str:
+        from onward.progressive.summaries import comparison_text
+
+        return comparison_text(self)
+
+    def _repr_html_(self) -> str:
+        from onward.progressive.summaries import comparison_html
+
+        return comparison_html(self)
 
 
 def coefficient_columns(model: OnlineRegressor, known: Known) -> dict[str, Any]:

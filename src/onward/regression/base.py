@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from onward.core import Information
 from onward.core.types import Matrix, Vector
 from onward.regression.estimator import Estimator
 from onward.regression.fitted import FittedState
-from onward.regression.start import Lam, Prior, check_lam, lam_vector, prior_matrix
+from onward.regression.start import Lam, Prior, check_lam, lam_vector, prior_matrix, same_setting
 from onward.tables import Recipe
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Learned = tuple[NDArray[np.float64], Vector]
 """Predictions and leverages, each from just before its row was learned."""
 
+_LEARNED_WITH = ("lam", "fit_intercept", "intercept_lam", "prior_mean", "prior_intercept")  # parameters of the state
 _CACHED = ("_loops", "_names_in_order")
 
 
@@ -69,6 +70,17 @@ class Learner(Estimator):
 
     def _check_settings(self) -> None:
         check_lam(self.lam, self.intercept_lam, positive=False)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as scikit-learn has it; ValueError for one that contradicts what the model has learned."""
+        for name, value in params.items() if self._state is not None else ():
+            if name in _LEARNED_WITH and not same_setting(getattr(self, name), value):
+                raise ValueError(
+                    f"{name} cannot become {value!r}: this model has learned with {name}={getattr(self, name)!r}. Fit "
+                    f"another: {type(self).__name__}({name}=…), or sklearn.base.clone(model).set_params({name}=…)"
+                )
+        super().set_params(**params)
+        return self
 
     # What was learned
 

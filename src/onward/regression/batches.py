@@ -9,7 +9,7 @@ from onward.core.state import described
 from onward.core.types import Matrix, Vector
 from onward.regression.base import Learned, Learner
 from onward.regression.fitted import FittedState
-from onward.tables import Rows, as_rows, as_targets, as_weights, blocks, in_one_block
+from onward.tables import CheckedRows, Rows, as_rows, as_targets, as_weights, blocks, in_one_block, placed
 
 
 class BatchLearner(Learner):
@@ -21,25 +21,27 @@ class BatchLearner(Learner):
         if not weights.any():
             raise ValueError("sample_weight must not be zero for every row of a fit, got all zeros")
         self._begin(X, rows, targets, weights, flat)
+        if self.recipe_ is not None:
+            self.recipe_ = None  # forgotten with the rest: these rows came as features
         return self
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn further rows, in order."""
         self.predict_then_learn(X, y, sample_weight)
         return self
 
     @overload
     def predict_then_learn(
-        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: Literal[False] = False
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: Literal[False] = False
     ) -> NDArray[np.float64]: ...
 
     @overload
     def predict_then_learn(
-        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: Literal[True]
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: Literal[True]
     ) -> Learned: ...
 
     def predict_then_learn(
-        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: bool = False
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
         """The online protocol: for each row in order, predict it, then learn its target.
 
@@ -77,13 +79,14 @@ class BatchLearner(Learner):
     def _readable(self, X: Any) -> tuple[FittedState, Rows]:
         fitted = self._fitted()
         rows = as_rows(X, self)
+        if isinstance(rows, CheckedRows):
+            return fitted, _in_order(fitted, rows)
         self._check_columns(X)
         return fitted, rows
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Matrix, Vector, bool]:
         self._check_settings()
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        self._require(y)
         rows = as_rows(X, self)
         targets, flat = as_targets(y, rows.shape[0])
         weights = as_weights(sample_weight, rows.shape[0])
@@ -105,6 +108,10 @@ class BatchLearner(Learner):
         from sklearn.utils.validation import validate_data
 
         validate_data(self, X, reset=True, skip_check_array=True)
+
+    def _require(self, y: Any) -> None:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
 
     def _begin(self, X: Any, rows: Rows, targets: Matrix, weights: Vector, flat: bool) -> Learned:
         # As scikit-learn has it: names count only if they are text.
@@ -131,6 +138,13 @@ class BatchLearner(Learner):
             w = writeable(weights[where])
             predictions[where], leverages[where] = fitted.learn(block, targets[where], w, self._read_out, squares)
         return predictions, leverages
+
+
+def _in_order(fitted: FittedState, rows: CheckedRows) -> Rows:
+    """Rows of exactly the model's features, in its order; ValueError if they are others."""
+    if fitted.names is None or set(rows.names) != set(fitted.names):
+        raise ValueError(f"the rows have features {rows.names}, but this model was fitted with {fitted.names}")
+    return placed(rows, [fitted.columns[name] for name in rows.names], len(fitted.names))
 
 
 def shaped(predictions: Matrix, flat: bool) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from onward import storage
 from onward.core import Information, TooExtremeError, kernel
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
+from onward.core.words import counted
 
 ReadOut = Callable[[Matrix | None, Matrix, Vector, Vector], Matrix]
 """(prior's part, p, q, w) → predictions."""
@@ -72,7 +73,7 @@ class FittedState:
             if self.names is not other.names:
                 raise ValueError("cannot merge: only one of the models has named features")
             if mine != theirs:
-                raise ValueError(f"cannot merge: this model has {mine} features, the other has {theirs}")
+                raise ValueError(f"cannot merge: this model has {counted(mine, 'feature')}, the other has {theirs}")
             return []
         new = [name for name in other.names if name not in self.columns]
         if (new or mine != theirs) and not (self.open or other.open):
@@ -134,5 +135,5 @@ class FittedState:
         state.set_prior(arrays.get("prior", 0.0))
         names = settings["names"]
         if names is not None and len(set(names)) != state.n_features:
-            raise ValueError(f"{len(set(names))} different names for {state.n_features} features")
+            raise ValueError(f"{counted(len(set(names)), 'different name')} for {counted(state.n_features, 'feature')}")
         return cls(state, names, settings["open"], settings["flat"])

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from onward import storage
 from onward.core import kernel
 from onward.core.types import Matrix, Vector
-from onward.regression.guarantees import Guarantees
+from onward.regression.columns import ColumnLearner
 from onward.regression.start import Lam, Prior, check_lam
 
 
-class OnlineRegressor(Guarantees):
+class OnlineRegressor(ColumnLearner):
     """What both learners share."""
 
 
@@ -90,3 +90,8 @@ class RidgeRegressor(OnlineRegressor):
     @property
     def _clip(self) -> float:
         return math.inf if self.clip is None else float(self.clip)
+
+
+def learner_name(model: OnlineRegressor) -> str:
+    """What a learner is called on the command line."""
+    return model._kind

@@ -10,7 +10,7 @@ from onward import storage
 from onward.regression.batches import describe_targets
 from onward.regression.fitted import FittedState
 from onward.regression.named import NamedLearner
-from onward.regression.start import lam_of, prior_of
+from onward.regression.start import lam_of, prior_of, same_setting
 from onward.tables import Recipe, as_mapping
 
 _PARAMETER = "parameter "  # before the name of a setting that is an array
@@ -29,7 +29,7 @@ class MergeableLearner(NamedLearner):
             raise ValueError(f"cannot merge a {type(other).__name__} into a {type(self).__name__}")
         theirs = other.get_params(deep=False)
         for name, mine in self.get_params(deep=False).items():
-            if not _equal(mine, theirs[name]):
+            if not same_setting(mine, theirs[name]):
                 raise ValueError(f"cannot merge: this model has {name}={mine!r}, the other has {name}={theirs[name]!r}")
         if self.recipe_ is not None and other.recipe_ is not None:
             difference = self.recipe_.difference(other.recipe_)
@@ -133,9 +133,3 @@ class MergeableLearner(NamedLearner):
 
 def _is_zero(lam: Any) -> bool:
     return not isinstance(lam, Mapping) and not np.any(lam)
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, Mapping) or isinstance(b, Mapping) or a is None or b is None:
-        return type(a) is type(b) and bool(a == b)
-    return np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b)))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Literal, Self, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from onward.core.factor import ORDINARY
 from onward.core.kernel import learn_one, learn_targets, plain_loops, predict_one, predict_targets
@@ -14,22 +14,19 @@ from onward.core.types import Matrix, Vector
 from onward.regression.base import Learned
 from onward.regression.batches import BatchLearner, checked_leverages, checked_predictions, shaped, writeable
 from onward.regression.fitted import FittedState
+from onward.regression.name_matching import Row, match_names, named_row, named_table
 from onward.regression.start import lam_of, prior_of
 from onward.tables import (
     ArrayRows,
     CheckedRows,
     Rows,
     as_mapping,
-    as_row,
-    as_rows,
     as_target,
     as_targets,
     as_weights,
     blocks,
     placed,
 )
-
-Row = ArrayLike | Mapping[Any, float]
 
 ONE = 1.0  # the weight of a row that none was given for
 _NUMBERS = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
@@ -49,10 +46,19 @@ class NamedLearner(BatchLearner):
     def predict_one(self, x: Row, sample_weight: float = ONE) -> Any:
         """Predict one row: an array, or a dict of named features in which missing names count as 0.
 
-        Before anything was learned the prediction is the prior's: 0, if none was given. Returns a number, or an array
-        of shape (m,) if the model has several targets.
+        Of a model that has learned from a table, a dict holds a value for each of the table's columns; where one is
+        missing and the model skips such rows, the prediction is NaN. Before anything was learned the prediction is the
+        prior's: 0, if none was given. Returns a number, or an array of shape (m,) if the model has several targets.
         """
-        row = x if type(x) is _ARRAY else self._row(x)
+        row: Any
+        if type(x) is _ARRAY:
+            row = x
+        elif self.recipe_ is None:
+            row = self._row(x)
+        elif (x := self._features(x)) is None:
+            return np.nan
+        else:
+            row = self._row(x)
         if row is not None and self._loops and sample_weight is ONE and self.clip is None:
             try:
                 prediction = self._loops[0](self._buffer, row)
@@ -73,15 +79,30 @@ class NamedLearner(BatchLearner):
                 predictions = predict_targets(self._buffer, row, w, self._shrinks, self._clip)
                 if predictions[0] == predictions[0]:
                     return predictions
-        names, values = _named_row(x)
+        names, values = named_row(x)
         weights = as_weights(sample_weight, 1)
         fitted, names = self._fitted_or_new(names, values.shape[1])
         predictions = self._read_named(fitted, names, values, weights)[0][0]
         return float(predictions[0]) if fitted.flat else predictions
 
     def learn_one(self, x: Row, y: Any, sample_weight: float = ONE) -> Self:
-        """Learn one row. A name first seen in a dict becomes a new feature, exactly as if it had been there, at 0."""
-        row = x if type(x) is _ARRAY else self._row(x)
+        """Learn one row. A name first seen in a dict becomes a new feature, exactly as if it had been there, at 0.
+
+        Of a model that has learned from a table, a dict holds a value for each of the table's columns, and for that of
+        the weight unless `sample_weight` is given; a level first seen becomes a new feature, and a row that is skipped
+        for a missing value changes nothing.
+        """
+        row: Any
+        if type(x) is _ARRAY:
+            row = x
+        elif self.recipe_ is None:
+            row = self._row(x)
+        else:
+            if sample_weight is ONE and self.recipe_.weight is not None:
+                sample_weight = self._weight(x)
+            if sample_weight is None or (x := self._features(x)) is None:
+                return self
+            row = self._row(x)
         if row is not None and self._loops and sample_weight is ONE and self.clip is None:
             try:
                 if self._loops[1](self._buffer, row, y):
@@ -100,10 +121,27 @@ class NamedLearner(BatchLearner):
                 targets = _vector(y, self._target_shape)
                 if targets is not None and learn_targets(self._buffer, row, targets, w, self._shrinks, self._clip):
                     return self._opened(x)
-        names, values = _named_row(x)
+        names, values = named_row(x)
         targets, flat = as_target(y)
         self._learn_named(names, ArrayRows(values), targets, as_weights(sample_weight, 1), flat)
         return self
+
+    def _features(self, x: Any) -> Any:
+        """The features of a row with the recipe's columns, None if it is skipped; what is no dict is taken as it is."""
+        from onward.tables.encode_values import encode_row  # what arrays do not need is not loaded for them
+
+        x = as_mapping(x)
+        assert self.recipe_ is not None
+        names = () if self._state is None else self._state.names or ()
+        return encode_row(self.recipe_, names, x) if isinstance(x, Mapping) else x
+
+    def _weight(self, x: Any) -> Any:
+        """The weight of a row by the recipe; None if the row is skipped."""
+        from onward.tables.encode_values import row_weight
+
+        x = as_mapping(x)
+        assert self.recipe_ is not None
+        return row_weight(self.recipe_, x) if isinstance(x, Mapping) else ONE
 
     def _opened(self, x: object) -> Self:
         """The model, to which new names are welcome once it has learned a dict."""
@@ -142,7 +180,7 @@ class NamedLearner(BatchLearner):
         self, X: Any, sample_weight: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
         """`predict` for a data frame by the names of its columns, like `predict_one` with a dict for each row."""
-        names, rows = _named_table(X)
+        names, rows = named_table(X)
         weights = as_weights(sample_weight, rows.shape[0])
         fitted, names = self._fitted_or_new(names, rows.shape[1])
         out, leverages = np.empty((rows.shape[0], fitted.state.n_targets)), np.empty(rows.shape[0])
@@ -153,20 +191,23 @@ class NamedLearner(BatchLearner):
 
     @overload
     def learn_many(
-        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: Literal[False] = False
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: Literal[False] = False
     ) -> NDArray[np.float64]: ...
 
     @overload
-    def learn_many(self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: Literal[True]) -> Learned: ...
+    def learn_many(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: Literal[True]
+    ) -> Learned: ...
 
     def learn_many(
-        self, X: Any, y: Any, sample_weight: Any = None, *, return_leverage: bool = False
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
         """`predict_then_learn` for a data frame by the names of its columns, like `learn_one` with a dict for each row.
 
         Columns may come in any order; new names become new features, missing ones count as 0.
         """
-        names, rows = _named_table(X)
+        self._require(y)
+        names, rows = named_table(X)
         targets, flat = as_targets(y, rows.shape[0])
         learned = self._learn_named(names, rows, targets, as_weights(sample_weight, rows.shape[0]), flat)
         return learned if return_leverage else learned[0]
@@ -201,7 +242,7 @@ class NamedLearner(BatchLearner):
         return self._new_state(n_features, None, None, names), None
 
     def _read_named(self, fitted: FittedState, names: list[Hashable] | None, X: Matrix, w: Vector) -> Learned:
-        known, places, unknown = _match(fitted, names, X.shape[1])
+        known, places, unknown = match_names(fitted, names, X.shape[1])
         state = fitted.state
         rows = X if names is None else placed(ArrayRows(X[:, known]), places, state.n_features).block(0, len(X))
         p, q = state.read(rows)
@@ -230,7 +271,7 @@ class NamedLearner(BatchLearner):
             fitted = self._new_state(rows.shape[1], targets.shape[1], flat, names)
             fitted.open = names is not None
         elif names is not None:
-            known, places, unknown = _match(fitted, names, rows.shape[1])
+            known, places, unknown = match_names(fitted, names, rows.shape[1])
             if unknown:
                 fitted = fitted.copy()
                 new, width = [names[column] for column in unknown], fitted.state.n_features
@@ -240,7 +281,7 @@ class NamedLearner(BatchLearner):
                 places = [placing[column] for column in range(len(names))]
             rows = placed(rows, places, fitted.state.n_features)
         else:
-            _match(fitted, None, rows.shape[1])
+            match_names(fitted, None, rows.shape[1])
         learned = self._go_on(fitted, rows, targets, weights, flat)
         self._fitted().open |= names is not None
         return learned
@@ -264,37 +305,3 @@ def _vector(values: Any, shape: tuple[int] | None) -> Vector | None:
 def _number(value: Any) -> float:
     """A number of some usual type; NaN, which the compiled loops refuse, for whatever else it may be."""
     return float(value) if type(value) in _NUMBERS and -ORDINARY < value < ORDINARY else np.nan
-
-
-def _named_row(x: Row) -> tuple[list[Hashable] | None, Matrix]:
-    """One row as an array (1, features) of finite numbers, with names if it is a dict or a named series."""
-    x = as_mapping(x)
-    if isinstance(x, Mapping):
-        return list(x), as_row(list(x.values()), list(x))
-    return None, as_row(x)
-
-
-def _named_table(X: Any) -> tuple[list[Hashable] | None, Rows]:
-    rows = as_rows(X, min_columns=0)
-    if rows.names is None:
-        raise ValueError(f"X must be a data frame with named columns, got {type(X).__name__}")
-    if len(set(rows.names)) < len(rows.names):
-        raise ValueError(f"X must have different column names, got {rows.names}")
-    return rows.names, rows
-
-
-def _match(fitted: FittedState, names: list[Hashable] | None, width: int) -> tuple[list[int], list[int], list[int]]:
-    """Which columns are known, where they stand in the model, and which columns are not known."""
-    expected = fitted.state.n_features
-    if names is None:
-        if width != expected:
-            raise ValueError(f"x has {width} features, but this model was fitted with {expected}")
-        return list(range(width)), list(range(width)), []
-    if fitted.names is None:
-        raise ValueError(
-            f"x has named features, but this model was fitted with {expected} features without names; expected an array"
-        )
-    position = [fitted.columns.get(name) for name in names]
-    known = [column for column, place in enumerate(position) if place is not None]
-    unknown = [column for column, place in enumerate(position) if place is None]
-    return known, [place for place in position if place is not None], unknown

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onward.core.types import Matrix, Vector
+from onward.core.words import counted
 from onward.tables import as_mapping
 
 Lam = float | ArrayLike | Mapping[Any, float]
@@ -38,7 +39,9 @@ def lam_vector(
     else:
         features = _values(given)
         if len(features) != n_features:
-            raise ValueError(f"lam has {len(features)} values, but there are {n_features} features")
+            raise ValueError(
+                f"lam has {counted(len(features), 'value')}, but there are {counted(n_features, 'feature')}"
+            )
     return np.array([*([_lam_of_constant(given, intercept_lam)] if intercept else []), *features])
 
 
@@ -49,8 +52,8 @@ def lam_of(lam: Lam, name: Hashable) -> float:
         return float(given)
     if not isinstance(given, Mapping):
         raise ValueError(
-            f"lam has {len(np.asarray(given))} values, none of them for the new feature {name!r}; expected a number, "
-            "or a dict of named features with a default under None"
+            f"lam has {counted(len(np.asarray(given)), 'value')}, none of them for the new feature {name!r}; expected "
+            "a number, or a dict of named features with a default under None"
         )
     if name not in given and None not in given:
         raise ValueError(f"lam has no value for the feature {name!r}; expected one, or a default under None")
@@ -135,3 +138,10 @@ def _finite(name: str, value: object) -> Matrix:
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {value!r}")
     return array
+
+
+def same_setting(a: Any, b: Any) -> bool:
+    """Whether two values of a parameter (a number, an array, a dict, None) are the same."""
+    if isinstance(a, Mapping) or isinstance(b, Mapping) or a is None or b is None:
+        return type(a) is type(b) and bool(a == b)
+    return np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b)))

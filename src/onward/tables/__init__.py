@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from onward.tables.rows import as_targets as as_targets
     from onward.tables.rows import as_weights as as_weights
     from onward.tables.rows import blocks as blocks
+    from onward.tables.rows import frame_columns as frame_columns
     from onward.tables.rows import in_one_block as in_one_block
     from onward.tables.rows import placed as placed
     from onward.tables.streams import Position as Position
@@ -43,7 +44,7 @@ _HOMES = {
             "as_targets",
             "as_weights",
         ),
-        *("blocks", "in_one_block", "placed"),
+        *("blocks", "frame_columns", "in_one_block", "placed"),
     ],
     "streams": ["Position", "Stream", "stream"],
     "table": ["Table"],

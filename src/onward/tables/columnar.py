@@ -10,12 +10,13 @@ import pyarrow.parquet as pq
 import pyarrow.types as kind_of
 
 from onward.tables.errors import DataError
-from onward.tables.kinds import Content, as_numbers, without
+from onward.tables.kinds import Content, as_numbers, read_texts, without
 from onward.tables.readers import EXPECTED, Piece, check_columns, check_names
 from onward.tables.recipe import KINDS, Kind
 from onward.tables.sources import File, Frame
 
 VALUES = 1 << 17  # in a piece: 1 MB of numbers
+_WRITTEN: tuple[Kind, ...] = ("boolean", "time", "duration")  # what frames made of text files hold as texts
 
 
 class ParquetReader:
@@ -236,7 +237,8 @@ def _check_kinds(name: str, schema: pa.Schema, wanted: Mapping[str, Kind]) -> No
         dtype = schema.field(column).type
         content = content_of(dtype)
         fits = content in (*KINDS, "text") if kind == "category" else content == kind
-        if not (fits or kind_of.is_null(dtype) or (content, kind) == ("boolean", "number")):
+        written = content == "text" and kind in _WRITTEN
+        if not (fits or written or kind_of.is_null(dtype) or (content, kind) == ("boolean", "number")):
             raise DataError(f"{name}: column {column!r} holds {dtype}, expected {EXPECTED[kind]} in each row")
 
 
@@ -257,7 +259,7 @@ def _pieces(
             skip = max(0, start - first)
             rest, here = batch.slice(skip), first + skip
             columns = {
-                column: _converted(name, column, rest.column(column), kind, na) for column, kind in wanted.items()
+                column: _converted(name, column, rest.column(column), kind, na, here) for column, kind in wanted.items()
             }
             yield Piece(pl.DataFrame(columns), here, partial(_where, name, here))
         first += batch.num_rows
@@ -267,24 +269,35 @@ def _where(name: str, first: int, row: int) -> str:
     return f"{name}, row {first + row + 1}"
 
 
-def _converted(name: str, column: str, array: pa.Array, kind: Kind, na: Sequence[str]) -> pl.Series:
+def _converted(name: str, column: str, array: pa.Array, kind: Kind, na: Sequence[str], first: int) -> pl.Series:
     try:
         if isinstance(array, pa.DictionaryArray) and content_of(array.type) != "text":
             array = array.dictionary_decode()
         if isinstance(array.type, pa.TimestampType) and array.type.tz is not None:
             array = array.cast(pa.timestamp(array.type.unit))  # the moment in UTC; polars does not know every zone
-        if kind == "category" and content_of(array.type) == "text":
+        if content_of(array.type) == "text":
             array.validate(full=True)  # that it is UTF-8
         values = pl.Series(column, pl.from_arrow(array))
+        if kind in _WRITTEN and content_of(array.type) == "text":
+            return _read(name, values.cast(pl.String), kind, na, first)
         if kind != "category":
             return without(as_numbers(values), na if kind == "number" else ())
-        texts = values.cast(pl.String)
+        texts = (values.fill_nan(None) if values.dtype.is_float() else values).cast(pl.String)
         return texts.set(texts.is_in(list(na)), None) if na else texts
     except (pa.ArrowException, pl.exceptions.PolarsError) as error:
         raise DataError(
             f"{name}: column {column!r} holds {array.type} that cannot be read as {EXPECTED[kind]} "
             f"({_first_line(error)})"
         ) from error
+
+
+def _read(name: str, texts: pl.Series, kind: Kind, na: Sequence[str], first: int) -> pl.Series:
+    values, wrong = read_texts(texts, kind, na)
+    if wrong is not None:
+        raise DataError(
+            f"{_where(name, first, wrong)}, column {texts.name!r}: got {texts[wrong][:60]!r}, expected {EXPECTED[kind]}"
+        )
+    return values
 
 
 def _first_line(error: BaseException) -> str:

@@ -14,9 +14,10 @@ UNKNOWN = "nothing"  # what a column holds as long as all of its values are miss
 # What stands for a missing value in text files, as R, pandas, databases and spreadsheets write it.
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None", "<NA>", "?", ".")
 
-_DAY = 86_400_000_000  # µs
-_YEAR = 365.2425 * _DAY
-_ORIGIN = 10_957 * _DAY  # 2000-01-01 in µs since 1970
+DAY = 86_400_000_000  # µs
+# Polars divides by a number as it multiplies by its reciprocal; said so here, single values get the same bits.
+YEARS, DAYS, CLOCK_DAYS = 1 / (365.2425 * DAY), 1 / DAY, 1 / (1000 * DAY)
+ORIGIN = 10_957 * DAY  # 2000-01-01 in µs since 1970
 
 # What ISO 8601 and databases write. Days before months, or months before days, is not for us to guess.
 _TIMES = (
@@ -37,11 +38,11 @@ def as_numbers(column: pl.Series) -> pl.Series:
     """A typed column as Float64, null where a value is missing: true is 1, times are years since 2000, spans days."""
     if column.dtype in (pl.Date, pl.Datetime):
         # Moments with a time zone are kept in UTC, so this is the same moment wherever it was written.
-        return (column.cast(pl.Datetime("us")).to_physical() - _ORIGIN).cast(pl.Float64) / _YEAR
+        return (column.cast(pl.Datetime("us")).to_physical() - ORIGIN).cast(pl.Float64) * YEARS
     if column.dtype == pl.Duration:
-        return column.cast(pl.Duration("us")).to_physical().cast(pl.Float64) / _DAY
+        return column.cast(pl.Duration("us")).to_physical().cast(pl.Float64) * DAYS
     if column.dtype == pl.Time:
-        return column.to_physical().cast(pl.Float64) / (1000 * _DAY)
+        return column.to_physical().cast(pl.Float64) * CLOCK_DAYS
     return column.cast(pl.Float64)
 
 

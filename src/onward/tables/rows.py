@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
+from onward.core.words import counted
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -153,6 +154,16 @@ def _holds_numbers(values: Any) -> bool:
     return type(values) is np.ndarray and values.dtype.kind in "biuf"
 
 
+def frame_columns(X: Any) -> list[Hashable] | None:
+    """The names of a data frame's columns; None if X is anything else."""
+    if isinstance(X, np.ndarray | CheckedRows):
+        return None
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(X, pass_through=True, eager_only=True)
+    return list(frame.columns) if isinstance(frame, nw.DataFrame) else None
+
+
 class _PlacedRows:
     def __init__(self, rows: Rows, places: Sequence[int], width: int) -> None:
         self.shape = (rows.shape[0], width)
@@ -246,7 +257,7 @@ def as_targets(y: Any, n_rows: int) -> tuple[Matrix, bool]:
     if array.ndim == 2 and array.shape[1] == 0:
         raise ValueError(f"y must have at least one target, got shape {array.shape}")
     if len(array) != n_rows:
-        raise ValueError(f"X has {n_rows} rows, but y has inconsistent numbers of samples: {len(array)}")
+        raise ValueError(f"X has {counted(n_rows, 'row')}, but y has inconsistent numbers of samples: {len(array)}")
     targets = np.require(array, dtype=np.float64, requirements=["C", "W"]).reshape(n_rows, -1)
     _check_column(targets, "y")
     return targets, array.ndim == 1
@@ -274,7 +285,9 @@ def as_weights(sample_weight: Any, n_rows: int) -> Vector:
         return np.broadcast_to(np.array([weight]), n_rows)  # one number, however many rows
     array = _as_numbers(sample_weight, "sample_weight")
     if array.shape != (n_rows,):
-        raise ValueError(f"sample_weight must have shape ({n_rows},) as X has {n_rows} rows, got {array.shape}")
+        raise ValueError(
+            f"sample_weight must have shape ({n_rows},) as X has {counted(n_rows, 'row')}, got {array.shape}"
+        )
     weights = np.require(array, dtype=np.float64, requirements=["C", "W"])
     _check_column(weights, "sample_weight")
     if (weights < 0).any():

@@ -1,0 +1,68 @@
+"""`onward score`: how well a model predicts other rows."""
+
+from typing import TYPE_CHECKING
+
+from onward.cli import options as o
+from onward.core.words import counted, left_out
+
+if TYPE_CHECKING:
+    from onward.core.known import Known
+    from onward.progressive.scoring import ModelScores
+    from onward.tables.table import Table
+
+EXAMPLES = """Examples:
+
+onward score model.onward held-out.csv
+
+onward score model.onward 'logs/*.parquet' --sigma 1.5 --json"""
+
+
+@o.with_reading
+@o.with_known
+def command(
+    model: o.Model,
+    data: o.Data,
+    missing: o.Missing = None,
+    *,
+    table: "Table",
+    known: "Known",
+    json: o.Json = False,
+) -> None:
+    """Compare a model's predictions with the targets in data: RMSE, MAE, R², and how often intervals held.
+
+    Nothing is learned. Columns are found by name, the target's among them; others are ignored.
+    """
+    from onward.cli.model_files import load_learner, show_json
+    from onward.progressive.json_results import score_record
+    from onward.progressive.scoring import score
+
+    result = score(load_learner(model), data, table, known=known, missing=missing)
+    if json:
+        return show_json(score_record(result))
+    _show(result)
+
+
+def _show(result: "ModelScores") -> None:
+    from onward.cli import display
+
+    out = display.console()
+    out.print(
+        f"{result.target} of {result.source}: scored {result.rows:,} of {counted(result.read, 'row')}.",
+        markup=False,
+        highlight=False,
+    )
+    for line in (*left_out(result.skipped, result.filled), *display.unknown_levels(result.unknown)):
+        out.print(line, markup=False, highlight=False)
+    inside = f"{result.inside:,} of {counted(result.rows, 'row')} ({result.coverage:.2%})"
+    open_ended = f", {result.open:,} of which may be anything (∞)" if result.open else ""
+    out.print(
+        display.pairs(
+            {
+                "RMSE": display.number(result.rmse),
+                "MAE": display.number(result.mae),
+                "R²": display.number(result.r2),
+                f"in intervals for {1 - result.known.delta:g}": inside + open_ended,
+            }
+        ),
+        highlight=False,
+    )

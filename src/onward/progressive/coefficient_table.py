@@ -1,0 +1,74 @@
+"""Coefficients with their intervals, as a value that shows itself."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from onward.pages.numbers import format_number
+from onward.pages.plain_tables import html_paragraphs, html_table, text_table
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+FEW = 20  # coefficients that are shown at once
+_COLUMNS = ("feature", "estimate", "lower", "upper")
+
+
+class CoefficientTable(Mapping[str, Any]):
+    """Columns `feature`, `estimate`, `lower` and `upper` by name.
+
+    The intervals hold for all features at every row with probability at least 1 − delta.
+    """
+
+    def __init__(self, columns: Mapping[str, Any], delta: float) -> None:
+        self._columns = {name: columns[name] for name in _COLUMNS}
+        self.delta = delta
+
+    def __getitem__(self, name: str) -> Any:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def to_frame(self) -> "pl.DataFrame":
+        """A row for each coefficient."""
+        import polars as pl
+
+        return pl.DataFrame({"feature": [str(name) for name in self["feature"]]} | dict(list(self.items())[1:]))
+
+    def plot(self) -> "Figure":
+        """A picture of the coefficients with their intervals."""
+        from onward.progressive.coefficient_drawing import draw_coefficients
+
+        return draw_coefficients(self)
+
+    def rows(self, most: int = FEW) -> tuple[list[list[str]], list[str]]:
+        """The first coefficients as texts, and what is to be said below them."""
+        total = len(self["feature"])
+        shown = total if total <= most + 5 else most  # to leave out a handful would save nothing
+        rows = [
+            [str(self["feature"][row]), *(format_number(float(self[c][row])) for c in _COLUMNS[1:])]
+            for row in range(shown)
+        ]
+        notes = [f"and {total - shown:,} more; to_frame() has them all"] if shown < total else []
+        if any("∞" in cell for row in rows for cell in row[1:]):
+            notes.append("∞: too little is known for an end; more rows help, or a known sigma and theta_bound.")
+        return rows, notes
+
+    def __str__(self) -> str:
+        rows, notes = self.rows()
+        return "\n".join([self._title(), text_table(_COLUMNS, rows), *notes])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows, notes = self.rows()
+        return html_table(self._title(), _COLUMNS, rows) + html_paragraphs(notes)
+
+    def _title(self) -> str:
+        return (
+            f"Coefficients, with intervals that hold for all of them at every row with probability {1 - self.delta:g}"
+        )

@@ -1,0 +1,90 @@
+"""Results on one screen: as text for a terminal, as HTML for a notebook."""
+
+from __future__ import annotations  # results are shown by this, and known here by name only
+
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+from onward.core.state import described
+from onward.core.words import counted, left_out
+from onward.pages.numbers import format_number
+from onward.pages.plain_tables import html_paragraphs, html_table, text_table
+from onward.progressive.conclusion import conclude
+from onward.regression import learner_name
+
+if TYPE_CHECKING:
+    from onward.progressive.results import Comparison, Fit, Scores
+
+_WIDTH = 100  # of a paragraph in a terminal
+_SCORES = ("", "RMSE", "MAE", "R²")
+_BY_LAM = "Online RMSE; → is the least of a learner"
+_ONLINE = "Online, each row predicted before its target was seen"
+
+
+def fit_text(fit: Fit) -> str:
+    """What was learned, how well, and the coefficients."""
+    scored = [_ONLINE, text_table(_SCORES, _score_rows(fit.scores)), ""] if _is_scored(fit) else []
+    return "\n".join([*_fit_lines(fit), "", *scored, str(fit.coefficients())])
+
+
+def fit_html(fit: Fit) -> str:
+    """The same for a notebook."""
+    scored = html_table(_ONLINE, _SCORES, _score_rows(fit.scores)) if _is_scored(fit) else ""
+    return html_paragraphs(_fit_lines(fit)) + scored + fit.coefficients()._repr_html_()
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """The error of each learner over λ, and what it says."""
+    head, rows = _by_lam(comparison)
+    lines = [*_comparison_lines(comparison), "", _BY_LAM, text_table(head, rows)]
+    return "\n".join([*lines, *comparison.notes, "", fill(conclude(comparison).text, _WIDTH)])
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """The same for a notebook."""
+    table = html_table(_BY_LAM, *_by_lam(comparison))
+    said = [*comparison.notes, conclude(comparison).text]
+    return html_paragraphs(_comparison_lines(comparison)) + table + html_paragraphs(said)
+
+
+def _fit_lines(fit: Fit) -> list[str]:
+    model = fit.model
+    return [
+        f"{learner_name(model).capitalize()}, λ = {described(model.information_.lam)}, "
+        f"{counted(model.n_features_in_, 'feature')}: {fit.target} of {fit.source}. "
+        f"Learned {fit.scores.rows:,} of {counted(fit.read, 'row')} in {fit.seconds:.1f} s.",
+        *left_out(fit.skipped, fit.filled),
+    ]
+
+
+def _is_scored(fit: Fit) -> bool:
+    return fit.scores.rmse == fit.scores.rmse
+
+
+def _score_rows(scores: Scores) -> list[list[str]]:
+    return [
+        ["this model", *map(format_number, (scores.rmse, scores.mae, scores.r2))],
+        ["running mean", *map(format_number, (scores.mean_rmse, scores.mean_mae, 0.0))],
+    ]
+
+
+def _comparison_lines(comparison: Comparison) -> list[str]:
+    rows = conclude(comparison).rows
+    return [
+        f"{comparison.target} of {comparison.source}: {rows:,} of {counted(comparison.read, 'row')}, "
+        f"{counted(comparison.n_features, 'feature')}, {len(comparison.lams)} λ, {comparison.seconds:.1f} s.",
+        *left_out(comparison.skipped, comparison.filled),
+    ]
+
+
+def _by_lam(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+    """A row for each λ; the best of each learner is marked."""
+    best = conclude(comparison).learners
+    rows = []
+    for place, lam in enumerate(comparison.lams):
+        cells = [
+            ("→ " if best[name].best_lam == lam else "") + format_number(float(comparison.rmse(name)[place]))
+            for name in comparison.scores
+        ]
+        rows.append([f"{lam:g}", *cells])
+    return ["λ", *comparison.scores], rows

@@ -1,0 +1,159 @@
+"""Data frames and single rows in memory, by a model's recipe: the same features as those of a stream of the same rows.
+
+Where a table has the recipe's columns, they are encoded, and other columns are ignored. A table that lacks one but has
+exactly the features (`city=Rome`) is taken as it is.
+"""
+
+import sys
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from onward.core.types import Vector
+from onward.tables.columnar import FrameReader
+from onward.tables.encode import Block, Encoder, level_name
+from onward.tables.errors import DataError
+from onward.tables.kinds import Content
+from onward.tables.readers import EXPECTED, Piece, missing_column
+from onward.tables.recipe import Column, Kind, Recipe
+from onward.tables.sources import Frame
+from onward.tables.values import ABSENT, as_level, as_number
+
+_ROW = "the row"  # what messages call a single row
+
+
+def has_columns(recipe: Recipe, names: Sequence[Hashable], given: Collection[Hashable], called: str) -> bool:
+    """Whether a table has the recipe's columns; False if it has exactly the features. DataError if neither."""
+    lacking = next((column.name for column in recipe.columns if column.name not in given), None)
+    if lacking is None:
+        return True
+    if set(given) == set(names):
+        return False
+    raise missing_column(called, lacking, [str(each) for each in given])
+
+
+def encode_frame(recipe: Recipe, names: Sequence[Hashable], frame: Any) -> Block:
+    """The features of a data frame's rows; rows that the recipe skips are left out.
+
+    Features come in the order of `names`; levels that are not among them stand at the end.
+    """
+    made = list(encode_blocks(recipe, names, frame))
+    every = dict.fromkeys([*names, *(column.name for column in recipe.plain), *(n for b in made for n in b.names)])
+    places = {name: place for place, name in enumerate(every)}
+    X = np.zeros((sum(len(block.X) for block in made), len(every)))
+    start = 0
+    for block in made:
+        X[start : start + len(block.X), [places[name] for name in block.names]] = block.X
+        start += len(block.X)
+    rows = np.concatenate([np.zeros(0, dtype=np.int64), *(block.rows for block in made)])
+    return Block(X, list(every), None, np.ones(len(X)), rows, 0, made[-1].stop if made else 0)
+
+
+def encode_blocks(
+    recipe: Recipe,
+    names: Sequence[Hashable],
+    frame: Any,
+    *,
+    learning: bool = False,
+    y: Vector | None = None,
+    weight: Vector | None = None,
+) -> Iterator[Block]:
+    """The rows of a data frame as a stream of it has them, in blocks.
+
+    For `learning`, targets are y (n,), or the recipe's target column without it; weights are `weight` (n,), or the
+    recipe's weight column, if it has one. A level that is first seen begins a block then, and is a feature from there
+    on; otherwise levels that are not among the names stand at the end of the block that has them.
+    """
+    reader = FrameReader(Frame(None, None, frame=frame), recipe.na)
+    recipe = recipe if weight is None else replace(recipe, weight=None)
+    wanted: dict[str, Kind] = {column.name: column.kind for column in recipe.columns}
+    if learning and y is None:
+        wanted[recipe.target] = target_kind(reader.contents, recipe)
+    if learning and recipe.weight is not None:
+        wanted[recipe.weight] = "number"
+    # How many levels there may be was the business of the table that was read first.
+    encoder = Encoder(recipe, recipe.levels(names), with_target=learning, max_levels=sys.maxsize)
+    for piece in reader.pieces(wanted):
+        if learning and y is not None:
+            targets = pl.Series(recipe.target, y[piece.start : piece.start + len(piece.frame)])
+            piece = Piece(piece.frame.with_columns(targets), piece.start, piece.where)
+        for block in encoder.blocks(piece):
+            yield block if weight is None else replace(block, weight=np.ascontiguousarray(weight[block.rows]))
+
+
+def target_kind(contents: Mapping[str, Content], recipe: Recipe) -> Kind:
+    """As what the target is read: true and false count as 1 and 0."""
+    return "boolean" if contents.get(recipe.target) == "boolean" else "number"
+
+
+def encode_row(recipe: Recipe, names: Sequence[Hashable], row: Mapping[str, Any]) -> dict[str, float] | None:
+    """The features of one row that are not 0 for lack of their level; None if the recipe skips it.
+
+    Values are those that data frames hold (numbers, True and False, dates, times, spans, texts), or texts as files
+    have them. A row that has exactly the features is given back as it is.
+    """
+    features: dict[str, float] = {}
+    levels: list[str] = []
+    skipped = False
+    for column in recipe.columns:
+        value = row.get(column.name, ABSENT)
+        if value is ABSENT:
+            has_columns(recipe, names, row.keys(), _ROW)
+            return dict(row)
+        if column.kind == "category":
+            level = as_level(value, recipe.na)
+            if level is None:
+                skipped |= _skips(recipe, column, "missing")
+            else:
+                levels.append(level_name(column.name, level))
+            continue
+        number = value if type(value) is float and not recipe.na else as_number(value, column.kind, recipe.na)
+        if number is None:
+            raise DataError(f"{_ROW}, column {column.name!r}: got {_shown(value)}, expected {EXPECTED[column.kind]}")
+        if number - number != 0.0:  # NaN or infinite
+            skipped |= _skips(recipe, column, "missing" if number != number else f"{number}")
+            number = 0.0
+        features[column.name] = number
+    for level in levels:
+        features[level] = 1.0
+    return None if skipped else features
+
+
+def row_weight(recipe: Recipe, row: Mapping[str, Any]) -> float | None:
+    """The weight of a row by the recipe, 1 if it says nothing of weights; None if the recipe skips it."""
+    if recipe.weight is None:
+        return 1.0
+    if recipe.weight not in row:
+        raise missing_column(_ROW, recipe.weight, [str(each) for each in row])
+    value = row[recipe.weight]
+    weight = as_number(value, "number", recipe.na)
+    if weight is None or weight < 0:
+        raise DataError(
+            f"{_ROW}, column {recipe.weight!r}: got {_shown(value)}, expected a weight that is not negative"
+        )
+    if weight - weight == 0.0:
+        return weight
+    _skips(recipe, Column(recipe.weight, "number"), "missing" if weight != weight else f"{weight}")
+    return None  # a weight cannot be made up
+
+
+def _skips(recipe: Recipe, column: Column, what: str) -> bool:
+    """Whether a row is skipped for a value that is missing or infinite; DataError where that is refused."""
+    if recipe.missing == "skip":
+        return True
+    if what != "missing":
+        raise DataError(f"{_ROW}, column {column.name!r}: got {what}, expected a finite number")
+    if recipe.missing == "error":
+        raise DataError(
+            f"{_ROW}, column {column.name!r}: the value is missing, expected {EXPECTED[column.kind]}; the model was "
+            "fitted to refuse missing values: with missing='skip' or 'zero' in its table it would take them"
+        )
+    return False
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text[:60] + "…" * (len(text) > 60)
