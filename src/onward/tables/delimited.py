@@ -17,8 +17,9 @@ import polars as pl
 from onward.tables.errors import DataError
 from onward.tables.kinds import MISSING, Content, guess, read_texts
 from onward.tables.lines import LONGEST, Chunk, TextFile
+from onward.tables.notation import Notation, count_columns
 from onward.tables.quotes import first_record, is_tidy, outside, whole_records
-from onward.tables.readers import EXPECTED, Piece, check_columns, check_names
+from onward.tables.readers import Piece, check_columns, check_names, expected
 from onward.tables.recipe import Kind
 from onward.tables.sources import File
 
@@ -31,26 +32,36 @@ SAMPLE = 1 << 18  # bytes that are looked at to tell what columns hold
 
 
 class DelimitedReader:
-    """A file with a header and one record on each line."""
+    """A file with one record on each line; the first has the names of the columns, unless there is no header."""
 
     def __init__(
-        self, file: File, separator: str | None = None, na: Sequence[str] = (), text: TextFile | None = None
+        self,
+        file: File,
+        separator: str | None = None,
+        notation: Notation | None = None,
+        text: TextFile | None = None,
+        header: bool = True,
     ) -> None:
         self.name = file.name
         self._text = text or TextFile(file)
-        self._na = list(na)
-        self._way = 1 if na else 0  # how chunks are read, going by those before: see `_parsed`
+        self._notation = notation or Notation()
+        # How chunks are read, going by those before: see `_parsed`; and what they need for it.
+        self._way = 1 if self._notation.na else 0
+        self._marks = list(self._notation.na)
+        self._formats: dict[str, str] = {}
         try:
             separators = separator or ("\t" if file.format == "tsv" else _SEPARATORS)
-            self._blank_lines, header, self._body = self._header(separators)
-            self.separator = separators if len(separators) == 1 else _likely_separator(header)
-            self.columns = self._names(header)
+            self._blank_lines, first, begin, end = self._first_record(separators)
+            self.separator = separators if len(separators) == 1 else _likely_separator(first)
+            names = self._names(first)
+            self.columns, self._body = (names, end) if header else (count_columns(len(names)), begin)
+            check_names(self.name, self.columns)
         except BaseException:
             self._text.close()
             raise
 
-    def _header(self, separators: str) -> tuple[int, str, int]:
-        """How many blank lines come first, the header's text, and where the records begin."""
+    def _first_record(self, separators: str) -> tuple[int, str, int, int]:
+        """How many blank lines come first, the first record's text, and where it begins and ends."""
 
         def past_header(data: bytes) -> int:
             return first_record(data, _end_of_blanks(data), separators) or 0
@@ -62,9 +73,12 @@ class DelimitedReader:
         end = first_record(data, start, separators) or len(data)
         blank = data.count(b"\n", 0, start)
         try:
-            return blank, data[start:end].decode("utf-8").rstrip("\r\n"), end
+            return blank, data[start:end].decode("utf-8").rstrip("\r\n"), start, end
         except UnicodeDecodeError as error:
-            raise DataError(f"{self.name}, line {blank + 1}: the header is not UTF-8 text ({error.reason})") from error
+            raise DataError(
+                f"{self.name}, line {blank + 1}: the header is not UTF-8 text ({error.reason}); name its encoding "
+                "(--encoding), such as latin-1"
+            ) from error
 
     def _names(self, header: str) -> list[str]:
         try:
@@ -72,9 +86,7 @@ class DelimitedReader:
         except (csv.Error, ValueError) as error:
             place = f"{self.name}, line {self._blank_lines + 1}"
             raise DataError(f"{place}: cannot be read as a header ({error})") from error
-        columns = [name.strip() for name in names]
-        check_names(self.name, columns)
-        return columns
+        return [name.strip() for name in names]
 
     @cached_property
     def contents(self) -> Mapping[str, Content]:
@@ -83,15 +95,15 @@ class DelimitedReader:
         body = data[self._body :]
         sample = body[: self._whole(body[:SAMPLE]) or self._whole(body) or len(body)]
         frame = self._texts(Chunk(sample, self._body, data.count(b"\n", 0, self._body)))
-        return {name: guess(frame[name], self._na) for name in self.columns} if len(frame) else {}
+        return {name: guess(frame[name], self._notation) for name in self.columns} if len(frame) else {}
 
-    def pieces(self, wanted: Mapping[str, Kind], start: int = 0) -> Iterator[Piece]:
+    def pieces(self, wanted: Mapping[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
         """As in `Reader`; `start` counts bytes."""
-        check_columns(self.name, self.columns, wanted)
+        check_columns(self.name, self.columns, [*wanted, *keep])
         for chunk in self._text.chunks(max(start, self._body), self._whole):
-            frame = self._parsed(chunk, wanted)
+            frame, kept = self._parsed(chunk, wanted, keep)
             if len(frame):
-                yield Piece(frame, chunk.start, partial(self._where, chunk))
+                yield Piece(frame, chunk.start, partial(self._where, chunk), kept)
 
     @property
     def done(self) -> float:
@@ -107,41 +119,67 @@ class DelimitedReader:
 
     # A chunk of lines
 
-    def _parsed(self, chunk: Chunk, wanted: Mapping[str, Kind]) -> pl.DataFrame:
-        """The chunk as numbers; else with the usual marks for missing values; else by way of texts; else by record.
+    def _parsed(
+        self, chunk: Chunk, wanted: Mapping[str, Kind], keep: Sequence[str]
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The chunk as numbers; else with marks for missing values; else by way of texts; else by record.
 
-        A file that needs one of these ways will need it again.
+        A file that needs one of these ways will need it again. Beside it, the columns that are kept as they are.
         """
         if is_tidy(chunk.data, self.separator.encode()) and not _has_lone_return(chunk.data):
             for way in range(self._way, 3):
                 try:
-                    frame = self._quickly(chunk.data, wanted, way)
+                    frames = self._quickly(chunk.data, wanted, keep, way)
                 except pl.exceptions.PolarsError:
                     continue
                 self._way = way
-                return frame
-        return self._converted(self._texts(chunk).select(list(wanted)), wanted, chunk)
+                return frames
+        texts = self._texts(chunk)
+        return self._converted(texts.select(list(wanted)), wanted, chunk), _as_they_are(texts.select(keep))
 
-    def _quickly(self, data: bytes, wanted: Mapping[str, Kind], way: int) -> pl.DataFrame:
+    def _quickly(
+        self, data: bytes, wanted: Mapping[str, Kind], keep: Sequence[str], way: int
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The chunk as polars reads it; an error of polars if that cannot be."""
-        types = {name: pl.Float64 if wanted.get(name) == "number" and way < 2 else pl.String for name in self.columns}
-        frame = pl.read_csv(
-            data,
-            has_header=False,
-            schema=types,
-            separator=self.separator,
-            null_values=[*MISSING, *self._na] if way == 1 else None,
-            raise_if_empty=False,
-        )
+        comma = self._notation.decimal == ","
+        # Polars reads 1.5 as a number beside 1,5; and null marks would be taken out of what is kept as it is.
+        if way < 2 and (self._notation.thousands is not None or (comma and b"." in data)):
+            raise pl.exceptions.ComputeError("numbers must be looked at as texts")
+        if way == 1 and keep:
+            raise pl.exceptions.ComputeError("marks are kept where columns are kept")
+        types = {
+            name: pl.Float64 if wanted.get(name) == "number" and way < 2 and name not in keep else pl.String
+            for name in self.columns
+        }
+
+        def read(marks: list[str] | None) -> pl.DataFrame:
+            return pl.read_csv(
+                data,
+                has_header=False,
+                schema=types,
+                separator=self.separator,
+                null_values=marks,
+                decimal_comma=comma,
+                raise_if_empty=False,
+            )
+
+        try:
+            frame = read(self._marks if way == 1 else None)
+        except pl.exceptions.PolarsError:
+            if way != 1:
+                raise
+            # Each mark takes time, so only those are looked for that a file has.
+            self._marks += [mark for mark in MISSING if mark not in self._marks and mark.encode() in data]
+            frame = read(self._marks)
         # Polars fills short lines up, and blank ones: so the last column would be missing there.
         if len(types) == 1:
             filled = _BLANK.search(data) is not None
         else:
-            expected = len(frame) * (len(types) - 1)
-            filled = frame[self.columns[-1]].null_count() > 0 and outside(data, self.separator.encode()) != expected
+            fields = len(frame) * (len(types) - 1)
+            filled = frame[self.columns[-1]].null_count() > 0 and outside(data, self.separator.encode()) != fields
         if filled:
             raise pl.exceptions.ComputeError("a line may be blank or too short")
-        return self._converted(frame.select(list(wanted)), wanted, None)
+        return self._converted(frame.select(list(wanted)), wanted, None), frame.select(keep)
 
     def _converted(self, frame: pl.DataFrame, wanted: Mapping[str, Kind], chunk: Chunk | None) -> pl.DataFrame:
         """Texts as what they stand for. With the chunk at hand, what is wrong is named; else an error of polars."""
@@ -149,12 +187,12 @@ class DelimitedReader:
         for name, kind in wanted.items():
             column = frame[name]
             if column.dtype == pl.String:
-                done[name], wrong = read_texts(column, kind, self._na)
+                done[name], wrong = read_texts(column, kind, self._notation, self._formats)
                 if wrong is not None and chunk is None:
                     raise pl.exceptions.ComputeError(f"{column[wrong]!r} in {name!r}")
                 if wrong is not None and chunk is not None:
                     place = f"{self._where(chunk, wrong)}, column {name!r}"
-                    raise DataError(f"{place}: got {_short(column[wrong])}, expected {EXPECTED[kind]}")
+                    raise DataError(f"{place}: got {_short(column[wrong])}, expected {expected(kind, self._notation)}")
             else:
                 done[name] = column
         return pl.DataFrame(done)
@@ -175,7 +213,8 @@ class DelimitedReader:
         except UnicodeDecodeError as error:
             place = self._line(chunk, chunk.data.count(b"\n", 0, error.start) + 1)
             raise DataError(
-                f"{place}: not UTF-8 text ({error.reason}: byte 0x{chunk.data[error.start]:02x})"
+                f"{place}: not UTF-8 text ({error.reason}: byte 0x{chunk.data[error.start]:02x}); name its encoding "
+                "(--encoding), such as latin-1"
             ) from error
         reader = csv.reader(io.StringIO(text, newline="\n"), delimiter=self.separator, strict=True)
         found, line = [], 1
@@ -218,6 +257,11 @@ def _end_of_blanks(data: bytes) -> int:
 def _has_lone_return(data: bytes) -> bool:
     """Whether a return is no part of a line's end: a letter to polars, an error elsewhere, or quoted."""
     return b"\r" in data and data.count(b"\r") != data.count(b"\r\n")
+
+
+def _as_they_are(texts: pl.DataFrame) -> pl.DataFrame:
+    """Columns as polars would read them: nothing where there is no letter."""
+    return texts.with_columns(pl.when(pl.all() != "").then(pl.all())) if texts.width else texts
 
 
 def _short(value: str) -> str:

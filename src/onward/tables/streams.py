@@ -2,11 +2,12 @@
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from onward.tables.choose_columns import choose_columns
+import polars as pl
+
+from onward.tables.choose_columns import choose_columns, choose_kept
 from onward.tables.columnar import FrameReader, IpcReader, ParquetReader
 from onward.tables.delimited import DelimitedReader
 from onward.tables.encode import Block, Encoder
@@ -14,6 +15,7 @@ from onward.tables.errors import DataError
 from onward.tables.json_lines import JsonLinesReader
 from onward.tables.kinds import Content
 from onward.tables.lines import TextFile
+from onward.tables.memory import Memory
 from onward.tables.prefetch import Wait, prefetched
 from onward.tables.readers import Piece, Reader
 from onward.tables.recipe import Kind, Recipe
@@ -29,15 +31,18 @@ class Position:
     start: int = 0
     skip: int = 0
     read: int = 0  # rows of the stream before this place
+    memory: Memory = field(default_factory=Memory)  # what the rows from here on need of those before
 
-    def to_record(self) -> dict[str, int]:
+    def to_record(self) -> dict[str, Any]:
         """Plain values, for a file."""
-        return {"file": self.file, "start": self.start, "skip": self.skip, "read": self.read}
+        place = {"file": self.file, "start": self.start, "skip": self.skip, "read": self.read}
+        return place | {"memory": self.memory.to_record()}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """What `to_record` described."""
-        return cls(*(int(record[name]) for name in ("file", "start", "skip", "read")))
+        file, start, skip, read = (int(record[name]) for name in ("file", "start", "skip", "read"))
+        return cls(file, start, skip, read, Memory.from_record(record["memory"]))
 
 
 def stream(
@@ -75,8 +80,8 @@ class Stream:
 
     Attributes:
         files: what is read, in order.
-        recipe: how columns become features.
-        notes: remarks for a person on how the columns were chosen.
+        recipe: how columns become features, with what the rows after the latest block need of those before.
+        notes: remarks for a person on how the columns were chosen, and what they cost.
         skipped, filled: what was left out and what was counted as 0 so far, as the `Encoder` counts.
     """
 
@@ -103,7 +108,7 @@ class Stream:
         self.files = files
         self.notes: list[str] = []
         self._table, self._stop, self._groups, self._apart = table, stop, groups, apart
-        self._na = list(table.na if recipe is None else recipe.na)
+        self._notation = table.notation if recipe is None else recipe.notation
         self._with_target = table.target is not None
         self._begin = start or Position()
         self._begun = False
@@ -121,17 +126,27 @@ class Stream:
                     raise DataError(f"{self.files[0].name}: there are no rows{more}")
                 recipe, self.notes = choose_columns(self.files[0].name, contents, table)
             self.recipe = recipe
-            self._wanted: dict[str, Kind] = {column.name: column.kind for column in recipe.columns}
-            if self._with_target:
+            self._wanted: dict[str, Kind] = recipe.kinds
+            if self._with_target and recipe.weight is not None:
+                self._wanted[recipe.weight] = "number"
+            at_hand = not self._with_target and recipe.looks_back_to_target and recipe.target in self._reader.columns
+            if at_hand:
+                contents = self._reader.contents
+            if self._with_target or at_hand:
                 self._wanted[recipe.target] = "boolean" if contents.get(recipe.target) == "boolean" else "number"
-                if recipe.weight is not None:
-                    self._wanted[recipe.weight] = "number"
             levels = recipe.levels(known)
+            self._keep = choose_kept(files[0].name, self._reader.columns, table.keep) if table.keep else []
         except BaseException:
             self.close()
             raise
         self._encoder = Encoder(
-            recipe, levels, with_target=self._with_target, max_levels=table.max_levels, read=self._begin.read
+            recipe,
+            levels,
+            with_target=self._with_target,
+            max_levels=table.max_levels,
+            read=self._begin.read,
+            memory=None if start is None else start.memory,
+            notes=self.notes,
         )
         self.skipped, self.filled = self._encoder.skipped, self._encoder.filled
         # First row, rows, file and start of the pieces that the latest block, and skipped rows before it, come from.
@@ -160,6 +175,11 @@ class Stream:
         return self._encoder.read
 
     @property
+    def kept_after(self) -> pl.DataFrame:
+        """The columns that are kept, of the rows after the latest block; without columns where there are none."""
+        return self._encoder.left
+
+    @property
     def size(self) -> int | None:
         """Bytes of all files; None for standard input."""
         sizes = [file.size for file in self.files]
@@ -174,7 +194,7 @@ class Stream:
         """The place before a row of the latest block, or just after it."""
         for first, rows, file, start in self._pieces:
             if first <= row <= first + rows:
-                return Position(file, start, row - first, row)
+                return Position(file, start, row - first, row, self._encoder.memory_at(row))
         last = first + rows
         raise ValueError(f"expected a row from {self._pieces[0][0]} to {last}, which were read last, got {row}")
 
@@ -204,14 +224,20 @@ class Stream:
                 if skip:
                     passed = min(skip, len(frame))
                     skip -= passed
-                    piece = Piece(frame[passed:], piece.start, partial(_shifted, piece, passed))
+                    piece = piece.part(passed, len(frame))
                     if not len(piece.frame):
                         continue
                 for block in self._encoder.blocks(piece):
                     fresh = True
+                    self._remember()
                     yield block
+                self._remember()
         if self._with_target and not self.read and not self._apart:
             raise DataError(f"{self.files[0].name}: there are no rows")
+
+    def _remember(self) -> None:
+        if self.recipe.lags or self.recipe.drop_first:
+            self.recipe = replace(self.recipe, memory=self._encoder.memory)
 
     def _all_pieces(self) -> Generator[tuple[int, Piece] | None, None, None]:
         try:
@@ -221,7 +247,7 @@ class Stream:
                     self._reader.close()
                     self._finished += self.files[number - 1].size or 0
                     self._reader = self._open(self.files[number])
-                for piece in self._reader.pieces(self._wanted, self._begin.start if first else 0):
+                for piece in self._reader.pieces(self._wanted, self._begin.start if first else 0, self._keep):
                     yield number, piece
         finally:
             self._reader.close()
@@ -239,24 +265,19 @@ class Stream:
 
     def _open(self, file: File) -> Reader:
         if isinstance(file, Frame):
-            return FrameReader(file, self._na)
+            return FrameReader(file, self._notation)
         match file.format:
             case "parquet":
-                return ParquetReader(file, self._na, self._groups)
+                return ParquetReader(file, self._notation, self._groups)
             case "ipc":
-                return IpcReader(file, self._na)
-            case "jsonl":
-                return JsonLinesReader(file, self._na, TextFile(file, self._stop))
-            case "csv" | "tsv":
-                return DelimitedReader(file, self._table.separator, self._na, TextFile(file, self._stop))
-        text = TextFile(file, self._stop)  # standard input, of which nothing is known: an object begins with a brace
-        if text.head(_after_space, 1).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
-            return JsonLinesReader(file, self._na, text)
-        return DelimitedReader(file, self._table.separator, self._na, text)
-
-
-def _shifted(piece: Piece, passed: int, row: int) -> str:
-    return piece.where(row + passed)
+                return IpcReader(file, self._notation)
+        text = TextFile(file, self._stop, self._table.encoding)
+        is_json = file.format == "jsonl"
+        if file.format is None:  # standard input, of which nothing is known: an object begins with a brace
+            is_json = text.head(_after_space, 1).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+        if is_json:
+            return JsonLinesReader(file, self._notation, text)
+        return DelimitedReader(file, self._table.separator, self._notation, text, self._table.header)
 
 
 def _after_space(data: bytes) -> int:
