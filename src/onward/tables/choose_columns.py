@@ -35,9 +35,10 @@ def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> 
     if table.features is None:
         carried = set(choose_kept(file, columns, table.keep)) - categories
         taken = [each for each in columns if each not in carried]
-        if columns[0] in INDEX_NAMES and contents[columns[0]] == "number" and columns[0] not in special | left_out:
-            left_out.add(columns[0])
-            notes.append(f"left out column {columns[0]!r}, the index of a data frame; name it in features to use it")
+        first = columns[0]
+        if first in INDEX_NAMES and contents[first] == "number" and first not in special | left_out | categories:
+            left_out.add(first)
+            notes.append(f"left out column {first!r}, the index of a data frame; name it in features to use it")
     else:  # a column that is named as a category is meant to be used
         named = [each for pattern in table.features for each in fitting(pattern, columns)]
         taken = [*named, *(each for each in columns if each in categories)]

@@ -52,7 +52,7 @@ class ParquetReader:
     def pieces(self, wanted: Mapping[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows of the file."""
         check_columns(self.name, self.columns, [*wanted, *keep])
-        _check_kinds(self.name, self._file.schema_arrow, wanted)
+        check_kinds(self.name, self._file.schema_arrow, wanted)
         if start > self.rows:
             raise DataError(f"{self.name}: expected at least {start:,} rows to go on; has the file changed?")
         # Row groups that lie before the start as a whole are not read.
@@ -126,7 +126,7 @@ class IpcReader:
     def pieces(self, wanted: Mapping[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows."""
         check_columns(self.name, self.columns, [*wanted, *keep])
-        _check_kinds(self.name, self._schema, wanted)
+        check_kinds(self.name, self._schema, wanted)
         batches = self._batches(list(dict.fromkeys([*wanted, *keep])), start)
         yield from _pieces(self.name, batches, wanted, keep, 0, start, self._notation)
 
@@ -188,7 +188,7 @@ class FrameReader:
     def pieces(self, wanted: Mapping[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows."""
         check_columns(self.name, self.columns, [*wanted, *keep])
-        _check_kinds(self.name, self._table.schema, wanted, texts=True)
+        check_kinds(self.name, self._table.schema, wanted, texts=True)
         size = max(1, VALUES // max(1, len(wanted)))
         batches = self._table.select(list(dict.fromkeys([*wanted, *keep]))).to_batches(max_chunksize=size)
         for piece in _pieces(self.name, iter(batches), wanted, keep, 0, start, self._notation):
@@ -230,7 +230,7 @@ def content_of(dtype: pa.DataType) -> Content:
     return next((content for content, fits in tests.items() if any(fits)), str(dtype))
 
 
-def _check_kinds(name: str, schema: pa.Schema, wanted: Mapping[str, Kind], *, texts: bool = False) -> None:
+def check_kinds(name: str, schema: pa.Schema, wanted: Mapping[str, Kind], *, texts: bool = False) -> None:
     """DataError if a column's type is not what it should be; with `texts`, numbers and times may be written as text."""
     for column, kind in wanted.items():
         dtype = schema.field(column).type
@@ -259,10 +259,10 @@ def _pieces(
             rest, here = batch.slice(skip), first + skip
             where = partial(_where, name, here)
             columns = {
-                column: _converted(name, column, rest.column(column), kind, notation, where)
+                column: converted(name, column, rest.column(column), kind, notation, where)
                 for column, kind in wanted.items()
             }
-            kept = pl.DataFrame(pl.from_arrow(rest.select(list(keep)))) if keep else pl.DataFrame()
+            kept = pl.DataFrame({column: _as_it_is(name, column, rest.column(column)) for column in keep})
             yield Piece(pl.DataFrame(columns), here, where, kept)
         first += batch.num_rows
 
@@ -271,9 +271,18 @@ def _where(name: str, first: int, row: int) -> str:
     return f"{name}, row {first + row + 1}"
 
 
-def _converted(
+def _as_it_is(name: str, column: str, array: pa.Array) -> pl.Series:
+    """A column to keep, with its own type; categories as text."""
+    if content_of(array.type) not in (*KINDS, "text"):
+        raise DataError(f"{name}: column {column!r} holds {array.type}, which cannot be kept")
+    values = pl.Series(column, pl.from_arrow(array))
+    return values.cast(pl.String) if content_of(array.type) == "text" else values
+
+
+def converted(
     name: str, column: str, array: pa.Array, kind: Kind, notation: Notation, where: Callable[[int], str]
 ) -> pl.Series:
+    """A column as what it should hold: Float64, or String for a category; null where a value is missing."""
     try:
         if isinstance(array, pa.DictionaryArray) and content_of(array.type) != "text":
             array = array.dictionary_decode()
@@ -296,9 +305,7 @@ def _converted(
             f"({_first_line(error)})"
         ) from error
     if wrong is not None:
-        raise DataError(
-            f"{where(wrong)}, column {column!r}: got {texts[wrong]!r}, expected {expected(kind, notation)}"
-        )
+        raise DataError(f"{where(wrong)}, column {column!r}: got {texts[wrong]!r}, expected {expected(kind, notation)}")
     return numbers
 
 

@@ -90,6 +90,7 @@ class Encoder:
         self._handed = read  # rows that stand in a block, or before one
         self._remembered = read  # rows that stand in a block, or in a piece that is done
         self._yields = False  # whether the latest piece made a block
+        self._types: pl.Schema | None = None  # of the columns that are carried along
         self._with_target = with_target
         self._plain = [column.name for column in recipe.plain]
         self._terms = recipe.fixed_terms
@@ -157,7 +158,7 @@ class Encoder:
         if self._with_target:
             self._levels.take_in(found, piece)
         if piece.kept.width:
-            self.left = pl.concat([self.left, piece.kept]) if len(self.left) else piece.kept
+            self.left = self._carry(piece)
         born = [row for row, *_ in found] if self._with_target else []
         unknown = bool(found) and not self._with_target
         places = [self._levels.places(group, each) for group, each in zip(self._groups, texts, strict=True)]
@@ -191,6 +192,18 @@ class Encoder:
                 carried,
             )
         self._remembered = self.read
+
+    def _carry(self, piece: Piece) -> pl.DataFrame:
+        """The rows to carry along that are in no block yet, all of the types that the first had."""
+        self._types = self._types or piece.kept.schema
+        try:
+            kept = piece.kept.cast(self._types)
+        except pl.exceptions.PolarsError as error:
+            types = [", ".join(map(str, each.values())) for each in (piece.kept.schema, self._types)]
+            raise DataError(
+                f"{piece.where(0)}: the columns to keep hold {types[0]}, expected {types[1]} as in the rows before"
+            ) from error
+        return pl.concat([self.left, kept]) if len(self.left) else kept
 
     # Values
 

@@ -68,9 +68,7 @@ class MissingValues:
         else:
             self.filled[column] += int(np.count_nonzero(missing))
 
-    def _look(
-        self, name: str, values: Vector, piece: Piece, kept: Flags, *, fill: bool, is_term: bool = False
-    ) -> None:
+    def _look(self, name: str, values: Vector, piece: Piece, kept: Flags, *, fill: bool, is_term: bool = False) -> None:
         infinite = kept & np.isinf(values)
         if infinite.any() and self.rule != "skip":
             row = int(np.flatnonzero(infinite)[0])

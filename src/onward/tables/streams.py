@@ -31,7 +31,7 @@ class Position:
     start: int = 0
     skip: int = 0
     read: int = 0  # rows of the stream before this place
-    memory: Memory = field(default_factory=Memory)  # what the rows from here on need of those before
+    memory: Memory = field(default_factory=Memory, hash=False)  # what the rows from here on need of those before
 
     def to_record(self) -> dict[str, Any]:
         """Plain values, for a file."""
@@ -251,6 +251,15 @@ class Stream:
                     yield number, piece
         finally:
             self._reader.close()
+
+    def find_first_levels(self) -> None:
+        """Read on until the first level of every category is known, where it makes no feature; for the recipe."""
+        recipe = self.recipe
+        wanted = [name for name, kind in recipe.kinds.items() if kind == "category"] if recipe.drop_first else []
+        if any(name not in recipe.memory.first_levels for name in wanted):
+            for _ in self:
+                if all(name in self.recipe.memory.first_levels for name in wanted):
+                    break
 
     def close(self) -> None:
         """Let go of the file; for a stream that is not read to its end."""

@@ -192,7 +192,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         stripped = [token.strip() for token in _TOKEN.findall(text)]
-        self._tokens = [token for token in stripped if token]
+        self._tokens: list[str] = [token for token in stripped if token]
         if "".join(_TOKEN.findall(text)) != text:
             raise ValueError("a backquote is not closed")
 
