@@ -147,11 +147,11 @@ class RowEncoder:
                 return float("inf")
         if kind == "category" and type(value) is str and not self._notation.na:
             return value
-        if value is None or value != value or type(value).__name__ == "NAType":
+        if value is None or type(value).__name__ == "NAType" or value != value:
             array = pa.array([None])
         else:
             try:
-                array = pa.array([value])
+                array = pa.array(np.array([value]) if isinstance(value, np.generic) else [value])
             except (pa.ArrowException, TypeError) as error:
                 raise DataError(f"the row, column {column!r}: got {value!r}, which is no plain value") from error
         check_kinds("the row", pa.schema([(column, array.type)]), {column: kind}, texts=True)

@@ -136,18 +136,18 @@ class Stream:
                 self._wanted[recipe.target] = "boolean" if contents.get(recipe.target) == "boolean" else "number"
             levels = recipe.levels(known)
             self._keep = choose_kept(files[0].name, self._reader.columns, table.keep) if table.keep else []
+            self._encoder = Encoder(
+                recipe,
+                levels,
+                with_target=self._with_target,
+                max_levels=table.max_levels,
+                read=self._begin.read,
+                memory=None if start is None else start.memory,
+                notes=self.notes,
+            )
         except BaseException:
             self.close()
             raise
-        self._encoder = Encoder(
-            recipe,
-            levels,
-            with_target=self._with_target,
-            max_levels=table.max_levels,
-            read=self._begin.read,
-            memory=None if start is None else start.memory,
-            notes=self.notes,
-        )
         self.skipped, self.filled = self._encoder.skipped, self._encoder.filled
         # First row, rows, file and start of the pieces that the latest block, and skipped rows before it, come from.
         self._pieces = [(self._begin.read - self._begin.skip, self._begin.skip, self._begin.file, self._begin.start)]
