@@ -198,10 +198,15 @@ def _started(path: Path, context: typer.Context, table: "Table") -> "OnlineRegre
     from onward.cli.model_files import load_learner
 
     given = given_options(context)
-    columns = {field.name for field in fields(table) if field.metadata["of"] == "columns"} - {"missing"}
-    for name in (*_OWN, *sorted(columns)):
+    own = {name: f"--{name.replace('_', '-')}" for name in _OWN}
+    own |= {
+        field.name: field.metadata["flags"][0]
+        for field in fields(table)
+        if field.metadata["of"] == "columns" and field.name != "missing"
+    }
+    for name, flag in own.items():
         if name in given:
-            raise typer.BadParameter(f"--{name.replace('_', '-')} is the model's own: expected none beside --start")
+            raise typer.BadParameter(f"{flag} is the model's own: expected none beside --start")
     model = load_learner(path)
     if model.recipe_ is None:
         raise ValueError(

@@ -69,6 +69,10 @@ def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None
             kinds.setdefault(column.kind, []).append(column.name)
         plurals = {"category": "categories"}
         about |= {f"columns: {plurals.get(k, k + 's')}": _some(names) for k, names in kinds.items()}
+        if recipe.terms:
+            about["terms"] = _some([term.text for term in recipe.terms])
+        if recipe.memory.first_levels:
+            about["first levels"] = _some([f"{column}={level}" for column, level in recipe.memory.first_levels.items()])
     about["information gain"] = display.number(model.information_gain_)
     if model.information_.n_targets > 1:
         about["targets"] = str(model.information_.n_targets)

@@ -18,8 +18,8 @@ def options_for(
 ) -> Callable[[Command], Command]:
     """Decorator: in the place of the parameter `name`, the command takes an option for each field of a value.
 
-    The fields' metadata hold `flags` and `help`, and may hold `choices` and `metavar`. The command gets the value, made
-    of what was given; what is wrong with it is a wrong call.
+    The fields' metadata hold `flags` and `help`, and may hold `choices`, `metavar` and, for lists, a function `split`.
+    The command gets the value, made of what was given; what is wrong with it is a wrong call.
     """
     taken = [field for field in fields(value) if "flags" in field.metadata and only(field)]
 
@@ -59,7 +59,7 @@ def _parameter(field: Field[Any], panel: str) -> inspect.Parameter:
     if default is None:
         kind = kind | None
     option = typer.Option(
-        *about["flags"],
+        *([f" /{flag}" for flag in about["flags"]] if default is True else about["flags"]),  # a flag that says no
         help=about["help"],
         metavar=about.get("metavar"),
         rich_help_panel=panel,
@@ -92,7 +92,7 @@ def _plain(value: Any, field: Field[Any]) -> Any:
     if isinstance(value, Enum):
         return value.value
     if _is_list(field):
-        names = tuple(split_names(value))
+        names = tuple(field.metadata.get("split", split_names)(value))
         return names or field.default
     if _is_mapping(field):
         return dict(_split_pair(each, field.metadata["flags"][0]) for each in split_names(value))

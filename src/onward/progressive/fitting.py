@@ -18,7 +18,7 @@ from onward.core.words import counted
 from onward.progressive import checkpoints
 from onward.progressive.frame_writers import Write
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
-from onward.progressive.prediction_files import DirectFile, PredictionFile, Spool, prediction_frame
+from onward.progressive.prediction_files import COLUMNS, DirectFile, PredictionFile, Spool, prediction_frame, with_kept
 from onward.progressive.recorder import Recorder
 from onward.progressive.results import Fit, Scores, known_names
 from onward.progressive.running_scores import ROWS, WEIGHT, count_all, new_totals, scores
@@ -136,6 +136,7 @@ def fit(
                     work.learn(block, watch)
                     model.recipe_ = rows.recipe
                 saving.after(block)
+            model.recipe_ = rows.recipe  # which has seen rows that were skipped after the latest block
         except Exception:
             if live and work.learned:  # the rows are gone from where they came: what was learned must not be
                 with interrupts_deferred():
@@ -220,8 +221,7 @@ class _Saving:
     def finish(self) -> None:
         """Write everything; what is only needed to go on goes last of all."""
         predictions = self._work.predictions
-        if predictions is not None:
-            predictions.finish(self._work.rows.read + 1)
+        self._work.finish_predictions()
         self.save()
         if self._place is not None:
             checkpoints.remove(self._place)
@@ -292,15 +292,26 @@ class Pass:
         columns = np.column_stack([y, predictions, ends[self.own], leverage])
         if self.predictions is not None or self.follow is not None:
             frame = prediction_frame(part.rows + (self.before + 1), columns)
+            frame = with_kept(frame, part.kept, self.before + part.first + 1)
             if self.predictions is not None:
                 self.predictions.write(frame)
             if self.follow is not None:
-                self.follow(frame)
+                self.follow(frame.drop_nulls("prediction"))
         if self.recorder is not None:
             self.recorder.count_misses(y, ends)
             self.recorder.sample.add(np.column_stack([part.rows, columns]))
         if self.learned >= self.next_reading:
             self._read_off()
+
+    def finish_predictions(self) -> None:
+        """All rows are predicted: those that were skipped last are written down, too."""
+        if self.predictions is None:
+            return
+        left = self.rows.kept_after
+        if len(left):
+            none = prediction_frame(np.zeros(0, dtype=np.int64), np.zeros((0, len(COLUMNS))))
+            self.predictions.write(with_kept(none, left, self.before + self.rows.read - len(left) + 1))
+        self.predictions.finish(self.before + self.rows.read + 1)
 
     def _read_off(self) -> None:
         assert self.intervals is not None

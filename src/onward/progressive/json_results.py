@@ -39,6 +39,7 @@ def model_record(model: OnlineRegressor, known: Known) -> dict[str, Any]:
             "target": None if recipe is None else recipe.target,
             "weight": None if recipe is None else recipe.weight,
             "columns": None if recipe is None else [{"name": c.name, "kind": c.kind} for c in recipe.columns],
+            "terms": None if recipe is None else [term.text for term in recipe.terms],
             "information_gain": model.information_gain_,
             "regularized_loss": model.regularized_loss_,
             "online_loss": model.online_loss_,

@@ -11,6 +11,7 @@ import polars as pl
 from onward.core.known import Known
 from onward.core.words import counted
 from onward.progressive.frame_writers import Write
+from onward.progressive.prediction_files import with_kept
 from onward.progressive.target_intervals import Intervals
 from onward.regression import OnlineRegressor
 from onward.tables import Block, Column, DataError, Recipe, Table, stream
@@ -40,10 +41,10 @@ def predict(
     of: Literal["observation", "mean"] = "observation",
     missing: Missing | None = None,
 ) -> Notes:
-    """Hand frames of row, prediction, lower, upper and leverage to `write`, as rows are read.
+    """Hand frames of row, prediction, lower, upper and leverage, and columns to keep, to `write`, as rows are read.
 
-    The table says how files are written; which columns are used, and how, the model knows. A row that is skipped has
-    nulls. `missing` is the model's own rule unless given.
+    The table says how files are written, and what to keep; which columns are used, and how, the model knows. A row that
+    is skipped has nulls. `missing` is the model's own rule unless given. Lags go on after the last row learned.
     """
     if model.information_.n_targets > 1:
         raise ValueError(f"expected a model of one target, got one of {model.information_.n_targets}")
@@ -61,7 +62,7 @@ def predict(
                 notes.unknown[str(block.names[place])] += int(np.count_nonzero(block.X[:, place]))
             written = block.stop
         if rows.read > written:  # skipped rows belong to the block after them, and there is none
-            write(_numbered(written, rows.read))
+            write(with_kept(_numbered(written, rows.read), rows.kept_after, written + 1))
         if not rows.read:
             raise DataError(f"{rows.files[0].name}: there are no rows")
     notes.skipped.update(rows.skipped)
@@ -84,6 +85,8 @@ def _frame(model: OnlineRegressor, block: Block, intervals: Intervals) -> pl.Dat
     predictions, leverage = model.predict_many(block, return_leverage=True)
     columns = np.column_stack([predictions, intervals.ends(block.X, block.weight)[0], leverage])
     made = pl.DataFrame({"row": block.rows + 1} | {name: columns[:, j] for j, name in enumerate(COLUMNS)})
+    if block.kept.width:
+        return with_kept(made, block.kept, block.first + 1)
     if len(made) == block.stop - block.first:
         return made
     return _numbered(block.first, block.stop).select("row").join(made, on="row", how="left", maintain_order="left")

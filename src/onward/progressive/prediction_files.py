@@ -41,6 +41,14 @@ def prediction_frame(rows: NDArray[np.int64], values: Matrix) -> pl.DataFrame:
     return pl.DataFrame({"row": rows} | {name: values[:, j] for j, name in enumerate(COLUMNS)})
 
 
+def with_kept(frame: pl.DataFrame, kept: pl.DataFrame, first: int) -> pl.DataFrame:
+    """A row for each of those that are kept, the first of which is number `first`: nulls where `frame` has none."""
+    if not kept.width:
+        return frame
+    rows = pl.DataFrame({"row": np.arange(first, first + len(kept))})
+    return rows.join(frame, on="row", how="left", maintain_order="left").hstack(kept)
+
+
 class DirectFile:
     """Predictions on their way to a file, a row group at a time."""
 

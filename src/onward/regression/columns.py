@@ -6,7 +6,7 @@ rows and frames of the features themselves are taken as they are.
 """
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Literal, overload
 
@@ -195,7 +195,9 @@ class ColumnLearner(Guarantees):
             predictions[block.rows], leverages[block.rows] = read
         return predictions, leverages
 
-    def _blocks_with_target(self, X: Any, y: Any, sample_weight: Any) -> Iterator[Block]:
+    def _blocks_with_target(
+        self, X: Any, y: Any, sample_weight: Any, remember: Callable[[Recipe], None] | None = None
+    ) -> Iterator[Block]:
         """The frame's rows with targets and weights, its own or those that are given."""
         from onward.tables.encode_values import encode_blocks
 
@@ -206,11 +208,13 @@ class ColumnLearner(Guarantees):
             if not flat:
                 raise ValueError(f"y has {describe_targets(matrix.shape[1], flat)}, but this model has a single target")
             targets = matrix[:, 0]
-        return encode_blocks(self._recipe, self._feature_names(), X, learning=True, y=targets, weight=weights)
+        names, remember = self._feature_names(), remember if self._recipe.lags else None
+        return encode_blocks(self._recipe, names, X, learning=True, y=targets, weight=weights, remember=remember)
 
     def _learn_columns(self, X: Any, y: Any, sample_weight: Any) -> Learned:
         self._check_settings()
-        blocks, n = self._blocks_with_target(X, y, sample_weight), _count_rows(X)
+        recipes: list[Recipe] = []
+        blocks, n = self._blocks_with_target(X, y, sample_weight, recipes.append), _count_rows(X)
         predictions, leverages = np.full(n, np.nan), np.full(n, np.nan)
         first, second = next(blocks, None), next(blocks, None)
         # A block is learned or refused as a whole; several need a copy to be thrown away if a later one is refused.
@@ -221,6 +225,8 @@ class ColumnLearner(Guarantees):
             predictions[block.rows], leverages[block.rows] = learned
         if learner is not self and learner._state is not None:
             self._commit(learner._state)
+        if recipes:
+            self.recipe_ = recipes[-1]
         return predictions, leverages
 
     def _copied(self) -> "ColumnLearner":

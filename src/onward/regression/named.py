@@ -98,6 +98,8 @@ class NamedLearner(BatchLearner):
         elif self.recipe_ is None:
             row = self._row(x)
         else:
+            if self.recipe_.lags and isinstance(as_mapping(x), Mapping):
+                return self._learn_row(as_mapping(x), y, sample_weight)
             if sample_weight is ONE and self.recipe_.weight is not None:
                 sample_weight = self._weight(x)
             if sample_weight is None or (x := self._features(x)) is None:
@@ -124,6 +126,14 @@ class NamedLearner(BatchLearner):
         names, values = named_row(x)
         targets, flat = as_target(y)
         self._learn_named(names, ArrayRows(values), targets, as_weights(sample_weight, 1), flat)
+        return self
+
+    def _learn_row(self, x: Mapping[str, Any], y: Any, sample_weight: Any) -> Self:
+        """Learn a row to which later ones look back: as a table of one row, which keeps what they need."""
+        import polars as pl
+
+        weight = None if sample_weight is ONE else [sample_weight]
+        self.learn_many(pl.DataFrame({name: [value] for name, value in x.items()}, strict=False), [y], weight)
         return self
 
     def _features(self, x: Any) -> Any:

@@ -92,6 +92,12 @@ def fit(
     if any(file.comes_once for file in files):
         raise ValueError("standard input comes in one order and once: expected files for several workers")
     with Stream(files, table, recipe=model.recipe_, known=known_names(model)) as rows:
+        if rows.recipe.lags:
+            raise ValueError(
+                f"chunks that are read apart know no rows before their own, as {next(iter(rows.recipe.lags))} needs: "
+                "expected no lags with several workers"
+            )
+        rows.find_first_levels()
         recipe, notes = rows.recipe, rows.notes
     model.recipe_ = recipe
     reading = Reading(recipe, table, bool(model.fit_intercept))
@@ -287,7 +293,9 @@ def _frames(parts: Sequence[Path]) -> Generator[pl.DataFrame, None, None]:
     for each in parts:
         with pq.ParquetFile(each) as file:
             for group in range(file.num_row_groups):
-                yield pl.DataFrame(pl.from_arrow(file.read_row_group(group)))
+                frame = pl.DataFrame(pl.from_arrow(file.read_row_group(group)))
+                if len(frame):  # a chunk without rows knows nothing of the columns that others keep
+                    yield frame
 
 
 def _check_levels(model: OnlineRegressor, most: int) -> None:

@@ -114,8 +114,7 @@ class Predict:
             try:
                 for block in rows:
                     work.learn(block, None)
-                if work.predictions is not None:
-                    work.predictions.finish(before + rows.read + 1)
+                work.finish_predictions()
             finally:
                 if work.predictions is not None:
                     work.predictions.close()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onward.tables.encode import Block as Block
+    from onward.tables.encode_values import encode_frame as encode_frame
+    from onward.tables.encode_values import encode_row as encode_row
     from onward.tables.errors import DataError as DataError
     from onward.tables.recipe import Column as Column
     from onward.tables.recipe import Recipe as Recipe
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "encode": ["Block"],
+    "encode_values": ["encode_frame", "encode_row"],
     "errors": ["DataError"],
     "recipe": ["Column", "Recipe"],
     "rows": [

@@ -1,5 +1,6 @@
 """Which columns of a file are used, and as what: from a `Table` and what the columns hold to a `Recipe`."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
@@ -7,7 +8,9 @@ from onward.tables.errors import DataError
 from onward.tables.kinds import UNKNOWN, Content
 from onward.tables.readers import missing_column, shown
 from onward.tables.recipe import KINDS, Column, Kind, Recipe
-from onward.tables.table import Table
+from onward.tables.table import WRITTEN, Table
+from onward.tables.term_values import feature_names
+from onward.tables.terms import Cycle, Name, Product, Term, columns_at_once, columns_in, parse_term
 
 INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")  # what pandas calls the index of a frame in a file
 
@@ -25,32 +28,117 @@ def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> 
         if contents[column] not in ("number", "boolean", UNKNOWN):
             raise DataError(f"{file}: column {column!r} holds {contents[column]}, expected numbers")
     for pattern in (*(table.features or ()), *table.exclude, *table.categorical):
-        if not _fitting(pattern, columns):
+        if not fitting(pattern, columns):
             raise missing_column(file, pattern, columns)
     special = {target, table.weight}
-    categories = {each for pattern in table.categorical for each in _fitting(pattern, columns)}
+    categories = {each for pattern in table.categorical for each in fitting(pattern, columns)}
     categories |= {each for each, kind in table.schema.items() if kind == "category"}
-    left_out = {each for pattern in table.exclude for each in _fitting(pattern, columns)}
+    left_out = {each for pattern in table.exclude for each in fitting(pattern, columns)}
     wrong = [each for each in (*table.categorical, *(table.features or ())) if each in special]
     if wrong:
         raise DataError(f"{file}: column {wrong[0]!r} is the target or the weight, so it cannot be a feature")
     if table.features is None:
-        taken = columns
+        carried = set(choose_kept(file, columns, table.keep)) - categories
+        taken = [each for each in columns if each not in carried]
         first = columns[0]
         if first in INDEX_NAMES and contents[first] == "number" and first not in special | left_out | categories:
             left_out.add(first)
             notes.append(f"left out column {first!r}, the index of a data frame; name it in features to use it")
     else:  # a column that is named as a category is meant to be used
-        named = [each for pattern in table.features for each in _fitting(pattern, columns)]
+        named = [each for pattern in table.features for each in fitting(pattern, columns)]
         taken = [*named, *(each for each in columns if each in categories)]
     used = [each for each in dict.fromkeys(taken) if each not in special | left_out]
     if "" in used and table.features is None:
         raise DataError(f"{file}: column {columns.index('') + 1} has no name; exclude '', or give it a name")
     _check_contents(file, used, contents, categories)
-    if not used:
+    terms = tuple(parse_term(text) for text in table.terms)
+    if not used and not terms:
         raise DataError(f"{file}: no column is left to be a feature beside {target!r}")
     chosen = tuple(Column(each, "category" if each in categories else _kind(contents[each])) for each in used)
-    return Recipe(target, chosen, table.weight, table.missing, tuple(table.na)), notes
+    inputs = _inputs(file, terms, contents, {column.name for column in chosen}, categories, target)
+    notation = table.notation
+    recipe = Recipe(
+        target,
+        chosen,
+        table.weight,
+        table.missing,
+        notation.na,
+        notation.decimal,
+        notation.thousands,
+        notation.date_format,
+        terms,
+        inputs,
+        table.drop_first,
+    )
+    _check_terms(file, recipe)
+    return recipe, notes
+
+
+def choose_kept(file: str, columns: Sequence[str], keep: Sequence[str]) -> list[str]:
+    """The columns that are carried to the predictions; DataError if one is not there or cannot be."""
+    found: list[str] = []
+    for pattern in keep:
+        fits = fitting(pattern, columns)
+        if not fits:
+            raise missing_column(file, pattern, columns)
+        found += fits
+    clashes = [each for each in found if each in WRITTEN]
+    if clashes:
+        raise DataError(f"{file}: column {clashes[0]!r} cannot be kept: predictions have a column of that name")
+    return list(dict.fromkeys(found))
+
+
+def _inputs(
+    file: str,
+    terms: Sequence[Term],
+    contents: Mapping[str, Content],
+    features: set[str],
+    categories: set[str],
+    target: str,
+) -> tuple[Column, ...]:
+    """The columns that are read for terms alone."""
+    found: dict[str, Column] = {}
+    for term in terms:
+        for column in columns_in(term):
+            if column not in contents:
+                raise missing_column(file, column, list(contents))
+            if column in features or column == target:
+                continue
+            content = contents[column]
+            if content not in (*KINDS, "text"):
+                raise DataError(f"{file}: column {column!r} holds {content}, expected numbers for {term.text}")
+            is_category = column in categories or content == "text"
+            found[column] = Column(column, "category" if is_category else _kind(content))
+    return tuple(found.values())
+
+
+def _check_terms(file: str, recipe: Recipe) -> None:
+    """DataError if a term cannot be made of what its columns hold, tells of the target, or has a name that is taken."""
+    kinds = recipe.kinds
+    names = [column.name for column in recipe.plain]
+    for term in recipe.terms:
+        if recipe.target in columns_at_once(term):
+            raise DataError(
+                f"{file}: the term {term.text} has the target {recipe.target!r} in it, which is to be predicted; "
+                f"expected it in a lag, such as lag({Name(recipe.target).text}, 1)"
+            )
+        direct = [each.column for each in term.factors if isinstance(each, Name)] if isinstance(term, Product) else []
+        for column in columns_in(term):
+            if kinds.get(column) == "category" and column not in direct:
+                raise DataError(f"{file}: the term {term.text} needs numbers, but {column!r} holds categories")
+        if isinstance(term, Cycle) and kinds.get(term.inner.column) != "time":
+            raise DataError(
+                f"{file}: the term {term.text} needs dates or times, but column {term.inner.column!r} holds "
+                f"{kinds.get(term.inner.column, 'number')}s; say how dates are written (--date-format)"
+            )
+    for term in recipe.fixed_terms:
+        names += feature_names(term)
+    groups, counts = [group.name for group in recipe.level_groups], Counter(names)
+    for name in counts:
+        owner = next((group for group in groups if name.startswith(f"{group}=")), None)
+        if counts[name] > 1 or owner is not None:
+            what = "two features would be called" if owner is None else f"a level of {owner!r} may be called"
+            raise DataError(f"{file}: {what} {name!r}; rename a column")
 
 
 def _check_contents(file: str, used: Sequence[str], contents: Mapping[str, Content], categories: set[str]) -> None:
@@ -81,6 +169,6 @@ def _kind(content: Content) -> Kind:
     return kinds[content]
 
 
-def _fitting(pattern: str, columns: Sequence[str]) -> list[str]:
+def fitting(pattern: str, columns: Sequence[str]) -> list[str]:
     """The columns of that name; if there is none, those that fit it as a pattern."""
     return [pattern] if pattern in columns else [each for each in columns if fnmatchcase(each, pattern)]

@@ -1,6 +1,6 @@
 """Parquet and Arrow IPC files, a few thousand rows at a time, whatever the size of their row groups."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 import polars as pl
@@ -11,20 +11,20 @@ import pyarrow.types as kind_of
 
 from onward.tables.errors import DataError
 from onward.tables.kinds import Content, as_numbers, read_texts, without
-from onward.tables.readers import EXPECTED, Piece, check_columns, check_names
+from onward.tables.notation import Notation
+from onward.tables.readers import EXPECTED, Piece, check_columns, check_names, expected
 from onward.tables.recipe import KINDS, Kind
 from onward.tables.sources import File, Frame
 
 VALUES = 1 << 17  # in a piece: 1 MB of numbers
-_WRITTEN: tuple[Kind, ...] = ("boolean", "time", "duration")  # what frames made of text files hold as texts
 
 
 class ParquetReader:
     """A Parquet file; `start` counts rows."""
 
-    def __init__(self, file: File, na: Sequence[str] = (), groups: range | None = None) -> None:
+    def __init__(self, file: File, notation: Notation | None = None, groups: range | None = None) -> None:
         self.name = file.name
-        self._na = na
+        self._notation = notation or Notation()
         self._size = file.size or 0
         self._read = 0
         try:
@@ -48,10 +48,10 @@ class ParquetReader:
         """What each column holds."""
         return _contents(self._file.schema_arrow)
 
-    def pieces(self, wanted: dict[str, Kind], start: int = 0) -> Iterator[Piece]:
+    def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows of the file."""
-        check_columns(self.name, self.columns, wanted)
-        _check_kinds(self.name, self._file.schema_arrow, wanted)
+        check_columns(self.name, self.columns, [*wanted, *keep])
+        check_kinds(self.name, self._file.schema_arrow, wanted)
         if start > self.rows:
             raise DataError(f"{self.name}: expected at least {start:,} rows to go on; has the file changed?")
         # Row groups that lie before the start as a whole are not read.
@@ -66,10 +66,10 @@ class ParquetReader:
             batches = self._file.iter_batches(
                 batch_size=max(1, VALUES // max(1, len(wanted))),
                 row_groups=groups,
-                columns=list(wanted),
+                columns=list(dict.fromkeys([*wanted, *keep])),
                 use_threads=False,
             )
-            yield from _pieces(self.name, self._batches(batches), wanted, first, start, self._na)
+            yield from _pieces(self.name, self._batches(batches), wanted, keep, first, start, self._notation)
 
     def _batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
@@ -96,9 +96,9 @@ class IpcReader:
     The file is mapped, not read: a batch may be the whole table, and so it takes no memory but that of its slices.
     """
 
-    def __init__(self, file: File, na: Sequence[str] = ()) -> None:
+    def __init__(self, file: File, notation: Notation | None = None) -> None:
         self.name = file.name
-        self._na = na
+        self._notation = notation or Notation()
         self._size = file.size or 0
         self._share = 0.0
         try:
@@ -123,11 +123,12 @@ class IpcReader:
         """What each column holds."""
         return _contents(self._schema)
 
-    def pieces(self, wanted: dict[str, Kind], start: int = 0) -> Iterator[Piece]:
+    def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows."""
-        check_columns(self.name, self.columns, wanted)
-        _check_kinds(self.name, self._schema, wanted)
-        yield from _pieces(self.name, self._batches(list(wanted), start), wanted, 0, start, self._na)
+        check_columns(self.name, self.columns, [*wanted, *keep])
+        check_kinds(self.name, self._schema, wanted)
+        batches = self._batches(list(dict.fromkeys([*wanted, *keep])), start)
+        yield from _pieces(self.name, batches, wanted, keep, 0, start, self._notation)
 
     def _batches(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         size = max(1, VALUES // max(1, len(columns)))
@@ -168,9 +169,9 @@ class IpcReader:
 class FrameReader:
     """A data frame in memory; `start` counts rows."""
 
-    def __init__(self, file: Frame, na: Sequence[str] = ()) -> None:
+    def __init__(self, file: Frame, notation: Notation | None = None) -> None:
         self.name = file.name
-        self._na, self._size = na, file.size
+        self._notation, self._size = notation or Notation(), file.size
         self._read = 0
         import narwhals.stable.v2 as nw  # here, so that files do not wait for it
 
@@ -186,13 +187,13 @@ class FrameReader:
         """What each column holds; nothing if there are no rows."""
         return _contents(self._table.schema) if self._table.num_rows else {}
 
-    def pieces(self, wanted: dict[str, Kind], start: int = 0) -> Iterator[Piece]:
+    def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows."""
-        check_columns(self.name, self.columns, wanted)
-        _check_kinds(self.name, self._table.schema, wanted)
+        check_columns(self.name, self.columns, [*wanted, *keep])
+        check_kinds(self.name, self._table.schema, wanted, texts=True)
         size = max(1, VALUES // max(1, len(wanted)))
-        batches = self._table.select(list(wanted)).to_batches(max_chunksize=size)
-        for piece in _pieces(self.name, iter(batches), wanted, 0, start, self._na):
+        batches = self._table.select(list(dict.fromkeys([*wanted, *keep]))).to_batches(max_chunksize=size)
+        for piece in _pieces(self.name, iter(batches), wanted, keep, 0, start, self._notation):
             self._read = piece.start + len(piece.frame)
             yield piece
 
@@ -231,14 +232,13 @@ def content_of(dtype: pa.DataType) -> Content:
     return next((content for content, fits in tests.items() if any(fits)), str(dtype))
 
 
-def _check_kinds(name: str, schema: pa.Schema, wanted: Mapping[str, Kind]) -> None:
-    """DataError if a column's type is not what it should be."""
+def check_kinds(name: str, schema: pa.Schema, wanted: Mapping[str, Kind], *, texts: bool = False) -> None:
+    """DataError if a column's type is not what it should be; with `texts`, numbers and times may be written as text."""
     for column, kind in wanted.items():
         dtype = schema.field(column).type
         content = content_of(dtype)
-        fits = content in (*KINDS, "text") if kind == "category" else content == kind
-        written = content == "text" and kind in _WRITTEN
-        if not (fits or written or kind_of.is_null(dtype) or (content, kind) == ("boolean", "number")):
+        fits = content in (*KINDS, "text") if kind == "category" else content == kind or (texts and content == "text")
+        if not (fits or kind_of.is_null(dtype) or (content, kind) == ("boolean", "number")):
             raise DataError(f"{name}: column {column!r} holds {dtype}, expected {EXPECTED[kind]} in each row")
 
 
@@ -249,19 +249,23 @@ def _pieces(
     name: str,
     batches: Iterator[pa.RecordBatch],
     wanted: Mapping[str, Kind],
+    keep: Sequence[str],
     first: int,
     start: int,
-    na: Sequence[str],
+    notation: Notation,
 ) -> Iterator[Piece]:
     """The batches, the first of which begins at row `first` of the file, from row `start` on."""
     for batch in batches:
         if first + batch.num_rows > start:
             skip = max(0, start - first)
             rest, here = batch.slice(skip), first + skip
+            where = partial(_where, name, here)
             columns = {
-                column: _converted(name, column, rest.column(column), kind, na, here) for column, kind in wanted.items()
+                column: converted(name, column, rest.column(column), kind, notation, where)
+                for column, kind in wanted.items()
             }
-            yield Piece(pl.DataFrame(columns), here, partial(_where, name, here))
+            kept = pl.DataFrame({column: _as_it_is(name, column, rest.column(column)) for column in keep})
+            yield Piece(pl.DataFrame(columns), here, where, kept)
         first += batch.num_rows
 
 
@@ -269,35 +273,42 @@ def _where(name: str, first: int, row: int) -> str:
     return f"{name}, row {first + row + 1}"
 
 
-def _converted(name: str, column: str, array: pa.Array, kind: Kind, na: Sequence[str], first: int) -> pl.Series:
+def _as_it_is(name: str, column: str, array: pa.Array) -> pl.Series:
+    """A column to keep, with its own type; categories as text."""
+    if content_of(array.type) not in (*KINDS, "text"):
+        raise DataError(f"{name}: column {column!r} holds {array.type}, which cannot be kept")
+    values = pl.Series(column, pl.from_arrow(array))
+    return values.cast(pl.String) if content_of(array.type) == "text" else values
+
+
+def converted(
+    name: str, column: str, array: pa.Array, kind: Kind, notation: Notation, where: Callable[[int], str]
+) -> pl.Series:
+    """A column as what it should hold: Float64, or String for a category; null where a value is missing."""
     try:
         if isinstance(array, pa.DictionaryArray) and content_of(array.type) != "text":
             array = array.dictionary_decode()
         if isinstance(array.type, pa.TimestampType) and array.type.tz is not None:
             array = array.cast(pa.timestamp(array.type.unit))  # the moment in UTC; polars does not know every zone
-        if content_of(array.type) == "text":
+        is_text = content_of(array.type) == "text"
+        if is_text:
             array.validate(full=True)  # that it is UTF-8
         values = pl.Series(column, pl.from_arrow(array))
-        if kind in _WRITTEN and content_of(array.type) == "text":
-            return _read(name, values.cast(pl.String), kind, na, first)
-        if kind != "category":
-            return without(as_numbers(values), na if kind == "number" else ())
-        texts = (values.fill_nan(None) if values.dtype.is_float() else values).cast(pl.String)
-        return texts.set(texts.is_in(list(na)), None) if na else texts
+        if kind == "category":
+            texts = (values.fill_nan(None) if values.dtype.is_float() else values).cast(pl.String)
+            return texts.set(texts.is_in(list(notation.na)), None) if notation.na else texts
+        if not is_text:
+            return without(as_numbers(values), notation.na if kind == "number" else ())
+        texts = values.cast(pl.String)
+        numbers, wrong = read_texts(texts, kind, notation)
     except (pa.ArrowException, pl.exceptions.PolarsError) as error:
         raise DataError(
             f"{name}: column {column!r} holds {array.type} that cannot be read as {EXPECTED[kind]} "
             f"({_first_line(error)})"
         ) from error
-
-
-def _read(name: str, texts: pl.Series, kind: Kind, na: Sequence[str], first: int) -> pl.Series:
-    values, wrong = read_texts(texts, kind, na)
     if wrong is not None:
-        raise DataError(
-            f"{_where(name, first, wrong)}, column {texts.name!r}: got {texts[wrong][:60]!r}, expected {EXPECTED[kind]}"
-        )
-    return values
+        raise DataError(f"{where(wrong)}, column {column!r}: got {texts[wrong]!r}, expected {expected(kind, notation)}")
+    return numbers
 
 
 def _first_line(error: BaseException) -> str:

@@ -18,8 +18,9 @@ import polars as pl
 from onward.tables.errors import DataError
 from onward.tables.kinds import MISSING, UNKNOWN, Content, guess, read_texts, widen_kind
 from onward.tables.lines import LONGEST, Chunk, TextFile
+from onward.tables.notation import Notation, count_columns
 from onward.tables.quotes import first_record, is_tidy, outside, whole_records
-from onward.tables.readers import EXPECTED, Piece, check_columns, check_names, parsed_pieces
+from onward.tables.readers import Piece, check_columns, check_names, expected, parsed_pieces
 from onward.tables.recipe import Kind
 from onward.tables.sources import File
 
@@ -32,27 +33,37 @@ SAMPLE = 1 << 18  # bytes that are looked at to tell what columns hold
 
 
 class DelimitedReader:
-    """A file with a header and one record on each line."""
+    """A file with one record on each line; the first has the names of the columns, unless there is no header."""
 
     def __init__(
-        self, file: File, separator: str | None = None, na: Sequence[str] = (), text: TextFile | None = None
+        self,
+        file: File,
+        separator: str | None = None,
+        notation: Notation | None = None,
+        text: TextFile | None = None,
+        header: bool = True,
     ) -> None:
         self.name = file.name
         self._text = text or TextFile(file)
-        self._na = list(na)
+        self._notation = notation or Notation()
         self._unknown: set[str] = set()  # columns of which only missing values have been seen
-        self._way = 1 if na else 0  # how chunks are read, going by those before: see `_parsed`
+        # How chunks are read, going by those before: see `_parsed`; and what they need for it.
+        self._way = 1 if self._notation.na else 0
+        self._marks = list(self._notation.na)
+        self._formats: dict[str, str] = {}
         try:
             separators = separator or ("\t" if file.format == "tsv" else _SEPARATORS)
-            self._blank_lines, header, self._body = self._header(separators)
-            self.separator = separators if len(separators) == 1 else _likely_separator(header)
-            self.columns = self._names(header)
+            self._blank_lines, first, begin, end = self._first_record(separators)
+            self.separator = separators if len(separators) == 1 else _likely_separator(first)
+            names = self._names(first)
+            self.columns, self._body = (names, end) if header else (count_columns(len(names)), begin)
+            check_names(self.name, self.columns)
         except BaseException:
             self._text.close()
             raise
 
-    def _header(self, separators: str) -> tuple[int, str, int]:
-        """How many blank lines come first, the header's text, and where the records begin."""
+    def _first_record(self, separators: str) -> tuple[int, str, int, int]:
+        """How many blank lines come first, the first record's text, and where it begins and ends."""
 
         def past_header(data: bytes) -> int:
             return first_record(data, _end_of_blanks(data), separators) or 0
@@ -64,9 +75,12 @@ class DelimitedReader:
         end = first_record(data, start, separators) or len(data)
         blank = data.count(b"\n", 0, start)
         try:
-            return blank, data[start:end].decode("utf-8").rstrip("\r\n"), end
+            return blank, data[start:end].decode("utf-8").rstrip("\r\n"), start, end
         except UnicodeDecodeError as error:
-            raise DataError(f"{self.name}, line {blank + 1}: the header is not UTF-8 text ({error.reason})") from error
+            raise DataError(
+                f"{self.name}, line {blank + 1}: the header is not UTF-8 text ({error.reason}); name its encoding "
+                "(--encoding), such as latin-1"
+            ) from error
 
     def _names(self, header: str) -> list[str]:
         try:
@@ -74,9 +88,7 @@ class DelimitedReader:
         except (csv.Error, ValueError) as error:
             place = f"{self.name}, line {self._blank_lines + 1}"
             raise DataError(f"{place}: cannot be read as a header ({error})") from error
-        columns = [name.strip() for name in names]
-        check_names(self.name, columns)
-        return columns
+        return [name.strip() for name in names]
 
     @cached_property
     def contents(self) -> Mapping[str, Content]:
@@ -85,24 +97,22 @@ class DelimitedReader:
         body = data[self._body :]
         sample = body[: self._whole(body[:SAMPLE]) or self._whole(body) or len(body)]
         chunk = Chunk(sample, self._body, data.count(b"\n", 0, self._body))
-        pieces = list(parsed_pieces(chunk, self._texts, self._where, self._whole))
-        frames = [
-            piece.frame for piece in pieces if piece.error is None
-        ]  # rows that can be read tell what columns hold
-        if not frames:
+        pieces = list(parsed_pieces(chunk, lambda each: (self._texts(each), pl.DataFrame()), self._where, self._whole))
+        frames = [piece.frame for piece in pieces if piece.error is None]
+        if not frames:  # only rows that can be read tell what columns hold
             for error in (piece.error for piece in pieces if piece.error is not None):
                 raise error
             return {}
         frame = pl.concat(frames)
-        found = {name: guess(frame[name], self._na) for name in self.columns}
+        found = {name: guess(frame[name], self._notation) for name in self.columns}
         self._unknown = {name for name, content in found.items() if content == UNKNOWN}
         return found
 
-    def pieces(self, wanted: dict[str, Kind], start: int = 0) -> Iterator[Piece]:
+    def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
         """As in `Reader`; `start` counts bytes."""
-        check_columns(self.name, self.columns, wanted)
+        check_columns(self.name, self.columns, [*wanted, *keep])
         for chunk in self._text.chunks(max(start, self._body), self._whole):
-            yield from parsed_pieces(chunk, partial(self._parsed, wanted), self._where, self._whole)
+            yield from parsed_pieces(chunk, partial(self._parsed, wanted, keep), self._where, self._whole)
 
     @property
     def done(self) -> float:
@@ -118,53 +128,79 @@ class DelimitedReader:
 
     # A chunk of lines
 
-    def _parsed(self, wanted: dict[str, Kind], chunk: Chunk) -> pl.DataFrame:
-        """The chunk as numbers; else with the usual marks for missing values; else by way of texts; else by record.
+    def _parsed(self, wanted: dict[str, Kind], keep: Sequence[str], chunk: Chunk) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The chunk as numbers; else with marks for missing values; else by way of texts; else by record.
 
-        A file that needs one of these ways will need it again.
+        A file that needs one of these ways will need it again. Beside it, the columns that are kept as they are.
         """
         self._text.check_nulls(chunk)
         if is_tidy(chunk.data, self.separator.encode()) and not _has_lone_return(chunk.data):
             for way in range(self._way, 3):
                 try:
-                    frame = self._quickly(chunk.data, wanted, way)
+                    frames = self._quickly(chunk.data, wanted, keep, way)
                 except pl.exceptions.PolarsError:
                     continue
                 self._way = way
-                return self._noticed(frame)
-        return self._noticed(self._converted(self._texts(chunk).select(list(wanted)), wanted, chunk))
+                self._notice(frames[0])
+                return frames
+        texts = self._texts(chunk)
+        frame = self._converted(texts.select(list(wanted)), wanted, chunk)
+        self._notice(frame)
+        return frame, _as_they_are(texts.select(keep))
 
     def _told_by(self, name: str) -> Literal["none", "few", "many"]:
         """How many rows may have told what a column holds."""
         return "none" if name in self._unknown else "few" if self._text.arrives else "many"
 
-    def _noticed(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The frame, once it was noticed of which columns something is known now."""
+    def _notice(self, frame: pl.DataFrame) -> None:
+        """Take note of the columns of which something is known now."""
         for name in [name for name in self._unknown if name in frame.columns]:
             if frame[name].null_count() < len(frame):
                 self._unknown.discard(name)
-        return frame
 
-    def _quickly(self, data: bytes, wanted: dict[str, Kind], way: int) -> pl.DataFrame:
+    def _quickly(
+        self, data: bytes, wanted: dict[str, Kind], keep: Sequence[str], way: int
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The chunk as polars reads it; an error of polars if that cannot be."""
-        types = {name: pl.Float64 if wanted.get(name) == "number" and way < 2 else pl.String for name in self.columns}
-        frame = pl.read_csv(
-            data,
-            has_header=False,
-            schema=types,
-            separator=self.separator,
-            null_values=[*MISSING, *self._na] if way == 1 else None,
-            raise_if_empty=False,
-        )
+        comma = self._notation.decimal == ","
+        # Polars reads 1.5 as a number beside 1,5; and null marks would be taken out of what is kept as it is.
+        if way < 2 and (self._notation.thousands is not None or (comma and b"." in data)):
+            raise pl.exceptions.ComputeError("numbers must be looked at as texts")
+        if way == 1 and keep:
+            raise pl.exceptions.ComputeError("marks are kept where columns are kept")
+        types = {
+            name: pl.Float64 if wanted.get(name) == "number" and way < 2 and name not in keep else pl.String
+            for name in self.columns
+        }
+
+        def read(marks: list[str] | None) -> pl.DataFrame:
+            return pl.read_csv(
+                data,
+                has_header=False,
+                schema=types,
+                separator=self.separator,
+                null_values=marks,
+                decimal_comma=comma,
+                raise_if_empty=False,
+            )
+
+        try:
+            frame = read(self._marks if way == 1 else None)
+        except pl.exceptions.PolarsError:
+            if way != 1:
+                raise
+            # Each mark takes time, so only those are looked for that a file has.
+            self._marks += [mark for mark in MISSING if mark not in self._marks and mark.encode() in data]
+            frame = read(self._marks)
         # Polars fills short lines up, and blank ones: so the last column would be missing there.
         if len(types) == 1:
             filled = _BLANK.search(data) is not None
         else:
-            expected = len(frame) * (len(types) - 1)
-            filled = frame[self.columns[-1]].null_count() > 0 and outside(data, self.separator.encode()) != expected
+            fields = len(frame) * (len(types) - 1)
+            filled = frame[self.columns[-1]].null_count() > 0 and outside(data, self.separator.encode()) != fields
         if filled:
             raise pl.exceptions.ComputeError("a line may be blank or too short")
-        return self._converted(frame.select(list(wanted)), wanted, None)
+        return self._converted(frame.select(list(wanted)), wanted, None), frame.select(keep)
 
     def _converted(self, frame: pl.DataFrame, wanted: dict[str, Kind], chunk: Chunk | None) -> pl.DataFrame:
         """Texts as what they stand for. With the chunk at hand, what is wrong is named; else an error of polars."""
@@ -172,15 +208,15 @@ class DelimitedReader:
         for name, kind in list(wanted.items()):
             column = frame[name]
             if column.dtype == pl.String:
-                done[name], wrong = read_texts(column, kind, self._na)
+                done[name], wrong = read_texts(column, kind, self._notation, self._formats)
                 if wrong is not None and chunk is None:
                     raise pl.exceptions.ComputeError(f"{column[wrong]!r} in {name!r}")
-                if wrong is not None and (wider := widen_kind(kind, self._told_by(name), column, self._na)):
+                if wrong is not None and (wider := widen_kind(kind, self._told_by(name), column, self._notation)):
                     wanted[name] = wider
-                    done[name], wrong = read_texts(column, wider, self._na)
+                    done[name], wrong = read_texts(column, wider, self._notation, self._formats)
                 if wrong is not None and chunk is not None:
                     place = f"{self._where(chunk, wrong)}, column {name!r}"
-                    raise DataError(f"{place}: got {_short(column[wrong])}, expected {EXPECTED[kind]}")
+                    raise DataError(f"{place}: got {_short(column[wrong])}, expected {expected(kind, self._notation)}")
             else:
                 done[name] = column
         return pl.DataFrame(done)
@@ -201,7 +237,8 @@ class DelimitedReader:
         except UnicodeDecodeError as error:
             place = self._line(chunk, chunk.data.count(b"\n", 0, error.start) + 1)
             raise DataError(
-                f"{place}: not UTF-8 text ({error.reason}: byte 0x{chunk.data[error.start]:02x})"
+                f"{place}: not UTF-8 text ({error.reason}: byte 0x{chunk.data[error.start]:02x}); name its encoding "
+                "(--encoding), such as latin-1"
             ) from error
         reader = csv.reader(io.StringIO(text, newline="\n"), delimiter=self.separator, strict=True)
         found, line = [], 1
@@ -244,6 +281,11 @@ def _end_of_blanks(data: bytes) -> int:
 def _has_lone_return(data: bytes) -> bool:
     """Whether a return is no part of a line's end: a letter to polars, an error elsewhere, or quoted."""
     return b"\r" in data and data.count(b"\r") != data.count(b"\r\n")
+
+
+def _as_they_are(texts: pl.DataFrame) -> pl.DataFrame:
+    """Columns as polars would read them: nothing where there is no letter."""
+    return texts.with_columns(pl.when(pl.all() != "").then(pl.all())) if texts.width else texts
 
 
 def _short(value: str) -> str:

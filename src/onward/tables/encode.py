@@ -1,9 +1,8 @@
 """From columns to features: rows of numbers with names, a target and a weight, and what is done where a value lacks."""
 
 import sys
-from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -11,19 +10,17 @@ from numpy.typing import NDArray
 
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
-from onward.tables.errors import RowError
+from onward.tables.errors import DataError, RowError
+from onward.tables.levels import Flags, Levels, check_size, level_texts
+from onward.tables.memory import Memory
+from onward.tables.missing_values import MissingValues
 from onward.tables.readers import Piece
 from onward.tables.recipe import Recipe
 from onward.tables.rows import CheckedRows
+from onward.tables.term_values import LagValues, Values, feature_names, feature_values, product_values
 
 VALUES = 1 << 19  # in a block with levels: 4 MB of numbers
 UNKNOWN = 256  # rows of a block that may have levels of its own
-
-Flags = NDArray[np.bool_]
-Places = NDArray[np.int64]
-
-_Found = tuple[int, int, str, str]
-"""A level: the row in which it first appears, the number and the name of its column, and the level itself."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +33,7 @@ class Block(CheckedRows):
         weight: (n,).
         rows: (n,) the number of each row in the stream, from 0; numbers that are left out were skipped.
         first, stop: the rows of the stream that this block stands for, the skipped ones included.
+        kept: the columns that are carried along, of rows first … stop − 1; without columns where there are none.
     """
 
     y: Vector | None
@@ -43,18 +41,22 @@ class Block(CheckedRows):
     rows: NDArray[np.int64]
     first: int
     stop: int
+    kept: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     def part(self, start: int, stop: int) -> "Block":
         """Rows start … stop − 1 of the block, as a block; skipped rows belong to the row that follows them."""
         n = len(self.rows)
+        begin = self.first if start == 0 else int(self.rows[start - 1]) + 1
+        end = self.stop if stop >= n else int(self.rows[stop - 1]) + 1
         return Block(
             self.X[start:stop],
             self.names,
             None if self.y is None else self.y[start:stop],
             self.weight[start:stop],
             self.rows[start:stop],
-            self.first if start == 0 else int(self.rows[start - 1]) + 1,
-            self.stop if stop >= n else int(self.rows[stop - 1]) + 1,
+            begin,
+            end,
+            self.kept[begin - self.first : end - self.first],
         )
 
 
@@ -62,9 +64,9 @@ class Encoder:
     """Makes blocks of pieces by a recipe, and keeps what must be known from one piece to the next.
 
     Attributes:
-        levels: (column, level) of every level seen so far, in order, with its place among them.
-        skipped: reason → rows that were left out.  filled: column → missing values that counted as 0.
+        skipped: reason → rows that were left out.  filled: column or term → missing values that counted as 0.
         read: rows so far.
+        left: the columns that are carried along, of the rows after the latest block.
     """
 
     def __init__(
@@ -75,26 +77,50 @@ class Encoder:
         with_target: bool = True,
         max_levels: int = 1000,
         read: int = 0,
+        memory: Memory | None = None,
+        notes: list[str] | None = None,
         skips_bad: bool = False,
     ) -> None:
-        """`skips_bad`: a row that would be refused is left out instead."""
-        self._skips_bad = skips_bad
+        """`memory` is of the rows before the first, instead of the recipe's; remarks for a person go to `notes`.
+
+        `skips_bad`: a row that would be refused is left out instead.
+        """
+        memory = recipe.memory if memory is None else memory
         self.recipe = recipe
-        self.levels = {each: place for place, each in enumerate(levels)}
-        self.skipped: Counter[str] = Counter()
-        self.filled: Counter[str] = Counter()
+        self._missing = MissingValues(recipe.missing, skips_bad=skips_bad)
+        self.skipped, self.filled = self._missing.skipped, self._missing.filled
         self.read = read
+        self.left = pl.DataFrame()
         self._handed = read  # rows that stand in a block, or before one
+        self._remembered = read  # rows that stand in a block, or in a piece that is done
+        self._yields = False  # whether the latest piece made a block
+        self._types: pl.Schema | None = None  # of the columns that are carried along
         self._with_target = with_target
-        self._max_levels = max_levels
         self._plain = [column.name for column in recipe.plain]
-        self._names: list[Hashable] = [*self._plain, *(level_name(*each) for each in levels)]
-        self._counts = Counter(column for column, _ in levels)
+        self._terms = recipe.fixed_terms
+        self._groups = recipe.level_groups
+        self._categories = [name for name, kind in recipe.kinds.items() if kind == "category"]
+        fixed = [*self._plain, *(name for term in self._terms for name in feature_names(term))]
+        self._fixed = len(fixed)
+        self._levels = Levels(fixed, levels, max_levels, notes)
+        if with_target:
+            check_size(self._fixed)
+        self._first_levels = dict(memory.first_levels)
+        self._lags = LagValues({text: lag.rows for text, lag in recipe.lags.items()}, memory, read)
 
     @property
     def names(self) -> list[Hashable]:
         """Of the features so far."""
-        return list(self._names)
+        return list(self._levels.names)
+
+    @property
+    def memory(self) -> Memory:
+        """What the rows after the latest block need of those before; at the end of a piece, after it."""
+        return self.memory_at(self._remembered)
+
+    def memory_at(self, row: int) -> Memory:
+        """What a row of the latest block, or the one after it, needs of those before."""
+        return Memory(self._lags.before(row), dict(self._first_levels))
 
     def blocks(self, piece: Piece) -> Iterator[Block]:
         """The piece's rows as blocks: one, or more where levels are first seen, each of which begins a block.
@@ -103,8 +129,34 @@ class Encoder:
         nothing is learned: levels that are not known are named in the block that has them, and forgotten. Skipped rows
         belong to the block that follows them; no block is without rows.
         """
+        keep, self._yields = not self._yields, False
+        n = len(piece.frame)
+        # Terms may make many features of few columns: no more of them at a time than of others.
+        size = max(1, VALUES // self._fixed) if self._terms else max(1, n)
+        for start in range(0, n, size):
+            self._lags.begin_piece(self.read, keep=keep or start > 0)
+            yield from self._usable_blocks(piece if size >= n else piece.part(start, start + size))
+
+    def _usable_blocks(self, piece: Piece) -> Iterator[Block]:
+        """The blocks of a piece; where a row of it cannot be used, those of the rows before it, and then the error."""
+        counts, first_levels = (self.skipped.copy(), self.filled.copy()), dict(self._first_levels)
+        try:
+            yield from self._blocks(piece)
+        except RowError as error:  # which comes before the first block
+            for counter, before in zip((self.skipped, self.filled), counts, strict=True):
+                counter.clear()
+                counter.update(before)
+            self._first_levels = first_levels
+            self._lags.reset_piece()
+            if error.row:
+                yield from self._usable_blocks(piece.part(0, error.row))
+            raise
+
+    def _blocks(self, piece: Piece) -> Iterator[Block]:
         n = len(piece.frame)
         kept = np.ones(n, dtype=np.bool_)
+        if piece.error is not None:
+            self._missing.leave_out("the row cannot be read", kept.copy(), kept)
         y = self._required(self.recipe.target, piece, kept) if self._with_target else None
         weight = np.ones(n)
         if self._with_target and self.recipe.weight is not None:
@@ -112,37 +164,47 @@ class Encoder:
             negative = kept & (weight < 0)
             if negative.any():
                 row = int(np.flatnonzero(negative)[0])
-                self._refuse(
+                self._missing.refuse(
                     f"{piece.where(row)}, column {self.recipe.weight!r}: got {weight[row]:g}, "
                     "expected a weight that is not negative",
                     row,
                 )
-                self._leave_out(f"{self.recipe.weight} is negative", negative, kept)
-        plain = self._numbers(piece, kept)
-        self._missing_levels(piece, kept)
-        found = self._new_levels(piece, kept)
+                self._missing.leave_out(f"{self.recipe.weight} is negative", negative, kept)
+        fixed = self._numbers(piece, kept)
+        factors = self._factors(piece, kept)
+        for column in self._categories:
+            self._missing.check_levels(column, piece, kept)
+        if self._with_target and self.recipe.drop_first:
+            self._find_first_levels(piece, kept)
+        texts = [level_texts(group, piece.frame, self._first_levels) for group in self._groups]
+        found = self._levels.find_new(self._groups, texts, kept)
         if self._with_target:
-            self._take_in(found, piece)
+            self._levels.take_in(found, piece)
         first, self.read = self.read, self.read + n
+        if piece.kept.width:
+            self.left = self._carry(piece)
         born = [row for row, *_ in found] if self._with_target else []
         unknown = bool(found) and not self._with_target
-        places = [self._places(piece.frame[column]) for column in self.recipe.categories]
+        places = [self._levels.places(group, each) for group, each in zip(self._groups, texts, strict=True)]
         for start, stop, width in self._spans(born, n, UNKNOWN if unknown else sys.maxsize):
             inside = np.flatnonzero(kept[start:stop]) + start
             if not len(inside):
                 continue
             rows = slice(start, stop) if len(inside) == stop - start else inside
-            names, X = self._names[:width], plain[rows]
+            names, X = self._levels.names[:width], fixed[rows]
             if places:
                 here = [place[rows] for place in places]
                 if unknown:
-                    names = self._with_unknown(piece.frame[start:stop].filter(kept[start:stop]), here)
+                    shown = [each[start:stop].filter(pl.Series(kept[start:stop])) for each in texts]
+                    names = self._levels.with_unknown(self._groups, shown, here)
                 X = np.zeros((len(inside), len(names)))
-                X[:, : len(self._plain)] = plain[rows]
-                for place in here:
+                X[:, : self._fixed] = fixed[rows]
+                for place, factor in zip(here, factors, strict=True):
                     known = np.flatnonzero(place >= 0)
-                    X[known, len(self._plain) + place[known]] = 1.0
+                    X[known, self._fixed + place[known]] = 1.0 if factor is None else factor[rows][known]
             begin, self._handed = self._handed, first + stop
+            self._remembered, self._yields = first + stop, True
+            carried, self.left = self.left[: first + stop - begin], self.left[first + stop - begin :]
             yield Block(
                 np.require(X, requirements=["C", "W"]),
                 names,
@@ -151,136 +213,68 @@ class Encoder:
                 first + inside,
                 begin,
                 first + stop,
+                carried,
             )
+        self._remembered = self.read
 
-    # Missing values
+    def _carry(self, piece: Piece) -> pl.DataFrame:
+        """The rows to carry along that are in no block yet, all of the types that the first had."""
+        self._types = self._types or piece.kept.schema
+        try:
+            kept = piece.kept.cast(self._types)
+        except pl.exceptions.PolarsError as error:
+            types = [", ".join(map(str, each.values())) for each in (piece.kept.schema, self._types)]
+            raise DataError(
+                f"{piece.where(0)}: the columns to keep hold {types[0]}, expected {types[1]} as in the rows before"
+            ) from error
+        return pl.concat([self.left, kept]) if len(self.left) else kept
+
+    # Values
 
     def _required(self, column: str, piece: Piece, kept: Flags) -> Vector:
         """A column that cannot be made up: where it lacks, the row is left out, or the data refused."""
         values = piece.frame[column].to_numpy().astype(np.float64, copy=False)
-        self._unusable(column, values, piece, kept, fill=False)
+        self._missing.require(column, values, piece, kept)
         return values
 
     def _numbers(self, piece: Piece, kept: Flags) -> Matrix:
-        """The columns that make one feature each, (n, k)."""
-        if not self._plain:
-            return np.zeros((len(piece.frame), 0))
-        X = piece.frame.select(self._plain).to_numpy(order="c", writable=True)
+        """The columns that make one feature each, and the terms without categories, (n, k)."""
+        X = np.zeros((len(piece.frame), 0))
+        if self._plain:
+            X = piece.frame.select(self._plain).to_numpy(order="c", writable=True)
         if not np.isfinite(sum_of_squares(X)):
             for j, column in enumerate(self._plain):
                 if not np.isfinite(X[:, j]).all():
                     values = X[:, j].copy()
-                    self._unusable(column, values, piece, kept, fill=self.recipe.missing == "zero")
+                    self._missing.fill(column, values, piece, kept)
                     X[:, j] = values
-        return X
+        if not self._terms:
+            return X
+        parts = [X]
+        for term in self._terms:
+            values, unknown = feature_values(term, lambda column: _values(column, piece), self._lags)
+            self._missing.fill_term(term.text, values, unknown, piece, kept)
+            parts.append(values)
+        return np.concatenate(parts, axis=1)
 
-    def _unusable(self, column: str, values: Vector, piece: Piece, kept: Flags, *, fill: bool) -> None:
-        """See to what is missing or infinite in a column: rows that are no longer `kept`, or 0 in `values`."""
-        infinite = kept & np.isinf(values)
-        if infinite.any() and self.recipe.missing != "skip":
-            row = int(np.flatnonzero(infinite)[0])
-            self._refuse(f"{piece.where(row)}, column {column!r}: got {values[row]}, expected a finite number", row)
-        missing = kept & np.isnan(values)
-        if missing.any() and self.recipe.missing == "error":
-            row = int(np.flatnonzero(missing)[0])
-            self._refuse(
-                f"{piece.where(row)}, column {column!r}: the value is missing, expected a number; choose what to do "
-                "with missing values (--missing): skip the row, or count them as zero",
-                row,
-            )
-        if fill:
-            self.filled[column] += int(np.count_nonzero(missing))
-            values[missing] = 0.0
-            return
-        for what, rows in (("missing", missing), ("infinite", infinite)):
-            if rows.any():
-                self._leave_out(f"{column} is {what}", rows, kept)
-
-    def _refuse(self, message: str, row: int) -> None:
-        """RowError for a row of a piece, unless such rows are left out."""
-        if not self._skips_bad:
-            raise RowError(message, row)
-
-    def _leave_out(self, reason: str, rows: Flags, kept: Flags) -> None:
-        self.skipped[reason] += int(np.count_nonzero(rows))
-        kept &= ~rows
-
-    def skip_rows(self, reason: str, rows: int) -> None:
-        """Pass over rows that could not be read."""
-        self.skipped[reason] += rows
-        self.read += rows
-
-    # Categories
-
-    def _missing_levels(self, piece: Piece, kept: Flags) -> None:
-        for column in self.recipe.categories:
-            missing = kept & piece.frame[column].is_null().to_numpy()
-            if not missing.any():
-                continue
-            if self.recipe.missing == "error":
-                row = int(np.flatnonzero(missing)[0])
-                self._refuse(
-                    f"{piece.where(row)}, column {column!r}: the value is missing, expected a category; choose what to "
-                    "do with missing values (--missing): skip the row, or count them as zero",
-                    row,
-                )
-            if self.recipe.missing != "zero":
-                self._leave_out(f"{column} is missing", missing, kept)
+    def _factors(self, piece: Piece, kept: Flags) -> list[Vector | None]:
+        """What the levels of each group are multiplied with; None for nothing."""
+        made: list[Vector | None] = []
+        for group in self._groups:
+            if group.factors:
+                values, unknown = product_values(group.factors, lambda column: _values(column, piece), self._lags)
+                self._missing.fill_term(group.name, values[:, None], unknown, piece, kept)
+                made.append(values)
             else:
-                self.filled[column] += int(np.count_nonzero(missing))
+                made.append(None)
+        return made
 
-    def _new_levels(self, piece: Piece, kept: Flags) -> list[_Found]:
-        """The levels that the piece is first to have, in order. Rows that are left out bring none."""
-        found: list[_Found] = []
-        for number, column in enumerate(self.recipe.categories):
-            seen = pl.DataFrame({"level": piece.frame[column], "row": np.arange(len(kept)), "kept": kept})
-            firsts = seen.filter(pl.col("kept") & pl.col("level").is_not_null()).group_by("level").agg(pl.min("row"))
-            found += [
-                (row, number, column, level)
-                for level, row in firsts.select("level", "row").iter_rows()
-                if (column, level) not in self.levels
-            ]
-        return sorted(found)
-
-    def _take_in(self, found: Sequence[_Found], piece: Piece) -> None:
-        if not found:
-            return
-        taken, counts = set(self._names), self._counts.copy()
-        for row, _, column, level in found:
-            if counts[column] >= self._max_levels:
-                raise RowError(
-                    f"{piece.where(row)}, column {column!r}: more than {self._max_levels:,} levels; is it a category? "
-                    "Allow more levels, or leave the column out",
-                    row,
-                )
-            name = level_name(column, level)
-            if name in taken:
-                raise RowError(
-                    f"{piece.where(row)}, column {column!r}: its level {level!r} would be a second feature called "
-                    f"{name!r}; rename a column",
-                    row,
-                )
-            taken.add(name)
-            counts[column] += 1
-        for _, _, column, level in found:  # all of them, or none
-            self.levels[column, level] = len(self.levels)
-            self._names.append(level_name(column, level))
-        self._counts = counts
-
-    def _with_unknown(self, frame: pl.DataFrame, places: Sequence[Places]) -> list[Hashable]:
-        """The names of the features and of the levels in some rows that are not known, which are given places here."""
-        names = dict.fromkeys(self._names, -1)
-        for column, place in zip(self.recipe.categories, places, strict=True):
-            levels = frame[column]
-            for row in np.flatnonzero((place < 0) & levels.is_not_null().to_numpy()):
-                place[row] = names.setdefault(level_name(column, levels[int(row)]), len(names) - len(self._plain))
-        return list(names)
-
-    def _places(self, values: pl.Series) -> Places:
-        """The place of each row's level among the levels; −1 where the value is missing or not known."""
-        mapping = {level: place for (column, level), place in self.levels.items() if column == values.name}
-        places = values.replace_strict(mapping, default=-1, return_dtype=pl.Int64).fill_null(-1)
-        return np.array(places.to_numpy(), dtype=np.int64)
+    def _find_first_levels(self, piece: Piece, kept: Flags) -> None:
+        for column in self._categories:
+            if column not in self._first_levels:
+                levels = piece.frame[column].filter(pl.Series(kept)).drop_nulls()
+                if len(levels):
+                    self._first_levels[column] = levels[0]
 
     def _spans(self, born: list[int], n: int, most: int) -> Iterator[tuple[int, int, int]]:
         """Start, stop and number of features of each block: a new one begins where a level is first seen.
@@ -288,13 +282,15 @@ class Encoder:
         One with many levels is kept short, so that it takes no more memory than others.
         """
         starts = sorted({0, *born})
-        features = len(self._names) - len(born) + np.searchsorted(born, starts, side="right")
+        features = len(self._levels.names) - len(born) + np.searchsorted(born, starts, side="right")
         for start, stop, width in zip(starts, [*starts[1:], n], features.tolist(), strict=True):
-            size = min(most, max(1, VALUES // max(1, width))) if self.recipe.categories else n
+            size = min(most, max(1, VALUES // max(1, width))) if self._groups else n
             for begin in range(start, stop, size):
                 yield begin, min(stop, begin + size), width
 
 
-def level_name(column: str, level: str) -> str:
-    """What the feature is called that stands for a level."""
-    return f"{column}={level}"
+def _values(column: str, piece: Piece) -> Values:
+    """A column for terms. Targets that are not at hand are not known."""
+    if column not in piece.frame.columns:
+        return Values(np.full(len(piece.frame), np.nan), np.ones(len(piece.frame), dtype=np.bool_))
+    return Values(np.ascontiguousarray(piece.frame[column].to_numpy(), dtype=np.float64))

@@ -5,7 +5,7 @@ exactly the features (`city=Rome`) is taken as it is.
 """
 
 import sys
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +14,10 @@ import polars as pl
 
 from onward.core.types import Vector
 from onward.tables.columnar import FrameReader
-from onward.tables.encode import Block, Encoder, level_name
+from onward.tables.encode import Block, Encoder
 from onward.tables.errors import DataError
 from onward.tables.kinds import Content
+from onward.tables.levels import level_name
 from onward.tables.readers import EXPECTED, Piece, missing_column
 from onward.tables.recipe import Column, Kind, Recipe
 from onward.tables.sources import Frame
@@ -27,7 +28,7 @@ _ROW = "the row"  # what messages call a single row
 
 def has_columns(recipe: Recipe, names: Sequence[Hashable], given: Collection[Hashable], called: str) -> bool:
     """Whether a table has the recipe's columns; False if it has exactly the features. DataError if neither."""
-    lacking = next((column.name for column in recipe.columns if column.name not in given), None)
+    lacking = next((column for column in recipe.kinds if column not in given), None)
     if lacking is None:
         return True
     if set(given) == set(names):
@@ -41,7 +42,8 @@ def encode_frame(recipe: Recipe, names: Sequence[Hashable], frame: Any) -> Block
     Features come in the order of `names`; levels that are not among them stand at the end.
     """
     made = list(encode_blocks(recipe, names, frame))
-    every = dict.fromkeys([*names, *(column.name for column in recipe.plain), *(n for b in made for n in b.names)])
+    plain = [column.name for column in recipe.plain]
+    every = dict.fromkeys([*names, *plain, *(name for block in made for name in block.names)])
     places = {name: place for place, name in enumerate(every)}
     X = np.zeros((sum(len(block.X) for block in made), len(every)))
     start = 0
@@ -60,17 +62,20 @@ def encode_blocks(
     learning: bool = False,
     y: Vector | None = None,
     weight: Vector | None = None,
+    remember: Callable[[Recipe], None] | None = None,
 ) -> Iterator[Block]:
     """The rows of a data frame as a stream of it has them, in blocks.
 
     For `learning`, targets are y (n,), or the recipe's target column without it; weights are `weight` (n,), or the
     recipe's weight column, if it has one. A level that is first seen begins a block then, and is a feature from there
-    on; otherwise levels that are not among the names stand at the end of the block that has them.
+    on; otherwise levels that are not among the names stand at the end of the block that has them. At the end,
+    `remember` is called with the recipe, and what further rows need of these.
     """
-    reader = FrameReader(Frame(None, None, frame=frame), recipe.na)
-    recipe = recipe if weight is None else replace(recipe, weight=None)
-    wanted: dict[str, Kind] = {column.name: column.kind for column in recipe.columns}
-    if learning and y is None:
+    reader = FrameReader(Frame(None, None, frame=frame), recipe.notation)
+    full, recipe = recipe, recipe if weight is None else replace(recipe, weight=None)
+    wanted: dict[str, Kind] = recipe.kinds
+    looks_back = recipe.looks_back_to_target and recipe.target in reader.columns
+    if (learning and y is None) or (not learning and looks_back):
         wanted[recipe.target] = target_kind(reader.contents, recipe)
     if learning and recipe.weight is not None:
         wanted[recipe.weight] = "number"
@@ -82,6 +87,8 @@ def encode_blocks(
             piece = Piece(piece.frame.with_columns(targets), piece.start, piece.where)
         for block in encoder.blocks(piece):
             yield block if weight is None else replace(block, weight=np.ascontiguousarray(weight[block.rows]))
+    if remember is not None:
+        remember(replace(full, memory=encoder.memory))
 
 
 def target_kind(contents: Mapping[str, Content], recipe: Recipe) -> Kind:
@@ -95,22 +102,24 @@ def encode_row(recipe: Recipe, names: Sequence[Hashable], row: Mapping[str, Any]
     Values are those that data frames hold (numbers, True and False, dates, times, spans, texts), or texts as files
     have them. A row that has exactly the features is given back as it is.
     """
+    if (recipe.terms or recipe.drop_first) and has_columns(recipe, names, row.keys(), _ROW):
+        return _encode_terms(recipe, names, row)
     features: dict[str, float] = {}
     levels: list[str] = []
-    skipped = False
+    skipped, notation = False, recipe.notation
     for column in recipe.columns:
         value = row.get(column.name, ABSENT)
         if value is ABSENT:
             has_columns(recipe, names, row.keys(), _ROW)
             return dict(row)
         if column.kind == "category":
-            level = as_level(value, recipe.na)
+            level = as_level(value, notation)
             if level is None:
                 skipped |= _skips(recipe, column, "missing")
             else:
                 levels.append(level_name(column.name, level))
             continue
-        number = value if type(value) is float and not recipe.na else as_number(value, column.kind, recipe.na)
+        number = value if type(value) is float and not notation.na else as_number(value, column.kind, notation)
         if number is None:
             raise DataError(f"{_ROW}, column {column.name!r}: got {_shown(value)}, expected {EXPECTED[column.kind]}")
         if number - number != 0.0:  # NaN or infinite
@@ -122,6 +131,15 @@ def encode_row(recipe: Recipe, names: Sequence[Hashable], row: Mapping[str, Any]
     return None if skipped else features
 
 
+def _encode_terms(recipe: Recipe, names: Sequence[Hashable], row: Mapping[str, Any]) -> dict[str, float] | None:
+    """The features of one row, of which some are made of several columns: it goes the way of tables."""
+    wanted = [*recipe.kinds, *([recipe.target] if recipe.looks_back_to_target and recipe.target in row else [])]
+    block = encode_frame(recipe, names, pl.DataFrame({name: [row[name]] for name in wanted}, strict=False))
+    if not len(block.X):
+        return None
+    return {str(name): float(value) for name, value in zip(block.names, block.X[0], strict=True)}
+
+
 def row_weight(recipe: Recipe, row: Mapping[str, Any]) -> float | None:
     """The weight of a row by the recipe, 1 if it says nothing of weights; None if the recipe skips it."""
     if recipe.weight is None:
@@ -129,7 +147,7 @@ def row_weight(recipe: Recipe, row: Mapping[str, Any]) -> float | None:
     if recipe.weight not in row:
         raise missing_column(_ROW, recipe.weight, [str(each) for each in row])
     value = row[recipe.weight]
-    weight = as_number(value, "number", recipe.na)
+    weight = as_number(value, "number", recipe.notation)
     if weight is None or weight < 0:
         raise DataError(
             f"{_ROW}, column {recipe.weight!r}: got {_shown(value)}, expected a weight that is not negative"

@@ -11,7 +11,8 @@ import polars as pl
 from onward.tables.errors import DataError
 from onward.tables.kinds import UNKNOWN, Content, guess, read_texts, widen_kind, without
 from onward.tables.lines import Chunk, TextFile
-from onward.tables.readers import EXPECTED, Piece, check_columns, parsed_pieces
+from onward.tables.notation import Notation
+from onward.tables.readers import Piece, check_columns, expected, parsed_pieces
 from onward.tables.recipe import Kind
 from onward.tables.sources import File
 
@@ -22,12 +23,13 @@ _NESTED = "a list or an object"
 class JsonLinesReader:
     """A file with a JSON object on each line. A name that an object lacks is a missing value."""
 
-    def __init__(self, file: File, na: Sequence[str] = (), text: TextFile | None = None) -> None:
+    def __init__(self, file: File, notation: Notation | None = None, text: TextFile | None = None) -> None:
         self.name = file.name
         self._text = text or TextFile(file)
-        self._na = list(na)
+        self._notation = notation or Notation()
         self._unknown: set[str] = set()  # names of which only missing values have been seen
         self._way = 0  # how chunks are read, going by those before: see `_parsed`
+        self._formats: dict[str, str] = {}
 
     @cached_property
     def _sample(self) -> list[dict[str, Any]]:
@@ -61,16 +63,31 @@ class JsonLinesReader:
             return "boolean"
         if any(isinstance(value, list | dict) for value in given):
             return _NESTED
-        column = pl.Series("", [_text(value) for value in values], dtype=pl.String)
+        column = pl.Series("", [self._written(value) for value in values], dtype=pl.String)
         # Numbers in quotes are numbers, too: many programs write them so.
-        return guess(column, self._na)
+        return guess(column, self._notation)
 
-    def pieces(self, wanted: dict[str, Kind], start: int = 0) -> Iterator[Piece]:
+    def _written(self, value: Any) -> str | None:
+        """A JSON value as a text in the notation of the texts: numbers have theirs, whatever the others have."""
+        text = _text(value)
+        is_number = text is not None and isinstance(value, float)
+        return text.replace(".", self._notation.decimal) if text is not None and is_number else text
+
+    def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
         """As in `Reader`; `start` counts bytes."""
         if start == 0 and self._sample and not self._text.arrives:  # else too few rows may be known to tell
-            check_columns(self.name, self.columns, wanted)
+            check_columns(self.name, self.columns, [*wanted, *keep])
         for chunk in self._text.chunks(start, _whole):
-            yield from parsed_pieces(chunk, partial(self._parsed, wanted), self._where, _whole)
+            yield from parsed_pieces(chunk, partial(self._with_kept, wanted, keep), self._where, _whole)
+
+    def _with_kept(
+        self, wanted: dict[str, Kind], keep: Sequence[str], chunk: Chunk
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        return self._parsed(wanted, chunk), self._as_they_are(chunk, keep) if keep else pl.DataFrame()
+
+    def _as_they_are(self, chunk: Chunk, keep: Sequence[str]) -> pl.DataFrame:
+        records = [record for _, record in self._records(chunk)]
+        return pl.DataFrame({name: pl.Series([_text(r.get(name)) for r in records], dtype=pl.String) for name in keep})
 
     @property
     def done(self) -> float:
@@ -86,7 +103,7 @@ class JsonLinesReader:
     def _parsed(self, wanted: dict[str, Kind], chunk: Chunk) -> pl.DataFrame:
         """The chunk as what it should hold; then by way of texts; then line by line."""
         self._text.check_nulls(chunk)
-        for way in range(self._way, 2):
+        for way in range(self._way, 1 if self._notation.is_local else 2):  # polars would write numbers as programs do
             try:
                 frame = self._quickly(chunk.data, wanted, way)
             except pl.exceptions.PolarsError:
@@ -103,8 +120,8 @@ class JsonLinesReader:
 
     def _converted(self, column: pl.Series, kind: Kind) -> pl.Series:
         if column.dtype != pl.String:
-            return without(column.cast(pl.Float64), self._na if kind == "number" else ())
-        values, wrong = read_texts(column, kind, self._na)
+            return without(column.cast(pl.Float64), self._notation.na if kind == "number" else ())
+        values, wrong = read_texts(column, kind, self._notation, self._formats)
         # Polars takes a list or an object for its text.
         if wrong is not None or (kind == "category" and column.str.contains(r"^\s*[\[{]").any()):
             raise pl.exceptions.ComputeError(f"wrong in {column.name!r}")
@@ -119,11 +136,11 @@ class JsonLinesReader:
         done = {}
         for name, kind in list(wanted.items()):
             column = [record.get(name) for record in records]
-            texts = pl.Series(name, map(_text, column), dtype=pl.String)
-            done[name], wrong = read_texts(texts, kind, self._na)
-            if wrong is not None and (wider := widen_kind(kind, self._told_by(name), texts, self._na)):
+            texts = pl.Series(name, map(self._written, column), dtype=pl.String)
+            done[name], wrong = read_texts(texts, kind, self._notation, self._formats)
+            if wrong is not None and (wider := widen_kind(kind, self._told_by(name), texts, self._notation)):
                 wanted[name] = wider
-                done[name], wrong = read_texts(texts, wider, self._na)
+                done[name], wrong = read_texts(texts, wider, self._notation, self._formats)
             nested = (row for row, value in enumerate(column) if isinstance(value, list | dict))
             if kind == "category":
                 wrong = next(nested, None)
@@ -131,9 +148,9 @@ class JsonLinesReader:
                 got = repr(column[wrong])
                 raise DataError(
                     f"{self._where(chunk, wrong)}, column {name!r}: got {got[:60] + '…' * (len(got) > 60)}, "
-                    f"expected {EXPECTED[kind]}"
+                    f"expected {expected(kind, self._notation)}"
                 )
-            if wrong is None and done[name].null_count() < len(texts):
+            if done[name].null_count() < len(texts):
                 self._unknown.discard(name)
         return pl.DataFrame(done)
 

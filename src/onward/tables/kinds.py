@@ -1,10 +1,12 @@
 """What a column holds, and how it becomes numbers."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import MutableMapping, Sequence
 from typing import Literal
 
 import polars as pl
 
+from onward.tables.notation import Notation
 from onward.tables.recipe import Kind
 
 Content = Kind | str
@@ -22,6 +24,8 @@ ORIGIN = 10_957 * DAY  # 2000-01-01 in µs since 1970
 # What ISO 8601 and databases write. Days before months, or months before days, is not for us to guess.
 _TIMES = (
     "%Y-%m-%d",
+    "%Y-%m-%d %H:%M:%S",  # read faster than with a fraction
+    "%Y-%m-%dT%H:%M:%S",
     "%Y-%m-%d %H:%M:%S%.f",
     "%Y-%m-%dT%H:%M:%S%.f",
     "%Y-%m-%dT%H:%M:%S%.f%#z",
@@ -54,35 +58,54 @@ def without(column: pl.Series, na: Sequence[str]) -> pl.Series:
     return column.set(column.is_in(sentinels.to_list()), None) if len(sentinels) else column
 
 
-def read_texts(column: pl.Series, kind: Kind, na: Sequence[str] = ()) -> tuple[pl.Series, int | None]:
+Formats = MutableMapping[str, str]
+"""The format in which the dates of a column were written last, by its name: tried first the next time."""
+
+
+def read_texts(
+    column: pl.Series, kind: Kind, notation: Notation | None = None, formats: Formats | None = None
+) -> tuple[pl.Series, int | None]:
     """Texts as what they stand for: Float64, or String for a category; and the first row that is no such thing.
 
     What stands for a missing value becomes null.
     """
+    notation = notation or Notation()
     texts = column.str.strip_chars()
-    texts = texts.set(texts.is_in([*MISSING, *na]), None)
-    if kind == "category":
-        return texts, None
-    values = _PARSERS[kind](texts)
-    wrong = (values.is_null() & texts.is_not_null()).arg_max()
-    return values, wrong if wrong is not None and values[wrong] is None and texts[wrong] is not None else None
+    texts = texts.set(texts.is_in([*MISSING, *notation.na]), None)
+    match kind:
+        case "category":
+            return texts, None
+        case "number":
+            values = _parse_numbers(texts, notation)
+        case "boolean":
+            values = _parse_truths(texts)
+        case "time":
+            values = _parse_times(texts, notation.date_format, {} if formats is None else formats)
+        case "duration":
+            values = _parse_spans(texts, notation)
+    if values.null_count() == texts.null_count():
+        return values, None
+    return values, (values.is_null() & texts.is_not_null()).arg_max()
 
 
-def guess(column: pl.Series, na: Sequence[str] = ()) -> Content:
+def guess(column: pl.Series, notation: Notation | None = None) -> Content:
     """What a column of texts holds: what all of them can be read as, or most of them as numbers; else "text"."""
-    if read_texts(column, "category", na)[0].null_count() == len(column):
+    if read_texts(column, "category", notation)[0].null_count() == len(column):
         return UNKNOWN
     kinds: tuple[Kind, ...] = ("number", "boolean", "time")
+    if notation is not None and notation.date_format is not None and column.count():
+        kinds = ("time", "number", "boolean")  # such as 20260131, which could be a number
     for kind in kinds:
-        if read_texts(column, kind, na)[1] is None:
+        values, wrong = read_texts(column, kind, notation)
+        if wrong is None and (kind != "time" or values.count()):
             return kind
-    numbers = read_texts(column, "number", na)[0]
+    numbers = read_texts(column, "number", notation)[0]
     # A stray word among numbers is an error to be told of, with its line, rather than a column of texts.
     return "number" if 2 * numbers.count() > len(column) else "text"
 
 
 def widen_kind(
-    kind: Kind, told_by: Literal["none", "few", "many"], column: pl.Series, na: Sequence[str]
+    kind: Kind, told_by: Literal["none", "few", "many"], column: pl.Series, notation: Notation
 ) -> Kind | None:
     """As what a column can be read that holds texts which are not of its kind; None if as nothing.
 
@@ -91,13 +114,24 @@ def widen_kind(
     """
     if told_by == "none":
         kinds: dict[Content, Kind] = {"boolean": "boolean", "time": "time"}
-        return kinds.get(guess(column, na))
-    if told_by == "few" and kind == "boolean" and read_texts(column, "number", na)[1] is None:
+        return kinds.get(guess(column, notation))
+    if told_by == "few" and kind == "boolean" and read_texts(column, "number", notation)[1] is None:
         return "number"
     return None
 
 
-def _parse_numbers(texts: pl.Series) -> pl.Series:
+def _parse_numbers(texts: pl.Series, notation: Notation) -> pl.Series:
+    if notation.thousands is not None:
+        mark = re.escape(notation.thousands)
+        # 1,23 is no number of this kind: it would be taken for 123. India writes 12,34,567.
+        whole = rf"^[+-]?\d{{1,3}}(?:{mark}\d{{2,3}})*{mark}\d{{3}}(?:{re.escape(notation.decimal)}\d*)?$"
+        grouped = texts.str.contains(whole) & texts.is_not_null()
+        bare = texts.str.replace_all(notation.thousands, "", literal=True)
+        texts = bare.zip_with(grouped, texts)
+    if notation.decimal != ".":
+        strange = texts.str.contains(".", literal=True).fill_null(False)
+        swapped = texts.str.replace(notation.decimal, ".", literal=True)
+        texts = swapped.set(strange, "no number")
     return texts.cast(pl.Float64, strict=False)
 
 
@@ -105,21 +139,25 @@ def _parse_truths(texts: pl.Series) -> pl.Series:
     return texts.str.to_lowercase().replace_strict(_TRUTHS, default=None, return_dtype=pl.Float64)
 
 
-def _parse_times(texts: pl.Series) -> pl.Series:
-    given = texts.count()
-    best = pl.Series(texts.name, [None] * len(texts), dtype=pl.Float64)
-    for format in _TIMES:
+def _parse_times(texts: pl.Series, own: str | None, formats: Formats) -> pl.Series:
+    given, best = texts.count(), None
+    if own is not None:
+        tried: tuple[str, ...] = (own.replace(".%f", "%.f"),)
+    else:
+        latest = formats.get(texts.name, _TIMES[0])
+        tried = (latest, *(each for each in _TIMES if each != latest))
+    for format in tried:
         parsed = as_numbers(texts.str.to_datetime(format, time_unit="us", strict=False))
-        best = best.zip_with(best.is_not_null(), parsed)
+        best = parsed if best is None else best.zip_with(best.is_not_null(), parsed)
         if best.count() == given:
+            if parsed.count() and own is None:
+                formats[texts.name] = format
             break
+    assert best is not None
     return best
 
 
-def _parse_spans(texts: pl.Series) -> pl.Series:
+def _parse_spans(texts: pl.Series, notation: Notation) -> pl.Series:
     """A time of day as a share of the day, or days as a number."""
     clock = as_numbers(texts.str.to_time("%H:%M:%S%.f", strict=False))
-    return clock.zip_with(clock.is_not_null(), _parse_numbers(texts))
-
-
-_PARSERS = {"number": _parse_numbers, "boolean": _parse_truths, "time": _parse_times, "duration": _parse_spans}
+    return clock.zip_with(clock.is_not_null(), _parse_numbers(texts, notation))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from onward.tables.decoding import Decoder
 from onward.tables.errors import DataError
 from onward.tables.sources import File
 
@@ -123,11 +124,15 @@ class TextFile:
     be looked at before reading.
     """
 
-    def __init__(self, file: File, stop: int | None = None) -> None:
-        """`stop` is a descriptor that becomes readable when no more is to be read of what arrives."""
+    def __init__(self, file: File, stop: int | None = None, encoding: str | None = None) -> None:
+        """`stop` is a descriptor that becomes readable when no more is to be read of what arrives.
+
+        Text of another encoding than UTF-8 is decoded as it comes, and its bytes are counted as those of UTF-8.
+        """
         self.file = file
+        self._decoder = None if encoding is None else Decoder(file.name, encoding)
         plain = file.path is not None and file.path.is_file()
-        self.seeks = plain and file.compression is None
+        self.seeks = plain and file.compression is None and encoding is None
         self.arrives = not plain and file.compression is None
         self._source = self._open(stop)
         self._done = 0
@@ -176,7 +181,7 @@ class TextFile:
 
     def _check_text(self) -> None:
         if self._first.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise DataError(f"{self.file.name}: the text is UTF-16, expected UTF-8")
+            raise DataError(f"{self.file.name}: the text is UTF-16, expected UTF-8; name its encoding (--encoding)")
         if self._first.startswith(b"PAR1") or b"\x00" in self._first[:4096]:
             raise DataError(f"{self.file.name}: expected text, got a binary file")
 
@@ -186,12 +191,15 @@ class TextFile:
         except OSError as error:
             raise DataError(f"{self.file.name}: cannot be read ({_reason(error)})") from error
         self._done += len(data)
-        return data
+        if self._decoder is None:
+            return data
+        text = self._decoder.decode(data)
+        return text if text or not data else self._read()  # a part of a letter is no end
 
     def chunks(self, start: int, cut: Cut) -> Iterator[Chunk]:
         """The file from byte `start` on, where a line begins; nothing that was looked at before is lost."""
         rest, line = b"", 0
-        if isinstance(self._source, io.RawIOBase):
+        if isinstance(self._source, io.RawIOBase) and self.seeks:
             data = self._sought(self._source, start)
         else:
             data, self._first, skip = self._first or self._read(), b"", start

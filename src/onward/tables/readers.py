@@ -1,7 +1,7 @@
 """What every kind of file is read as: pieces of a table, each a data frame of the columns that are wanted."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 from typing import Protocol
@@ -11,6 +11,7 @@ import polars as pl
 from onward.tables.errors import DataError
 from onward.tables.kinds import Content
 from onward.tables.lines import Chunk, Cut, halves
+from onward.tables.notation import Notation
 from onward.tables.recipe import Kind
 
 
@@ -20,18 +21,21 @@ class Piece:
 
     `frame` holds the wanted columns: Float64, or String for a category; null where a value is missing. `start` says
     where the piece begins, as its file counts (bytes or rows): reading can go on from there. `where(row)` names a row
-    of the frame for a person. A row that could not be read is a piece of its own, with the error and an empty frame.
+    of the frame for a person. `kept` holds the same rows of the columns that are kept, as they are: texts of text
+    files, else their own types. A row that could not be read is a piece of its own, with the error and an empty frame.
     """
 
     frame: pl.DataFrame
     start: int
     where: Callable[[int], str]
+    kept: pl.DataFrame = field(default_factory=pl.DataFrame)
     error: DataError | None = None
 
-    @property
-    def rows(self) -> int:
-        """How many rows of the file it stands for."""
-        return len(self.frame) if self.error is None else 1
+    def part(self, start: int, stop: int) -> "Piece":
+        """Rows start … stop − 1, as a piece."""
+        where = self.where
+        kept = self.kept[start:stop]
+        return Piece(self.frame[start:stop], self.start, lambda row: where(start + row), kept, self.error)
 
 
 class Reader(Protocol):
@@ -47,8 +51,8 @@ class Reader(Protocol):
     def contents(self) -> Mapping[str, Content]:
         """What each of its columns holds, as far as can be told before reading; nothing if there are no rows."""
 
-    def pieces(self, wanted: dict[str, Kind], start: int = 0) -> Iterator[Piece]:
-        """The wanted columns from `start` on; DataError if the file cannot be read so.
+    def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
+        """The wanted columns from `start` on, and those to keep; DataError if the file cannot be read so.
 
         Where rows show that a column holds more than the first ones told, its kind in `wanted` is widened.
         """
@@ -62,23 +66,26 @@ class Reader(Protocol):
 
 
 def parsed_pieces(
-    chunk: Chunk, parse: Callable[[Chunk], pl.DataFrame], where: Callable[[Chunk, int], str], cut: Cut
+    chunk: Chunk,
+    parse: Callable[[Chunk], tuple[pl.DataFrame, pl.DataFrame]],
+    where: Callable[[Chunk, int], str],
+    cut: Cut,
 ) -> Iterator[Piece]:
     """The rows of a chunk of text; where it cannot be parsed, it is halved until the row is found that cannot be."""
     try:
-        frame = parse(chunk)
+        frame, kept = parse(chunk)
     except DataError as error:
         parts = halves(chunk, cut)
         if parts is None:
-            yield Piece(pl.DataFrame(), chunk.start, partial(where, chunk), error)
+            yield Piece(pl.DataFrame(), chunk.start, partial(where, chunk), error=error)
         for part in parts or ():
             yield from parsed_pieces(part, parse, where, cut)
         return
     if len(frame):
-        yield Piece(frame, chunk.start, partial(where, chunk))
+        yield Piece(frame, chunk.start, partial(where, chunk), kept)
 
 
-def check_columns(name: str, columns: Sequence[str], wanted: Mapping[str, Kind]) -> None:
+def check_columns(name: str, columns: Sequence[str], wanted: Iterable[str]) -> None:
     """DataError if a wanted column is not there."""
     missing = [column for column in wanted if column not in columns]
     if missing:
@@ -106,6 +113,15 @@ def shown(names: Sequence[str], most: int = 20) -> str:
     """Names for a message, not too many."""
     listed = ", ".join(map(repr, names[:most]))
     return listed + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def expected(kind: Kind, notation: Notation) -> str:
+    """What a text should have been, for a message."""
+    if kind == "time" and notation.date_format is not None:
+        return f"a date as in {notation.date_format}"
+    if kind == "number" and notation.is_local:
+        return f"a number such as 1{notation.thousands or ''}234{notation.decimal}5"
+    return EXPECTED[kind]
 
 
 EXPECTED: dict[str, str] = {

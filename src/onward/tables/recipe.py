@@ -1,8 +1,12 @@
 """Which columns of a table become features, and how: what a model must know to read the next table alike."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
+
+from onward.tables.memory import Memory
+from onward.tables.notation import Notation
+from onward.tables.terms import Lag, Name, Number, Product, Term, columns_in, lags_in, parse_term
 
 Kind = Literal["number", "boolean", "time", "duration", "category"]
 """How a column becomes numbers: as it is; 0 or 1; years since 2000; days; one 0/1 feature for each level."""
@@ -23,18 +27,55 @@ class Column:
 
 
 @dataclass(frozen=True)
+class LevelGroup:
+    """What makes a feature for each level that is seen: a category, or the product of some with numbers.
+
+    The feature of a level is called by the group's name and the level: city=Rome, km:city=Rome, city:day=Rome:Monday.
+    """
+
+    name: str
+    categories: tuple[str, ...]
+    factors: tuple[Number, ...] = ()
+
+
+@dataclass(frozen=True)
 class Recipe:
     """How rows of a table become features, a target and a weight.
 
-    Features stand in this order: the columns that make one each, then the levels of the categories (`city=Rome`), in
-    the order in which they were first seen.
+    Features stand in this order: the columns that make one each, the terms without categories, then the levels of the
+    categories (`city=Rome`) and of terms with categories, in the order in which they were first seen.
+
+    Args:
+        target, columns, weight, missing: as in `Table`; the columns are those that are features.
+        na, decimal, thousands, date_format: how values are written as text, as in `Notation`.
+        terms: features that are made of columns.
+        inputs: columns that are read for the terms alone.
+        drop_first: whether the first level of a category makes no feature.
+        memory: what was seen so far, as far as the next rows need it.
     """
 
     target: str
     columns: tuple[Column, ...]
     weight: str | None = None
     missing: Missing = "error"
-    na: tuple[str, ...] = ()  # texts that stand for a missing value, beside the usual ones
+    na: tuple[str, ...] = ()
+    decimal: str = "."
+    thousands: str | None = None
+    date_format: str | None = None
+    terms: tuple[Term, ...] = ()
+    inputs: tuple[Column, ...] = ()
+    drop_first: bool = False
+    memory: Memory = field(default_factory=Memory, compare=False)
+
+    @property
+    def notation(self) -> Notation:
+        """How values are written as text."""
+        return Notation(self.na, self.decimal, self.thousands, self.date_format)
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """The columns that are read to make features, with their kinds."""
+        return {column.name: column.kind for column in (*self.columns, *self.inputs)}
 
     @property
     def plain(self) -> list[Column]:
@@ -46,20 +87,58 @@ class Recipe:
         """The columns that make a feature for each level."""
         return [column.name for column in self.columns if column.kind == "category"]
 
+    @property
+    def fixed_terms(self) -> list[Term]:
+        """The terms without categories, whose features are known beforehand."""
+        return [term for term in self.terms if not self._categories_in(term)]
+
+    @property
+    def level_groups(self) -> list[LevelGroup]:
+        """What makes a feature for each level: the categories, and the terms that have some."""
+        groups = [LevelGroup(name, (name,)) for name in self.categories]
+        for term in self.terms:
+            levels = self._categories_in(term)
+            if levels and isinstance(term, Product):
+                numbers = tuple(each for each in term.factors if not self._is_category(each))
+                groups.append(LevelGroup(term.text, tuple(levels), numbers))
+        return groups
+
+    @property
+    def lags(self) -> dict[str, Lag]:
+        """The lags in the terms, by their texts."""
+        return {lag.text: lag for term in self.terms for lag in lags_in(term)}
+
+    @property
+    def looks_back_to_target(self) -> bool:
+        """Whether a term needs the targets of earlier rows."""
+        return any(self.target in columns_in(term) for term in self.terms)
+
+    def _is_category(self, number: Number) -> bool:
+        return isinstance(number, Name) and self.kinds.get(number.column) == "category"
+
+    def _categories_in(self, term: Term) -> list[str]:
+        kinds = self.kinds
+        return [column for column in columns_in(term) if kinds.get(column) == "category"]
+
     def levels(self, names: Sequence[object]) -> list[tuple[str, str]]:
-        """The (column, level) of each feature name that stands for one, in order; ValueError if a name is neither."""
-        plain = {column.name for column in self.plain}
+        """The (group, level) of each feature name that stands for one, in order; ValueError if a name is neither."""
+        from onward.tables.term_values import feature_names
+
+        fixed = {column.name for column in self.plain}
+        fixed |= {name for term in self.fixed_terms for name in feature_names(term)}
+        groups = [group.name for group in self.level_groups]
         found = []
         for name in map(str, names):
-            if name in plain:
+            if name in fixed:
                 continue
-            owners = [column for column in self.categories if name.startswith(f"{column}=")]
+            owners = [group for group in groups if name.startswith(f"{group}=")]
             if owners:
                 owner = max(owners, key=len)
                 found.append((owner, name[len(owner) + 1 :]))
             else:
                 raise ValueError(
                     f"the feature {name!r} comes from none of the columns {[c.name for c in self.columns]}"
+                    + (f" and none of the terms {[term.text for term in self.terms]}" if self.terms else "")
                 )
         return found
 
@@ -71,6 +150,13 @@ class Recipe:
         for column in [*mine, *theirs]:
             if column not in mine or column not in theirs:
                 return f"the column {column.name!r} as a {column.kind} is in one but not in the other"
+        for term in (*self.terms, *other.terms):
+            if term not in self.terms or term not in other.terms:
+                return f"the term {term.text} is in one but not in the other"
+        if self.drop_first != other.drop_first or (
+            self.drop_first and self.memory.first_levels != other.memory.first_levels
+        ):
+            return "other first levels of categories are left out in one than in the other"
         return None
 
     # Model files
@@ -83,12 +169,33 @@ class Recipe:
             "weight": self.weight,
             "missing": self.missing,
             "na": list(self.na),
+            "decimal": self.decimal,
+            "thousands": self.thousands,
+            "date_format": self.date_format,
+            "terms": [term.text for term in self.terms],
+            "inputs": [[column.name, column.kind] for column in self.inputs],
+            "drop_first": self.drop_first,
+            "memory": self.memory.to_record(),
         }
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """What `to_record` described; ValueError or KeyError if it does not fit together."""
+        """What `to_record` described, also before there were terms; ValueError or KeyError if it does not fit."""
         columns = tuple(Column(name, kind) for name, kind in record["columns"])
-        if any(column.kind not in KINDS for column in columns) or record["missing"] not in RULES:
+        inputs = tuple(Column(name, kind) for name, kind in record.get("inputs", ()))
+        if any(column.kind not in KINDS for column in (*columns, *inputs)) or record["missing"] not in RULES:
             raise ValueError(f"unknown kind of column or rule for missing values in {record}")
-        return cls(record["target"], columns, record["weight"], record["missing"], tuple(record["na"]))
+        return cls(
+            record["target"],
+            columns,
+            record["weight"],
+            record["missing"],
+            tuple(record["na"]),
+            record.get("decimal", "."),
+            record.get("thousands"),
+            record.get("date_format"),
+            tuple(parse_term(text) for text in record.get("terms", ())),
+            inputs,
+            bool(record.get("drop_first", False)),
+            Memory.from_record(record["memory"]) if "memory" in record else Memory(),
+        )

@@ -2,16 +2,19 @@
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from onward.tables.choose_columns import choose_columns
+import polars as pl
+
+from onward.tables.choose_columns import choose_columns, choose_kept
 from onward.tables.delimited import DelimitedReader
 from onward.tables.encode import Block, Encoder
-from onward.tables.errors import DataError, RowError
+from onward.tables.errors import DataError
 from onward.tables.json_lines import JsonLinesReader
 from onward.tables.kinds import Content
 from onward.tables.lines import TextFile
+from onward.tables.memory import Memory
 from onward.tables.prefetch import Wait, prefetched
 from onward.tables.readers import Piece, Reader
 from onward.tables.recipe import Kind, Recipe
@@ -29,15 +32,18 @@ class Position:
     start: int = 0
     skip: int = 0
     read: int = 0  # rows of the stream before this place
+    memory: Memory = field(default_factory=Memory, hash=False)  # what the rows from here on need of those before
 
-    def to_record(self) -> dict[str, int]:
+    def to_record(self) -> dict[str, Any]:
         """Plain values, for a file."""
-        return {"file": self.file, "start": self.start, "skip": self.skip, "read": self.read}
+        place = {"file": self.file, "start": self.start, "skip": self.skip, "read": self.read}
+        return place | {"memory": self.memory.to_record()}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """What `to_record` described."""
-        return cls(*(int(record[name]) for name in ("file", "start", "skip", "read")))
+        file, start, skip, read = (int(record[name]) for name in ("file", "start", "skip", "read"))
+        return cls(file, start, skip, read, Memory.from_record(record["memory"]))
 
 
 def stream(
@@ -75,8 +81,8 @@ class Stream:
 
     Attributes:
         files: what is read, in order.
-        recipe: how columns become features.
-        notes: remarks for a person on how the columns were chosen.
+        recipe: how columns become features, with what the rows after the latest block need of those before.
+        notes: remarks for a person on how the columns were chosen, and what they cost.
         skipped, filled: what was left out and what was counted as 0 so far, as the `Encoder` counts.
     """
 
@@ -103,7 +109,7 @@ class Stream:
         self.files = files
         self.notes: list[str] = []
         self._table, self._stop, self._groups, self._apart = table, stop, groups, apart
-        self._na = list(table.na if recipe is None else recipe.na)
+        self._notation = table.notation if recipe is None else recipe.notation
         self._with_target = table.target is not None
         self._begin = start or Position()
         self._begun = False
@@ -121,24 +127,30 @@ class Stream:
                     raise DataError(f"{self.files[0].name}: there are no rows{more}")
                 recipe, self.notes = choose_columns(self.files[0].name, contents, table)
             self.recipe = recipe
-            self._wanted: dict[str, Kind] = {column.name: column.kind for column in recipe.columns}
-            if self._with_target:
+            self._wanted: dict[str, Kind] = recipe.kinds
+            if self._with_target and recipe.weight is not None:
+                self._wanted[recipe.weight] = "number"
+            at_hand = not self._with_target and recipe.looks_back_to_target and recipe.target in self._reader.columns
+            if at_hand:
+                contents = self._reader.contents
+            if self._with_target or at_hand:
                 held = table.schema.get(recipe.target) or contents.get(recipe.target)
                 self._wanted[recipe.target] = "boolean" if held == "boolean" else "number"
-                if recipe.weight is not None:
-                    self._wanted[recipe.weight] = "number"
             levels = recipe.levels(known)
+            self._keep = choose_kept(files[0].name, self._reader.columns, table.keep) if table.keep else []
+            self._encoder = Encoder(
+                recipe,
+                levels,
+                with_target=self._with_target,
+                max_levels=table.max_levels,
+                read=self._begin.read,
+                memory=None if start is None else start.memory,
+                notes=self.notes,
+                skips_bad=table.bad_rows == "skip",
+            )
         except BaseException:
             self.close()
             raise
-        self._encoder = Encoder(
-            recipe,
-            levels,
-            with_target=self._with_target,
-            max_levels=table.max_levels,
-            read=self._begin.read,
-            skips_bad=table.bad_rows == "skip",
-        )
         self.skipped, self.filled = self._encoder.skipped, self._encoder.filled
         # First row, rows, file and start of the pieces that the latest block, and skipped rows before it, come from.
         self._pieces = [(self._begin.read - self._begin.skip, self._begin.skip, self._begin.file, self._begin.start)]
@@ -166,6 +178,11 @@ class Stream:
         return self._encoder.read
 
     @property
+    def kept_after(self) -> pl.DataFrame:
+        """The columns that are kept, of the rows after the latest block; without columns where there are none."""
+        return self._encoder.left
+
+    @property
     def size(self) -> int | None:
         """Bytes of all files; None for standard input."""
         sizes = [file.size for file in self.files]
@@ -180,7 +197,7 @@ class Stream:
         """The place before a row of the latest block, or just after it."""
         for first, rows, file, start in self._pieces:
             if first <= row <= first + rows:
-                return Position(file, start, row - first, row)
+                return Position(file, start, row - first, row, self._encoder.memory_at(row))
         last = first + rows
         raise ValueError(f"expected a row from {self._pieces[0][0]} to {last}, which were read last, got {row}")
 
@@ -202,46 +219,51 @@ class Stream:
                     yield None
                     continue
                 file, piece = item
+                if piece.error is not None:
+                    piece = self._blank(piece, piece.error)
+                self._widen()
+                rows = len(piece.frame)
                 if fresh:
                     self._pieces = []
-                self._pieces.append((self._encoder.read - skip, piece.rows, file, piece.start))
+                self._pieces.append((self._encoder.read - skip, rows, file, piece.start))
                 fresh = False
                 if skip:
-                    passed = min(skip, piece.rows)
+                    passed = min(skip, rows)
                     skip -= passed
-                    if passed == piece.rows:
+                    piece = piece.part(passed, rows)
+                    if not len(piece.frame):
                         continue
-                    piece = _rest(piece, passed)
-                for block in self._encoded(piece):
+                for block in self._encoder.blocks(piece):
                     fresh = True
+                    self._remember()
                     yield block
+                self._remember()
         if self._with_target and not self.read and not self._apart:
             raise DataError(f"{self.files[0].name}: there are no rows")
 
-    def _encoded(self, piece: Piece) -> Iterator[Block]:
-        """The blocks of a piece; where a row of it cannot be used, those of the rows before it, and then the error."""
-        self._widen()
-        if piece.error is not None:
-            if self._table.bad_rows == "error":
-                raise piece.error
-            if len(self.notes) < SHOWN:
-                self.notes.append(f"skipped: {piece.error}")
-            self._encoder.skip_rows("the row cannot be read", piece.rows)
-            return
-        skipped, filled = self.skipped.copy(), self.filled.copy()
-        try:
-            yield from self._encoder.blocks(piece)
-        except RowError as error:
-            self._encoder.skipped, self._encoder.filled = self.skipped, self.filled = skipped, filled
-            if error.row:
-                yield from self._encoded(Piece(piece.frame[: error.row], piece.start, piece.where))
-            raise
+    def _blank(self, piece: Piece, error: DataError) -> Piece:
+        """A row that could not be read, as one of which nothing is known; the error itself, if that is the rule."""
+        if self._table.bad_rows == "error":
+            raise error
+        if len(self.notes) < SHOWN:
+            self.notes.append(f"skipped: {error}")
+        types = {name: pl.String if kind == "category" else pl.Float64 for name, kind in self._wanted.items()}
+        frame, kept = (
+            pl.DataFrame({name: [None] for name in schema}, schema=schema)
+            for schema in (types, dict.fromkeys(self._keep, pl.String))
+        )
+        return Piece(frame, piece.start, piece.where, kept, error)
 
     def _widen(self) -> None:
         """Take over what rows have shown of columns since the recipe was made."""
-        columns = tuple(replace(column, kind=self._wanted[column.name]) for column in self.recipe.columns)
-        if columns != self.recipe.columns:
-            self.recipe = replace(self.recipe, columns=columns)
+        groups = (self.recipe.columns, self.recipe.inputs)
+        columns, inputs = (tuple(replace(c, kind=self._wanted[c.name]) for c in group) for group in groups)
+        if (columns, inputs) != groups:
+            self.recipe = replace(self.recipe, columns=columns, inputs=inputs)
+
+    def _remember(self) -> None:
+        if self.recipe.lags or self.recipe.drop_first:
+            self.recipe = replace(self.recipe, memory=self._encoder.memory)
 
     def _all_pieces(self) -> Generator[tuple[int, Piece] | None, None, None]:
         try:
@@ -251,10 +273,19 @@ class Stream:
                     self._reader.close()
                     self._finished += self.files[number - 1].size or 0
                     self._reader = self._open(self.files[number])
-                for piece in self._reader.pieces(self._wanted, self._begin.start if first else 0):
+                for piece in self._reader.pieces(self._wanted, self._begin.start if first else 0, self._keep):
                     yield number, piece
         finally:
             self._reader.close()
+
+    def find_first_levels(self) -> None:
+        """Read on until the first level of every category is known, where it makes no feature; for the recipe."""
+        recipe = self.recipe
+        wanted = [name for name, kind in recipe.kinds.items() if kind == "category"] if recipe.drop_first else []
+        if any(name not in recipe.memory.first_levels for name in wanted):
+            for _ in self:
+                if all(name in self.recipe.memory.first_levels for name in wanted):
+                    break
 
     def close(self) -> None:
         """Let go of the file; for a stream that is not read to its end."""
@@ -272,28 +303,17 @@ class Stream:
             from onward.tables import columnar  # here: it loads pyarrow, which text does without
 
             if isinstance(file, Frame):
-                return columnar.FrameReader(file, self._na)
+                return columnar.FrameReader(file, self._notation)
             if file.format == "parquet":
-                return columnar.ParquetReader(file, self._na, self._groups)
-            return columnar.IpcReader(file, self._na)
-        match file.format:
-            case "jsonl":
-                return JsonLinesReader(file, self._na, TextFile(file, self._stop))
-            case "csv" | "tsv":
-                return DelimitedReader(file, self._table.separator, self._na, TextFile(file, self._stop))
-        text = TextFile(file, self._stop)  # standard input, of which nothing is known: an object begins with a brace
-        if text.head(_after_space, 1).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
-            return JsonLinesReader(file, self._na, text)
-        return DelimitedReader(file, self._table.separator, self._na, text)
-
-
-def _rest(piece: Piece, passed: int) -> Piece:
-    """A piece without its first rows."""
-
-    def where(row: int) -> str:
-        return piece.where(row + passed)
-
-    return Piece(piece.frame[passed:], piece.start, where)
+                return columnar.ParquetReader(file, self._notation, self._groups)
+            return columnar.IpcReader(file, self._notation)
+        text = TextFile(file, self._stop, self._table.encoding)
+        is_json = file.format == "jsonl"
+        if file.format is None:  # standard input, of which nothing is known: an object begins with a brace
+            is_json = text.head(_after_space, 1).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+        if is_json:
+            return JsonLinesReader(file, self._notation, text)
+        return DelimitedReader(file, self._table.separator, self._notation, text, self._table.header)
 
 
 def _after_space(data: bytes) -> int:

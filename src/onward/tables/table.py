@@ -8,17 +8,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
+from onward.tables.notation import Notation, check_encoding
 from onward.tables.recipe import KINDS, Kind, Missing
+from onward.tables.terms import parse_term, split_terms
 
 Format = Literal["csv", "tsv", "jsonl", "parquet", "ipc"]
 FORMATS: tuple[str, ...] = get_args(Format)
 BadRows = Literal["error", "skip"]
+WRITTEN = ("row", "target", "prediction", "lower", "upper", "leverage")  # the columns of predictions
 
 
 def _option(
     flags: str, help: str, *, of: Literal["columns", "learning", "files"] = "columns", **more: Any
 ) -> Mapping[str, Any]:
-    """What the command line says of a field: flags, help, and perhaps choices and a metavar.
+    """What the command line says of a field: flags, help, and perhaps choices, a metavar and how a list is split.
 
     `of` tells what it is about: the columns, which a model keeps in its recipe; learning alone; or how files are
     written.
@@ -30,7 +33,7 @@ def _option(
 class Table:
     """Which columns are the target and the features, and how the files that hold them are written.
 
-    Names of columns may be patterns such as "x*" in `features`, `exclude` and `categorical`.
+    Names of columns may be patterns such as "x*" in `features`, `exclude`, `categorical` and `keep`.
 
     Args:
         target: the column to predict; None where only features are read, by a model's recipe.
@@ -38,14 +41,22 @@ class Table:
         exclude: columns not to use.
         categorical: columns that stand for categories: a feature for each level, born when it is first seen.
         max_levels: the most levels that a category may have.
+        drop_first: whether the first level of each category makes no feature, nor what it is multiplied with.
+        terms: features that are made of columns, as text: see `onward.tables.terms`.
         weight: the column with the rows' weights.
         missing: what to do with a missing value: "error", "skip" the row, or count it as "zero".
         na: texts that stand for a missing value, beside the usual ones (empty, NA, NaN, null, …).
         schema: what columns hold, by name: "number", "boolean", "time", "duration" or "category"; without it, or for
             columns that it does not name, the first rows tell.
         bad_rows: what to do with a row that cannot be read: "error", or "skip" it.
+        decimal: the mark before a number's decimals in text files, "." or ",".
+        thousands: the mark between a number's thousands in text files; None for none.
+        date_format: how dates are written in text files, as strptime takes it; None for ISO 8601.
         format: "csv", "tsv", "jsonl", "parquet" or "ipc"; None to go by the names of the files.
         separator: between the fields of a CSV file; None to go by its header.
+        header: whether a CSV file begins with the names of its columns; else they are called c1, c2, …
+        encoding: of text files, such as "latin-1" or "utf-16"; None for UTF-8.
+        keep: columns that are carried to the predictions as they are, and are no features unless named as such.
 
     Raises:
         ValueError: if a choice is none of those that there are, or contradicts another.
@@ -76,6 +87,23 @@ class Table:
     max_levels: int = field(
         default=1000,
         metadata=_option("--max-levels", "The most levels that a category may have.", metavar="N", of="learning"),
+    )
+    drop_first: bool = field(
+        default=False,
+        metadata=_option("--drop-first", "The first level of each category makes no feature, nor do products with it."),
+    )
+    terms: Sequence[str] = field(
+        default=(),
+        metadata=_option(
+            "--add",
+            "More features, made of columns: log(x), sqrt(x), x^2; lag(x, 1), the value 1 row before, also of the "
+            "target; hour(t), weekday(t), month(t) of a time (UTC), as sine and cosine; a:b, a product, with a feature "
+            "for each level where a or b is a category; spline(x, lo, hi, k), k cubic B-splines on an even grid from "
+            "lo to hi, beyond which x counts as the nearer end; random(n, gamma, a, b), n random features of an RBF "
+            "kernel. Names with other signs in `backquotes`.",
+            metavar="TERM",
+            split=split_terms,
+        ),
     )
     weight: str | None = field(default=None, metadata=_option("--weight", "The rows' weights.", metavar="COLUMN"))
     missing: Missing = field(
@@ -111,6 +139,24 @@ class Table:
             of="files",
         ),
     )
+    decimal: str = field(
+        default=".",
+        metadata=_option("--decimal", "The mark before a number's decimals in text files.", choices=(".", ",")),
+    )
+    thousands: str | None = field(
+        default=None,
+        metadata=_option(
+            "--thousands", "The mark between thousands in text files, such as the comma in 1,234.", metavar="MARK"
+        ),
+    )
+    date_format: str | None = field(
+        default=None,
+        metadata=_option(
+            "--date-format",
+            "How dates are written in text files, such as %d.%m.%Y; without it: 2026-01-31, with a time or without.",
+            metavar="FORMAT",
+        ),
+    )
     format: Format | None = field(
         default=None,
         metadata=_option("--format", "Without it: by the names of the files.", choices=FORMATS, of="files"),
@@ -118,6 +164,23 @@ class Table:
     separator: str | None = field(
         default=None,
         metadata=_option("--separator", "Between the fields of a CSV file; without it: by its header.", of="files"),
+    )
+    header: bool = field(
+        default=True,
+        metadata=_option("--no-header", "CSV files begin with a row; columns are called c1, c2, …", of="files"),
+    )
+    encoding: str | None = field(
+        default=None,
+        metadata=_option("--encoding", "Of text files, such as latin-1 or utf-16; without it: UTF-8.", of="files"),
+    )
+    keep: Sequence[str] = field(
+        default=(),
+        metadata=_option(
+            "--keep",
+            "Columns to carry to the predictions as they are; no features unless named as such.",
+            metavar="COLUMN,...",
+            of="files",
+        ),
     )
 
     def __post_init__(self) -> None:
@@ -140,6 +203,20 @@ class Table:
                 raise ValueError(f"schema: a column is one of {', '.join(KINDS)}, got {column}={kind}")
         if self.weight is not None and self.weight == self.target:
             raise ValueError(f"column {self.target!r} cannot be both the target and the weight")
+        for name in ("drop_first", "header"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
+        for name in self.keep:
+            if name in WRITTEN:
+                raise ValueError(f"column {name!r} cannot be kept: predictions have a column of that name")
+        object.__setattr__(self, "terms", tuple(dict.fromkeys(parse_term(each).text for each in self.terms)))
+        object.__setattr__(self, "encoding", check_encoding(self.encoding))
+        _ = self.notation  # which checks it
+
+    @property
+    def notation(self) -> Notation:
+        """How values are written as text."""
+        return Notation(tuple(self.na), self.decimal, self.thousands, self.date_format)
 
 
 def _names(name: str, value: Any) -> tuple[str, ...] | None:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from onward.tables.kinds import CLOCK_DAYS, DAY, DAYS, ORIGIN, YEARS, as_numbers, read_texts
+from onward.tables.notation import Notation
 from onward.tables.recipe import Kind
 
 ABSENT = object()
@@ -19,23 +20,24 @@ _EPOCH, _EPOCH_DAY = datetime(1970, 1, 1), date(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def as_number(value: Any, kind: Kind, na: tuple[str, ...]) -> float | None:
+def as_number(value: Any, kind: Kind, notation: Notation) -> float | None:
     """The number that a value stands for; NaN where it stands for a missing one, None if it is no such thing."""
     if is_missing(value):
         return math.nan
     if isinstance(value, str):
-        return _read_text(value, kind, na)
+        return _read_text(value, kind, notation)
     number = _CONVERSIONS[kind](value)
-    return math.nan if kind == "number" and number is not None and na and number in _sentinels(na) else number
+    is_mark = kind == "number" and number is not None and notation.na and number in _sentinels(tuple(notation.na))
+    return math.nan if is_mark else number
 
 
-def as_level(value: Any, na: tuple[str, ...]) -> str | None:
+def as_level(value: Any, notation: Notation) -> str | None:
     """The level that a value in a category stands for; None where it is missing."""
     if type(value) is not str:
         if is_missing(value):
             return None
         value = _level_text(value)
-    return None if na and value in na else str(value)
+    return None if value in notation.na else str(value)
 
 
 def is_missing(value: Any) -> bool:
@@ -97,8 +99,8 @@ _CONVERSIONS: dict[Kind, Callable[[Any], float | None]] = {
 
 
 @lru_cache(maxsize=4096)
-def _read_text(text: str, kind: Kind, na: tuple[str, ...]) -> float | None:
-    values, wrong = read_texts(pl.Series([text]), kind, na)
+def _read_text(text: str, kind: Kind, notation: Notation) -> float | None:
+    values, wrong = read_texts(pl.Series([text]), kind, notation)
     return None if wrong is not None else math.nan if values[0] is None else float(values[0])
 
 

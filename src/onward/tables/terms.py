@@ -1,0 +1,300 @@
+"""Terms: features that are made of columns, such as log(x), lag(y, 1), a:b or weekday(when), and how they are written.
+
+What is computed is in `term_values`.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+FunctionName = Literal["log", "sqrt", "square"]
+CycleName = Literal["hour", "weekday", "month"]
+_FUNCTIONS: tuple[str, ...] = get_args(FunctionName)
+_CYCLES: tuple[str, ...] = get_args(CycleName)
+_PLAIN = re.compile(r"[^`():,^\s](?:[^`():,^]*[^`():,^\s])?")
+_TOKEN = re.compile(r"`[^`]+`|[():,^]|[^`():,^]+")
+_FORMS = "log(x), sqrt(x), square(x) or x^2, lag(x, k), hour(t), weekday(t), month(t), a:b, spline(x, lo, hi, k), "
+_FORMS += "random(n, gamma, a, b, …)"
+
+
+@dataclass(frozen=True)
+class Name:
+    """The value of a column."""
+
+    column: str
+
+    @property
+    def text(self) -> str:
+        """As it is written in a term: in backquotes where a letter of it means something else there."""
+        return self.column if _PLAIN.fullmatch(self.column) else f"`{self.column}`"
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of a number; of what it is not defined for, a missing value."""
+
+    name: FunctionName
+    inner: "Number"
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return f"{self.name}({self.inner.text})"
+
+
+@dataclass(frozen=True)
+class Lag:
+    """The value of so many rows before."""
+
+    inner: "Number"
+    rows: int
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return f"lag({self.inner.text}, {self.rows})"
+
+
+Number = Name | Function | Lag
+"""What has one number in each row."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """The product of two or more; with a category in it, a feature for each of its levels."""
+
+    factors: tuple[Number, ...]
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return ":".join(factor.text for factor in self.factors)
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """Where a moment (UTC) lies in the day, the week or the year, as the sine and cosine of an angle."""
+
+    name: CycleName
+    inner: Name
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return f"{self.name}({self.inner.text})"
+
+
+@dataclass(frozen=True)
+class Spline:
+    """Cubic B-splines on a uniform grid from `low` to `high`; outside, a value counts as the nearer end."""
+
+    inner: Number
+    low: float
+    high: float
+    count: int
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return f"spline({self.inner.text}, {_written(self.low)}, {_written(self.high)}, {self.count})"
+
+
+@dataclass(frozen=True)
+class RandomFeatures:
+    """Random Fourier features [Rahimi & Recht 2007]: their inner products are about exp(−γ‖x − x'‖²).
+
+    The directions are drawn by the term's text alone, so they are the same on every machine.
+    """
+
+    count: int
+    gamma: float
+    inners: tuple[Number, ...]
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return f"random({', '.join([str(self.count), _written(self.gamma), *(each.text for each in self.inners)])})"
+
+
+Term = Function | Lag | Product | Cycle | Spline | RandomFeatures
+"""What makes features of columns."""
+
+
+def parse_term(text: str) -> Term:
+    """The term that a text stands for; ValueError if it stands for none."""
+    try:
+        parser = _Parser(text)
+        made = parser.product()
+        parser.end()
+    except ValueError as error:
+        raise ValueError(f"the term {text!r} cannot be read: {error}; expected {_FORMS}") from error
+    if isinstance(made, Name):
+        raise ValueError(f"the term {text!r} is a column: name it in features; expected {_FORMS}")
+    return made
+
+
+def split_terms(values: Sequence[str] | None) -> list[str]:
+    """Terms that may come one by one or with commas between them; a comma inside parentheses is part of a term."""
+    found = []
+    for value in values or []:
+        depth, part = 0, ""
+        for token in re.findall(r"`[^`]*`|.", value, re.DOTALL):
+            depth += (token == "(") - (token == ")")
+            if token == "," and depth == 0:
+                found.append(part)
+                part = ""
+            else:
+                part += token
+        found.append(part)
+    return [each.strip() for each in found]
+
+
+def columns_in(term: Term | Number) -> list[str]:
+    """The columns that a term is made of."""
+    return [each.column for each in _parts(term) if isinstance(each, Name)]
+
+
+def columns_at_once(term: Term | Number) -> list[str]:
+    """The columns of which a term needs the value of the row itself."""
+    if isinstance(term, Lag):
+        return []
+    if isinstance(term, Name):
+        return [term.column]
+    return [column for each in _inners(term) for column in columns_at_once(each)]
+
+
+def lags_in(term: Term | Number) -> list[Lag]:
+    """The lags in a term."""
+    return [each for each in _parts(term) if isinstance(each, Lag)]
+
+
+def _parts(term: Term | Number) -> Iterator[Term | Number]:
+    yield term
+    for each in _inners(term):
+        yield from _parts(each)
+
+
+def _inners(term: Term | Number) -> tuple[Number, ...]:
+    match term:
+        case Product(factors):
+            return factors
+        case RandomFeatures(inners=inners):
+            return inners
+        case Name():
+            return ()
+    return (term.inner,)
+
+
+class _Parser:
+    """Reads a term token by token."""
+
+    def __init__(self, text: str) -> None:
+        stripped = [token.strip() for token in _TOKEN.findall(text)]
+        self._tokens: list[str] = [token for token in stripped if token]
+        if "".join(_TOKEN.findall(text)) != text:
+            raise ValueError("a backquote is not closed")
+
+    def end(self) -> None:
+        if self._tokens:
+            raise ValueError(f"got {self._tokens[0]!r} after its end")
+
+    def product(self) -> Term | Name:
+        first = self._factor()
+        if self._next() != ":":
+            return first
+        factors = [_number(first)]
+        while self._next() == ":":
+            self._take(":")
+            factors.append(_number(self._factor()))
+        return Product(tuple(factors))
+
+    def _factor(self) -> Term | Name:
+        token = self._take_any()
+        if token in "():,^":
+            raise ValueError(f"got {token!r} where a column or a function should be")
+        if self._next() == "(" and not token.startswith("`"):
+            return self._call(token)
+        name = Name(token.strip("`"))
+        if self._next() == "^":
+            self._take("^")
+            power = self._take_any()
+            if power != "2":
+                raise ValueError(f"got the power {power}, and only 2 is known")
+            return Function("square", name)
+        return name
+
+    def _call(self, function: str) -> Term:
+        self._take("(")
+        arguments: list[Term | Name] = []
+        while self._next() != ")":
+            if arguments:
+                self._take(",")
+            arguments.append(self.product())
+        self._take(")")
+        return _made(function, arguments)
+
+    def _next(self) -> str | None:
+        return self._tokens[0] if self._tokens else None
+
+    def _take(self, token: str) -> None:
+        if self._next() != token:
+            raise ValueError(f"got {self._next() or 'its end'!r} where {token!r} should be")
+        self._tokens.pop(0)
+
+    def _take_any(self) -> str:
+        if not self._tokens:
+            raise ValueError("it ends too early")
+        return self._tokens.pop(0)
+
+
+def _made(function: str, arguments: Sequence[Term | Name]) -> Term:
+    """A call of a function, with its arguments checked."""
+    match function, arguments:
+        case ("log" | "sqrt" | "square") as name, [inner]:
+            return Function(name, _number(inner))
+        case "lag", [inner, rows]:
+            return Lag(_number(inner), _whole("the rows of a lag", rows, 1, 1_000_000))
+        case ("hour" | "weekday" | "month") as name, [Name() as column]:
+            return Cycle(name, column)
+        case "spline", [inner, low, high, count]:
+            made = Spline(_number(inner), _value(low), _value(high), _whole("the splines", count, 4, 10_000))
+            if not made.low < made.high:
+                raise ValueError(f"the grid must go up, got from {made.low:g} to {made.high:g}")
+            return made
+        case "random", [count, gamma, first, *rest]:
+            width = _value(gamma)
+            if not width > 0:
+                raise ValueError(f"gamma must be positive, got {width:g}")
+            inners = tuple(_number(each) for each in (first, *rest))
+            return RandomFeatures(_whole("the random features", count, 1, 10_000), width, inners)
+    known = function in (*_FUNCTIONS, *_CYCLES, "lag", "spline", "random")
+    raise ValueError(f"{function!r} has other arguments" if known else f"there is no function {function!r}")
+
+
+def _number(term: Term | Name) -> Number:
+    if isinstance(term, Name | Function | Lag):
+        return term
+    raise ValueError(f"{term.text} is no single number in each row")
+
+
+def _value(argument: Term | Name) -> float:
+    try:
+        value = float(argument.column if isinstance(argument, Name) else "")
+    except ValueError as error:
+        raise ValueError(f"got {argument.text!r} where a number should be") from error
+    if not math.isfinite(value):
+        raise ValueError(f"got {value} where a finite number should be")
+    return value
+
+
+def _whole(what: str, argument: Term | Name, least: int, most: int) -> int:
+    value = _value(argument)
+    if not (value == int(value) and least <= value <= most):
+        raise ValueError(f"{what} must be a whole number from {least} to {most:,}, got {argument.text}")
+    return int(value)
+
+
+def _written(value: float) -> str:
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
