@@ -71,6 +71,7 @@ def test_frames_and_rows_are_what_a_stream_makes(
         # Each row on its own knows of the rows before it what the recipe says: here those before the first row.
         first_names, first = encode_row(recipe, names, values.to_dicts()[0])
         assert nonzero(first_names, first) == expected[0]
+        assert len(set(first_names)) == len(first_names)
         assert [str(name) for name in first_names[: len(names)]] == names
         if not recipe.lags:
             for row, wanted in zip(values.to_dicts(), expected, strict=True):
