@@ -216,6 +216,20 @@ def test_predictions_go_on_after_the_last_row_learned(tmp_path: Path) -> None:
     assert dict(notes.skipped) == {"lag(y, 1) is not known yet": 199}
 
 
+def test_merged_models_go_on_after_the_rows_of_the_last(tmp_path: Path) -> None:
+    frame = series(tmp_path).fill_null(0.0)
+    first, second = (
+        fit(written(tmp_path, part, f"{place}.csv"), lagged()).model
+        for place, part in enumerate((frame[:200], frame[200:]))
+    )
+    assert second.recipe_ is not None
+    last = second.recipe_.memory.to_record()
+    assert last["lags"]["lag(y, 1)"] == [frame[399, "y"]]
+    merged = first.merge(second).recipe_
+    assert merged is not None
+    assert merged.memory.to_record() == last
+
+
 # Many workers
 
 

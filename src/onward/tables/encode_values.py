@@ -1,5 +1,6 @@
 """Data frames and single rows as a model's features, by its recipe: with the code, and to the bits, of a stream."""
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -128,7 +129,7 @@ class RowEncoder:
         return values, names
 
     def _number(self, column: str, value: float) -> float:
-        if np.isfinite(value):
+        if math.isfinite(value):
             return value
         numbers = np.array([value])
         self._missing.fill(column, numbers, self._piece({column: value}), np.array([True]))

@@ -138,5 +138,5 @@ def describe_size(features: int) -> str:
     """What so many features cost, for a person."""
     return (
         f"{features:,} features so far: the model takes {8 * features**2 / 1e6:,.0f} MB, and about "
-        f"{max(1, round(SPEED / features**2, -1)):,.0f} rows are learned in a second; fewer levels are faster"
+        f"{max(1, round(SPEED / features**2, -1)):,.0f} rows are learned in a second, fewer while new levels come"
     )
