@@ -22,6 +22,18 @@ TRIPS = """when,city,rush,km,fare
 """
 
 
+# As a spreadsheet in German writes them, in latin-1: dates, decimals, thousands.
+SALES = """Tag;Nr;Filiale;Preis;Umsatz
+02.03.2026;A1;Köln;2,5;1.210,00
+03.03.2026;A2;Jena;2,4;980,50
+04.03.2026;A3;Köln;2,2;1.405,25
+05.03.2026;A4;Jena;2,0;1.120,00
+06.03.2026;A5;Köln;1,9;1.530,75
+07.03.2026;A6;Jena;1,7;1.233,00
+08.03.2026;A7;Köln;1,8;1.580,00
+"""
+
+
 @dataclass(frozen=True)
 class Step:
     """A command as one types it: `stdin` names a file whose first `lines` lines are piped into it."""
@@ -50,6 +62,22 @@ SESSIONS: dict[str, Sequence[Step]] = {
         Step("fit trips.csv --target fare --categorical city", code=1),
         Step("fit trips.csv --target fare --categorical city --missing skip"),
     ],
+    "reading": [
+        Step(
+            "fit sales.csv --target Umsatz --encoding latin-1 --decimal , --thousands . --date-format %d.%m.%Y "
+            "--categorical Filiale --drop-first --keep Nr --save sales.onward --predictions sales-predictions.csv "
+            "--quiet"
+        ),
+        Step("show sales.onward", most=11),
+        Step("predict sales.onward sales.csv --encoding latin-1 --keep Nr", most=3),
+    ],
+    "terms": [
+        Step(
+            "fit trips.csv --target fare --categorical city --exclude when --missing skip "
+            "--add 'lag(fare, 1), km:city' --add 'hour(when)' --save trips.onward"
+        ),
+        Step("fit trips.csv --target fare --categorical city --add 'log(kmm)'", code=1),
+    ],
     "export": [
         Step("fit trips.csv --target fare --categorical city --missing skip --save trips.onward --quiet"),
         Step("export trips.onward --format sql --table trips"),
@@ -70,6 +98,7 @@ def prepare(folder: Path) -> None:
     frame[:FIRST].write_csv(folder / "first.csv")
     frame[FIRST:].write_csv(folder / "second.csv")
     (folder / "trips.csv").write_text(TRIPS, encoding="utf-8")
+    (folder / "sales.csv").write_text(SALES, encoding="latin-1")
 
 
 def sections(folder: Path, names: Sequence[str] = tuple(SESSIONS)) -> dict[str, str]:

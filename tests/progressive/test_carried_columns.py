@@ -20,7 +20,9 @@ KEPT = {"id": [f"r{i:03d}" for i in range(400)], "number": [f"{i:05d}" for i in 
 
 def carried(folder: Path, name: str = "data.csv", rows: int = 400) -> Path:
     frame = table(rows).with_columns(pl.Series(key, values[:rows]) for key, values in KEPT.items())
-    frame[rows - 1, "z"] = None  # the last row is skipped: nothing comes after it
+    # The last row is skipped, after which nothing comes; and so are many in a row, more than there are in a piece.
+    skipped = pl.int_range(pl.len()).is_between(120, 160) | (pl.int_range(pl.len()) == rows - 1)
+    frame = frame.with_columns(pl.when(~skipped).then("z").alias("z"))
     return written(folder, frame, name)
 
 
@@ -147,7 +149,8 @@ def same(one: Any, other: Any) -> None:
 def test_going_on_with_a_model_is_one_pass_over_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_pieces(monkeypatch)
     frame = series(tmp_path)
-    frame[199, "w"] = None  # the last row of the first part is skipped, and still it is the one before the next
+    # The last rows of the first part are skipped, pieces of them as a whole, and still they are those before the next.
+    frame = frame.with_columns(pl.when(pl.int_range(pl.len()).is_between(160, 199).not_()).then("w").alias("w"))
     table = lagged(weight="w")
     whole = fit(written(tmp_path, frame, "whole.csv"), table, save=tmp_path / "whole.onward").model
     fit(written(tmp_path, frame[:200], "1.csv"), table, save=tmp_path / "first.onward")
@@ -196,7 +199,11 @@ def test_predictions_go_on_after_the_last_row_learned(tmp_path: Path) -> None:
     predict(model, new, frames.append)
     got = pl.concat(frames)
     assert got["prediction"].null_count() == 0
-    first = model.predict_one(
+    first = model.predict_one({name: frame[200, name] for name in frame.columns})
+    assert got[0, "prediction"] == first
+    features = ForwardRegressor()  # the same state, of features that know of no columns
+    features._commit(model._fitted())
+    first = features.predict_one(
         {
             **{name: frame[200, name] for name in ("x", "z", "w")},
             "flag": float(frame[200, "flag"]),
@@ -211,6 +218,20 @@ def test_predictions_go_on_after_the_last_row_learned(tmp_path: Path) -> None:
     assert got[0, "prediction"] == pytest.approx(first, rel=1e-9)
     notes = predict(model, written(tmp_path, frame[200:].drop("y"), "3.csv"), frames.append)
     assert dict(notes.skipped) == {"lag(y, 1) is not known yet": 199}
+
+
+def test_merged_models_go_on_after_the_rows_of_the_last(tmp_path: Path) -> None:
+    frame = series(tmp_path).fill_null(0.0)
+    first, second = (
+        fit(written(tmp_path, part, f"{place}.csv"), lagged()).model
+        for place, part in enumerate((frame[:200], frame[200:]))
+    )
+    assert second.recipe_ is not None
+    last = second.recipe_.memory.to_record()
+    assert last["lags"]["lag(y, 1)"] == [frame[399, "y"]]
+    merged = first.merge(second).recipe_
+    assert merged is not None
+    assert merged.memory.to_record() == last
 
 
 # Many workers
@@ -229,6 +250,8 @@ def test_workers_know_terms_first_levels_and_kept_columns_but_no_lags(tmp_path: 
     assert "city=Rome" not in here.model.feature_names_in_
     assert np.allclose(there.model.coef_, here.model.coef_, rtol=1e-6)
     assert pl.read_parquet(tmp_path / "there.parquet")["id"].to_list() == KEPT["id"][:390]
+    assert there.model.recipe_ is not None
+    assert here.model.recipe_ is not None
     assert there.model.recipe_.memory.to_record() == here.model.recipe_.memory.to_record()
     with pytest.raises(ValueError, match=r"know no rows before their own, as lag\(y, 1\) needs: expected no lags"):
         scale.fit(files, lagged(keep=("id",)), ForwardRegressor(), engine=scale.Engine(1))

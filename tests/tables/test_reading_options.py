@@ -13,7 +13,8 @@ from tests.tables.files import seen, small_pieces, text_of
 
 
 def values(path: Path, **options: Any) -> list[list[float]]:
-    return seen(stream(path, Table("y", **options))).X.tolist()
+    found: list[list[float]] = seen(stream(path, Table("y", **options))).X.tolist()
+    return found
 
 
 # Numbers

@@ -82,7 +82,11 @@ def sql_expression(model: OnlineRegressor) -> str:
 def _checked_recipe(model: OnlineRegressor) -> Recipe:
     if model.information_.n_targets > 1:
         raise ValueError(f"expected a model of one target, got one of {model.information_.n_targets}")
-    return recipe_of(model)
+    recipe = recipe_of(model)
+    if recipe.terms or recipe.notation.is_local:
+        what = ", ".join(term.text for term in recipe.terms) or "numbers or dates as people write them"
+        raise ValueError(f"SQL and the like make features of columns one by one: expected a model without {what}")
+    return recipe
 
 
 def _of_category(column: str, level: str) -> tuple[str, str, str]:

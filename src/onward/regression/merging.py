@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -40,8 +41,11 @@ class MergeableLearner(NamedLearner):
         if self._state is None:
             self._commit(other._state.copy())
             self.recipe_ = self.recipe_ or other.recipe_
-            return self
-        return self._merge(self._state.copy(), other._state)
+        else:
+            self._merge(self._state.copy(), other._state)
+        if self.recipe_ is not None and other.recipe_ is not None and other.recipe_.lags:
+            self.recipe_ = replace(self.recipe_, memory=other.recipe_.memory)  # the other's rows are the later ones
+        return self
 
     def merge_part(self, part: "MergeableLearner") -> Self:
         """Add what was learned by a part that was started without regularisation, `ForwardRegressor(lam=0)`.

@@ -238,7 +238,8 @@ def check_kinds(name: str, schema: pa.Schema, wanted: Mapping[str, Kind], *, tex
         dtype = schema.field(column).type
         content = content_of(dtype)
         fits = content in (*KINDS, "text") if kind == "category" else content == kind or (texts and content == "text")
-        if not (fits or kind_of.is_null(dtype) or (content, kind) == ("boolean", "number")):
+        alike = (content, kind) == ("boolean", "number") or (texts and (content, kind) == ("number", "boolean"))
+        if not (fits or alike or kind_of.is_null(dtype)):
             raise DataError(f"{name}: column {column!r} holds {dtype}, expected {EXPECTED[kind]} in each row")
 
 

@@ -18,7 +18,7 @@ import polars as pl
 from onward.tables.errors import DataError
 from onward.tables.kinds import MISSING, UNKNOWN, Content, guess, read_texts, widen_kind
 from onward.tables.lines import LONGEST, Chunk, TextFile
-from onward.tables.notation import Notation, count_columns
+from onward.tables.notation import Notation
 from onward.tables.quotes import first_record, is_tidy, outside, whole_records
 from onward.tables.readers import Piece, check_columns, check_names, expected, parsed_pieces
 from onward.tables.recipe import Kind
@@ -56,7 +56,8 @@ class DelimitedReader:
             self._blank_lines, first, begin, end = self._first_record(separators)
             self.separator = separators if len(separators) == 1 else _likely_separator(first)
             names = self._names(first)
-            self.columns, self._body = (names, end) if header else (count_columns(len(names)), begin)
+            numbered = [f"c{number}" for number in range(1, len(names) + 1)]
+            self.columns, self._body = (names, end) if header else (numbered, begin)
             check_names(self.name, self.columns)
         except BaseException:
             self._text.close()

@@ -70,6 +70,11 @@ def read_texts(
     What stands for a missing value becomes null.
     """
     notation = notation or Notation()
+    formats = {} if formats is None else formats
+    if kind == "time" and not notation.na and column.name in formats:  # mostly all is well, and there is no more to do
+        direct = _parse_format(column, formats[column.name])
+        if direct.null_count() == column.null_count():
+            return direct, None
     texts = column.str.strip_chars()
     texts = texts.set(texts.is_in([*MISSING, *notation.na]), None)
     match kind:
@@ -80,7 +85,7 @@ def read_texts(
         case "boolean":
             values = _parse_truths(texts)
         case "time":
-            values = _parse_times(texts, notation.date_format, {} if formats is None else formats)
+            values = _parse_times(texts, notation.date_format, formats)
         case "duration":
             values = _parse_spans(texts, notation)
     if values.null_count() == texts.null_count():
@@ -147,14 +152,18 @@ def _parse_times(texts: pl.Series, own: str | None, formats: Formats) -> pl.Seri
         latest = formats.get(texts.name, _TIMES[0])
         tried = (latest, *(each for each in _TIMES if each != latest))
     for format in tried:
-        parsed = as_numbers(texts.str.to_datetime(format, time_unit="us", strict=False))
+        parsed = _parse_format(texts, format)
         best = parsed if best is None else best.zip_with(best.is_not_null(), parsed)
         if best.count() == given:
-            if parsed.count() and own is None:
+            if parsed.count():
                 formats[texts.name] = format
             break
     assert best is not None
     return best
+
+
+def _parse_format(texts: pl.Series, format: str) -> pl.Series:
+    return as_numbers(texts.str.to_datetime(format, time_unit="us", strict=False, cache=False))
 
 
 def _parse_spans(texts: pl.Series, notation: Notation) -> pl.Series:

@@ -1,7 +1,6 @@
 """How values are written as text, where there is more than one custom."""
 
 import codecs
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -65,8 +64,3 @@ def check_encoding(encoding: object) -> str | None:
     except (LookupError, ValueError) as error:
         raise ValueError(f"encoding must be one such as utf-8, latin-1, cp1252 or utf-16, got {encoding!r}") from error
     return None if found.name == "utf-8" else found.name
-
-
-def count_columns(columns: int) -> Sequence[str]:
-    """Names for columns that have none: c1, c2, …"""
-    return [f"c{number}" for number in range(1, columns + 1)]
