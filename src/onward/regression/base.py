@@ -1,7 +1,7 @@
 """What every learner is made of: settings, a read-out, and a fitted state with what can be asked of it."""
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
 from onward.core import Information
+from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
 from onward.regression.fitted import FittedState
 from onward.regression.start import Lam, Prior, check_lam, lam_vector, prior_matrix
@@ -19,7 +20,7 @@ from onward.tables import Recipe
 Learned = tuple[NDArray[np.float64], Vector]
 """Predictions and leverages, each from just before its row was learned."""
 
-_CACHED = ("_loops", "_names_in_order")
+_CACHED = ("_loops", "_dict_loops", "_names_in_order")
 
 
 class Learner(BaseEstimator):
@@ -34,8 +35,9 @@ class Learner(BaseEstimator):
     _flat: bool
     _row_shape: tuple[int] | None = None
     _target_shape: tuple[int]
-    _loops: tuple[Callable[..., Any], Callable[..., Any]] | None
-    _names_in_order: tuple[Hashable, ...] | None
+    _loops: Loops | None
+    _dict_loops: Loops | None
+    _names_in_order: list[Hashable] | None
 
     def __init__(
         self,
@@ -132,7 +134,7 @@ class Learner(BaseEstimator):
         self._state = fitted
         state = fitted.state
         self._buffer, self._flat = state.buffer, fitted.flat
-        self._names_in_order = self._loops = None
+        self._names_in_order = self._loops = self._dict_loops = None
         self._row_shape, self._target_shape = (state.n_features,), (state.n_targets,)
         self.n_features_in_ = state.n_features
         if fitted.names is not None:

@@ -1,14 +1,21 @@
 """One row at a time, and rows by name."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward.core.factor import ORDINARY
-from onward.core.kernel import learn_one, learn_targets, plain_loops, predict_one, predict_targets
 from onward.core.plain import FLOAT64, is_plain
+from onward.core.single import (
+    Loops,
+    learn_one,
+    learn_targets,
+    predict_one,
+    predict_targets,
+    row_loops,
+)
 from onward.core.types import Matrix, Vector
 from onward.regression.base import Learned
 from onward.regression.batches import BatchLearner, checked_leverages, checked_predictions, shaped, writeable
@@ -32,6 +39,7 @@ Row = ArrayLike | Mapping[Any, float]
 ONE = 1.0  # the weight of a row that none was given for
 _NUMBERS = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
 _ARRAY = np.ndarray
+FEW_NAMES = 16  # each number of names up to it is compiled for when it first comes: half a second, once
 
 
 class NamedLearner(BatchLearner):
@@ -41,8 +49,9 @@ class NamedLearner(BatchLearner):
     else comes, takes the way of tables: there it is looked at closely, and explained if it cannot be taken.
     """
 
-    _loops: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # where plain rows go straight to, once closed
-    _names_in_order: tuple[Hashable, ...] | None = None  # of a dict whose values can be taken as they come
+    _loops: Loops | None = None  # where plain rows go straight to, once closed
+    _dict_loops: Loops | None = None  # and the values of a dict with the names of the model in their order
+    _names_in_order: list[Hashable] | None = None  # these names, once such a dict has come
 
     def predict_one(self, x: Row, sample_weight: float = ONE) -> Any:
         """Predict one row: an array, or a dict of named features in which missing names count as 0.
@@ -50,10 +59,16 @@ class NamedLearner(BatchLearner):
         Before anything was learned the prediction is the prior's: 0, if none was given. Returns a number, or an array
         of shape (m,) if the model has several targets.
         """
-        row = x if type(x) is _ARRAY else self._row(x)
-        if row is not None and self._loops and sample_weight is ONE and self.clip is None:
+        row: Any
+        if type(x) is _ARRAY:
+            row, loops = x, self._loops
+        elif type(x) is dict and self._dict_loops and [*x] == self._names_in_order:
+            row, loops = tuple(x.values()), self._dict_loops
+        else:
+            row, loops = self._row(x), self._loops
+        if row is not None and loops and sample_weight is ONE and self.clip is None:
             try:
-                prediction = self._loops[0](self._buffer, row)
+                prediction = loops[0](self._buffer, row)
                 first = prediction if self._flat else prediction[0]
                 if first == first:  # not NaN
                     return prediction
@@ -61,7 +76,7 @@ class NamedLearner(BatchLearner):
                 pass  # not as the loops take it
         row = _vector(row, self._row_shape)
         if row is not None:
-            self._loops = plain_loops(self._kind, self._flat)
+            self._loops = row_loops(self._shrinks, self._flat)
             w = sample_weight if type(sample_weight) is float else _number(sample_weight)
             if self._flat:
                 prediction = predict_one(self._buffer, row, w, self._shrinks, self._clip)
@@ -79,16 +94,22 @@ class NamedLearner(BatchLearner):
 
     def learn_one(self, x: Row, y: Any, sample_weight: float = ONE) -> Self:
         """Learn one row. A name first seen in a dict becomes a new feature, exactly as if it had been there, at 0."""
-        row = x if type(x) is _ARRAY else self._row(x)
-        if row is not None and self._loops and sample_weight is ONE and self.clip is None:
+        row: Any
+        if type(x) is _ARRAY:
+            row, loops = x, self._loops
+        elif type(x) is dict and self._dict_loops and [*x] == self._names_in_order:
+            row, loops = tuple(x.values()), self._dict_loops
+        else:
+            row, loops = self._row(x), self._loops
+        if row is not None and loops and sample_weight is ONE and self.clip is None:
             try:
-                if self._loops[1](self._buffer, row, y):
+                if loops[1](self._buffer, row, y):
                     return self if type(x) is _ARRAY else self._opened(x)
             except TypeError:
                 pass
         row = _vector(row, self._row_shape)
         if row is not None:
-            self._loops = plain_loops(self._kind, self._flat)
+            self._loops = row_loops(self._shrinks, self._flat)
             w = sample_weight if type(sample_weight) is float else _number(sample_weight)
             if self._flat:
                 target = y if type(y) is float else _number(y)
@@ -113,7 +134,7 @@ class NamedLearner(BatchLearner):
         """x as the compiled loop for one row takes it, if that is quickly done; None for whatever else it may be."""
         if type(x) is not dict:
             return _vector(x, self._row_shape)
-        if tuple(x) == self._names_in_order:
+        if [*x] == self._names_in_order:
             return _vector(list(x.values()), self._row_shape)
         fitted = self._state
         if fitted is None or fitted.names is None:
@@ -125,7 +146,9 @@ class NamedLearner(BatchLearner):
                 return None
             row[column] = value
         if len(x) == len(columns) and list(columns) == list(x):  # next time it is taken in one go
-            self._names_in_order = tuple(x)
+            self._names_in_order = [*x]
+            if 0 < len(x) <= FEW_NAMES:
+                self._dict_loops = row_loops(self._shrinks, self._flat, len(x))
         return row
 
     @overload
