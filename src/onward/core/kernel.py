@@ -107,6 +107,29 @@ def ordinary(buffer: Vector) -> bool:
 
 
 @compiled
+def learn(
+    buffer: Vector,
+    X: Matrix,
+    Y: Matrix,
+    w: Vector,
+    base: Matrix,
+    left: Matrix,
+    shrinks: bool,
+    clip: float,
+    p: Matrix,
+    q: Vector,
+) -> None:
+    """Absorb rows that can neither overflow nor raise the rank, predict them, and add the losses to the online loss.
+
+    `base` is the prior's part of the predictions, without rows if the prior mean is 0, and `left` is what it leaves of
+    Y. Overwrites the state, p with the predictions, and q. One call, so that an interrupt comes before or after it.
+    """
+    absorb(buffer, X, left, w, p, q)
+    read_out_rows(base, p, q, w, shrinks, clip)
+    add_squared_errors(p, Y, w, view_state(buffer).online_loss)
+
+
+@compiled
 def multiply(X: Matrix, intercept: bool, theta: Matrix) -> Matrix:
     """xᵀθ for each row of X and each column of θ: the same bits for a row, whatever rows stand beside it."""
     out = np.empty((X.shape[0], theta.shape[1]))
@@ -121,20 +144,32 @@ def multiply(X: Matrix, intercept: bool, theta: Matrix) -> Matrix:
     return out
 
 
+@inlined
+def read_out(base: float, p: float, q: float, w: float, shrinks: bool, clip: float) -> float:
+    """Forward's prediction, base + p / (1 + wq), or ridge's, base + p within ±clip.
+
+    Where q is infinite p is 0, and so is p / (1 + wq), even if w is 0.
+    """
+    if shrinks:
+        return base + (p / (1.0 + w * q) if q != np.inf else 0.0)
+    prediction = base + p
+    if prediction > clip:
+        return clip
+    return -clip if prediction < -clip else prediction
+
+
 @compiled
-def shrink(p: Matrix, q: Vector, w: Vector) -> Matrix:
-    """The forward read-out p / (1 + wq). Where q is infinite p is 0, and so is the read-out, even if w is 0."""
-    out = np.empty_like(p)
-    if p.shape[1] == 1:  # the same, in vectors
-        flat_p, flat_out = p.reshape(p.size), out.reshape(p.size)
+def read_out_rows(base: Matrix, p: Matrix, q: Vector, w: Vector, shrinks: bool, clip: float) -> None:
+    """Overwrite p of rows with their predictions. `base` has no rows if the prior mean is 0."""
+    if p.shape[1] == 1 and base.shape[0] == 0:  # the same, in vectors
+        flat = p.reshape(p.size)
         for i in range(p.size):
-            value = flat_p[i] / (1.0 + w[i] * q[i])
-            flat_out[i] = value if q[i] != np.inf else 0.0
-    else:
-        for i in range(p.shape[0]):
-            for h in range(p.shape[1]):
-                out[i, h] = p[i, h] / (1.0 + w[i] * q[i]) if q[i] != np.inf else 0.0
-    return out
+            flat[i] = read_out(0.0, flat[i], q[i], w[i], shrinks, clip)
+        return
+    for i in range(p.shape[0]):
+        for h in range(p.shape[1]):
+            prior = base[i, h] if base.shape[0] > 0 else 0.0
+            p[i, h] = read_out(prior, p[i, h], q[i], w[i], shrinks, clip)
 
 
 @compiled

@@ -12,12 +12,12 @@ import numpy as np
 
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ORDINARY, absorb_row, count_row, is_ordinary, new_scratch, read_row
-from onward.core.kernel import N_STATE, STATE, State, state_size, view_state
+from onward.core.kernel import N_STATE, STATE, State, read_out, state_size, view_state
 from onward.core.plain import close
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "20d4b668edc13b58"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a112f2b7e75e7748"  # other files whose code is compiled into this one: see tools/digests.py
 
 Row: TypeAlias = Vector | tuple[float, ...]
 Loops: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]
@@ -34,7 +34,7 @@ def _predict(buffer: Vector, x: Row, w: float, shrinks: bool, clip: float) -> fl
     if not (square < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
         return math.nan
     p, q = read_row(state.factor, scratch, scratch)
-    prediction = _read_out(base, p, q, w, shrinks, clip)
+    prediction = read_out(base, p, q, w, shrinks, clip)
     return prediction if math.isfinite(prediction) else math.nan
 
 
@@ -55,7 +55,7 @@ def _learn(buffer: Vector, x: Row, y: float, w: float, shrinks: bool, clip: floa
         return False
     p, q = absorb_row(state.factor, scratch, left, w, 0, True, scratch)
     count_row(state.factor, w, square)
-    error = _read_out(base, p, q, w, shrinks, clip) - y
+    error = read_out(base, p, q, w, shrinks, clip) - y
     state.online_loss[0] += w * (error * error)
     return True
 
@@ -94,7 +94,7 @@ def _predict_targets(buffer: Vector, x: Row, w: float, shrinks: bool, clip: floa
     p, q = read_row(state.factor, scratch, more)
     more[0, 0] = p
     for h in range(m):
-        out[h] = _read_out(_base(state, x, h), more[0, h], q, w, shrinks, clip)
+        out[h] = read_out(_base(state, x, h), more[0, h], q, w, shrinks, clip)
     if not np.isfinite(out).all():
         out[0] = math.nan
     return out
@@ -119,7 +119,7 @@ def _learn_targets(buffer: Vector, x: Row, y: Vector, w: float, shrinks: bool, c
     more[0, 0], q = absorb_row(state.factor, scratch, more[1, 0], w, 0, True, more)
     count_row(state.factor, w, square)
     for h in range(m):
-        error = _read_out(bases[h], more[0, h], q, w, shrinks, clip) - y[h]
+        error = read_out(bases[h], more[0, h], q, w, shrinks, clip) - y[h]
         state.online_loss[h] += w * (error * error)
     return True
 
@@ -195,9 +195,3 @@ def _base(state: State, x: Row, target: int) -> float:
     for j in range(len(x)):
         base = fma(x[j], state.prior[j + lead, target], base)
     return base
-
-
-@inlined
-def _read_out(base: float, p: float, q: float, w: float, shrinks: bool, clip: float) -> float:
-    """Forward's prediction, base + p / (1 + wq), or ridge's, base + p within ±clip."""
-    return base + p / (1.0 + w * q) if shrinks else min(max(base + p, -clip), clip)

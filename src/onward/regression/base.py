@@ -64,10 +64,6 @@ class Learner(BaseEstimator):
         """The bound on predictions."""
         return math.inf
 
-    def _read_out(self, base: Matrix | None, p: Matrix, q: Vector, w: Vector) -> Matrix:
-        """Predictions from the prior's part (None for zero), p = xᵀG⁻¹b and the leverage q, for rows of weight w."""
-        raise NotImplementedError
-
     def _check_settings(self) -> None:
         check_lam(self.lam, self.intercept_lam, positive=False)
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onward.core import kernel
 from onward.core.factor import ORDINARY
 from onward.core.plain import FLOAT64, is_plain
 from onward.core.single import (
@@ -219,8 +220,9 @@ class NamedLearner(BatchLearner):
                 p[x != 0.0] = 0.0
             prior = prior_of(self.prior_mean, name)
             if prior:
-                base = (0.0 if base is None else base) + np.repeat((prior * x)[:, None], p.shape[1], axis=1)
-        return checked_predictions(self._read_out(base, p, q, w)), q
+                base = (base if len(base) else 0.0) + np.repeat((prior * x)[:, None], p.shape[1], axis=1)
+        kernel.read_out_rows(base, p, q, w, self._shrinks, self._clip)
+        return checked_predictions(p), q
 
     def _learn_named(
         self, names: list[Hashable] | None, rows: Rows, targets: Matrix, weights: Vector, flat: bool
