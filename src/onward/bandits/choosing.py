@@ -6,6 +6,9 @@ choice, sooner.
 """
 
 import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,24 +28,28 @@ from onward.bandits.settings import (
     BY_FUNCTION,
     EPSILON_GREEDY,
     FORWARD,
+    N_LOG,
+    N_SETTINGS,
     NO_INDEX,
     NONE_AVAILABLE,
     OPTIMISTIC,
     SAMPLING,
     SEVERAL,
+    TOO_MANY,
     UNIFORM_AT_RANDOM,
     WRONG_SHAPE,
     Told,
     view_told,
 )
 from onward.core.compile import compiled, inlined, spliced
-from onward.core.factor import square_of
+from onward.core.factor import from_zero, square_of
+from onward.core.plain import close
 from onward.core.simd import dot_from
 from onward.core.tiles import TILE, new_tile, put_in_tile, read_tile
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "b91b78970d6dbae1"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "14bbcada3dcae9e2"  # other files whose code is compiled into this one: see tools/digests.py
 
 ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
@@ -82,20 +89,28 @@ def read_all(buffer: Vector, draws: Vector, actions: Matrix) -> Matrix:
 
 
 @spliced
-def choose_into(buffer: Vector, draws: Vector, actions: Matrix, available: Mask, rows: Matrix) -> tuple[int, int]:
+def choose_into(
+    buffer: Vector, draws: Vector, actions: Matrix, available: Mask, rows: Matrix, many: bool
+) -> tuple[int, int]:
     """The action to play, and how many are as good. Overwrites the rows, and notes how long the actions are.
 
     An empty mask means that all are available. The choice is the first of those that tie: `nth_best` gives another.
-    A negative choice is a status; then nothing was changed.
+    A negative choice is a status; then nothing was changed. `many` is a constant: without it nothing is compiled that
+    reads few of many actions, and such a choice is refused.
     """
     told = view_told(buffer)
     log = told.log[0]
+    lazy = told.settings[0].rule == OPTIMISTIC and actions.shape[0] >= MANY and actions.shape[1] > FEW
+    if lazy and not many:
+        return TOO_MANY, 0
     offered, longest = log.offered, checked_square(told.settings, longest_of(actions, view_read(rows)))
     best, ties = int(longest), 0
     if longest >= 0.0:
         log.offered = max(offered, longest)
-        lazy = told.settings[0].rule == OPTIMISTIC and actions.shape[0] >= MANY and actions.shape[1] > FEW
-        if not (lazy and _read_best(buffer, actions, available, rows)):
+        best_read = False
+        if many:
+            best_read = lazy and _read_best(buffer, actions, available, rows)
+        if not best_read:
             read_actions(buffer, draws, actions, rows)
         best, ties = pick(told, draws, available, rows[0])
         if best < 0:
@@ -104,15 +119,29 @@ def choose_into(buffer: Vector, draws: Vector, actions: Matrix, available: Mask,
 
 
 @compiled
-def choose(buffer: Vector, draws: Vector, actions: Matrix, available: Mask) -> tuple[int, int, Vector]:
-    """`choose_into`, and the index of each action: −inf if it was not read because it cannot be the best."""
+def choose_of_few(buffer: Vector, draws: Vector, actions: Matrix, available: Mask) -> tuple[int, int, Vector]:
+    """`choose_into` without `many`, and the index of each action."""
     rows = new_rows(actions.shape[0], actions.shape[1])
-    best, ties = choose_into(buffer, draws, actions, available, rows)
+    best, ties = choose_into(buffer, draws, actions, available, rows, False)
     return best, ties, rows[0]
 
 
 @compiled
-def choose_plainly(buffer: Vector, actions: Matrix) -> int:
+def choose_of_many(buffer: Vector, draws: Vector, actions: Matrix, available: Mask) -> tuple[int, int, Vector]:
+    """`choose_into`, and the index of each action: −inf if it was not read because it cannot be the best."""
+    rows = new_rows(actions.shape[0], actions.shape[1])
+    best, ties = choose_into(buffer, draws, actions, available, rows, True)
+    return best, ties, rows[0]
+
+
+def choose(buffer: Vector, draws: Vector, actions: Matrix, available: Mask) -> tuple[int, int, Vector]:
+    """`choose_of_many`, which is compiled only where there are many."""
+    chosen = choose_of_few(buffer, draws, actions, available)
+    return choose_of_many(buffer, draws, actions, available) if chosen[0] == TOO_MANY else chosen
+
+
+@spliced
+def _choose_plainly(buffer: Vector, actions: Matrix, many: bool) -> int:
     """`choose` where all are available and nothing is drawn; a negative status, and no trace, if several tie.
 
     From Python a call costs more the more it is given.
@@ -121,11 +150,31 @@ def choose_plainly(buffer: Vector, actions: Matrix) -> int:
         return WRONG_SHAPE
     offered = view_told(buffer).log[0].offered
     rows = new_rows(actions.shape[0], actions.shape[1])
-    best, ties = choose_into(buffer, buffer[:0], actions, np.empty(0, dtype=np.bool_), rows)
+    best, ties = choose_into(buffer, buffer[:0], actions, np.empty(0, dtype=np.bool_), rows, many)
     if ties > 1:
         view_told(buffer).log[0].offered = offered
-        return SEVERAL
+        best = SEVERAL
     return best
+
+
+@compiled
+def choose_plainly(buffer: Vector, actions: Matrix) -> int:
+    """`_choose_plainly` of few actions."""
+    return _choose_plainly(buffer, actions, False)
+
+
+@compiled
+def choose_plainly_of_many(buffer: Vector, actions: Matrix) -> int:
+    """`_choose_plainly` of few actions or many."""
+    return _choose_plainly(buffer, actions, True)
+
+
+@cache
+def plain_loop(many: bool) -> Callable[[Vector, Any], int]:
+    """`choose_plainly`, or the one of many, closed."""
+    loop = choose_plainly_of_many if many else choose_plainly
+    close(loop, np.zeros(N_SETTINGS + N_LOG), np.zeros((1, 1)))  # of no coordinates: it refuses every action
+    return loop
 
 
 # Reading only what can be the best
@@ -183,7 +232,8 @@ def _read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) -
         for i in range(n):
             limit[i] = limit[i] if available[i] else -np.inf
     # First those that promise most, then whichever else can still be better than the best of them.
-    places, waiting, tile = np.empty(TILE, dtype=np.int64), 0, new_tile(model.factor)
+    places, tile = np.empty(TILE, dtype=np.int64), new_tile(model.factor)
+    waiting = from_zero()
     for i in range(n):
         if limit[i] > -np.inf:
             waiting = _insert(places, waiting, limit, i)
@@ -203,7 +253,7 @@ def _read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) -
                 at, spread = places[b], reach[b] if double else q[b]
                 index[at] = optimistic_index(p[b], q[b], spread, radius[at], forward, double)[0] + estimate[at]
                 largest = max(largest, index[at])
-            waiting = 0
+            waiting = from_zero()
             if i == n:
                 break
         if limit[i] >= largest and limit[i] > -np.inf:

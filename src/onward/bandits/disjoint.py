@@ -15,7 +15,7 @@ from onward.bandits import choosing, choosing_arms, memories
 from onward.bandits.buffers import grown, refusal, state_in, told_in, with_settings
 from onward.bandits.legacy import from_first_version
 from onward.bandits.pending import LateRewards, Pending
-from onward.bandits.policy import ALL_AVAILABLE, Policy, close_loops, learn_plainly
+from onward.bandits.policy import ALL_AVAILABLE, Policy
 from onward.bandits.randomness import draw, share_of_best
 from onward.bandits.rows import as_mask, as_reward, as_rewards
 from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, SAMPLING, Status
@@ -181,13 +181,14 @@ class Disjoint(LateRewards):
         at = self._place(arm)
         if self._ready and type(context) is np.ndarray and isinstance(reward, float):
             try:
-                if learn_plainly(self._buffers[at], context, reward) == 0:
+                if memories.learn_loop(self._policy.memory.kind)(self._buffers[at], context, reward) == 0:
                     return
             except TypeError:
                 pass
         row, reward = self._row(context), as_reward(reward)
         self._start(len(row))
-        while memories.learn(self._buffers[at], row, reward) == Status.FULL:
+        loop = memories.learn_loop(self._policy.memory.kind)
+        while loop(self._buffers[at], row, reward) == Status.FULL:
             self._buffers = self._grown(self._buffers)
 
     def learn_many(self, arms: Sequence[Hashable], contexts: ArrayLike, rewards: ArrayLike) -> None:
@@ -263,8 +264,8 @@ class Disjoint(LateRewards):
             self._buffers = np.tile(self._policy.buffer_for(d), (len(self._names), 1))
             self._dimension = d
         if not self._ready:
-            self._ready = close_loops() and close_loop_of_arms()
-            self._quick = self._policy.rule.kind in (OPTIMISTIC, GREEDY)
+            self._quick = self._policy.rule.kind in (OPTIMISTIC, GREEDY) and close_loop_of_arms()
+            self._ready = True
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -10,7 +10,7 @@ from onward.bandits.settings import DONE, FULL, SAMPLING, view_told
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "5b87e9af9b0e9062"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "fc6ec7d076d333c2"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked
@@ -44,7 +44,7 @@ def play_rounds(
         offered = actions[0] if fixed else actions[i]
         for j in range(draws.shape[0]):
             draws[j] = rng.standard_normal() if samples else rng.random()
-        best, ties = choose_into(buffer, draws, offered, everything, rows)
+        best, ties = choose_into(buffer, draws, offered, everything, rows, True)
         if best < 0:
             return i, best
         if ties > 1:

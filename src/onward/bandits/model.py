@@ -20,7 +20,7 @@ from onward.core.factor import (
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "e84d74614fb9f235"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "79b859e9f02f0802"  # other files whose code is compiled into this one: see tools/digests.py
 
 MODEL = np.dtype(
     [
@@ -51,11 +51,19 @@ def model_size(d: int) -> int:
 
 
 @inlined
+def factor_at(at: int, d: int) -> int:
+    """Where the factor begins of the model that begins at `at`."""
+    return at + aligned(N_MODEL + padded_to(d))
+
+
+@inlined
 def view_model(buffer: Vector, at: int, d: int) -> Model:
     """The model that begins at `at`."""
-    theta, factor = at + N_MODEL, at + aligned(N_MODEL + padded_to(d))
+    theta = at + N_MODEL
     return Model(
-        _as_model(part(buffer, at, theta)), part(buffer, theta, theta + padded_to(d)), view_factor(buffer, factor, d, 1)
+        _as_model(part(buffer, at, theta)),
+        part(buffer, theta, theta + padded_to(d)),
+        view_factor(buffer, factor_at(at, d), d, 1),
     )
 
 

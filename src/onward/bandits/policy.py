@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Callable, Hashable, Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,8 +31,6 @@ from onward.bandits.saving import SavedPolicy, register
 from onward.bandits.settings import (
     EPSILON_GREEDY,
     GREEDY,
-    N_LOG,
-    N_SETTINGS,
     OPTIMISTIC,
     SAMPLING,
     UNIFORM_AT_RANDOM,
@@ -47,10 +44,7 @@ from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 from onward.tables import as_row
 
-# Closed loops look at what they are given by themselves: see core/plain.py.
-_choose_plainly: Callable[[Vector, Any], int] = choosing.choose_plainly
-_check: Callable[[Vector, Any], int] = choosing.check
-learn_plainly: Callable[[Vector, Any, Any], int] = memories.learn
+_check: Callable[[Vector, Any], int] = choosing.check  # closed, it looks at what it is given: see core/plain.py
 
 ALL_AVAILABLE = np.empty(0, dtype=np.bool_)
 _FIXED = frozenset(Design._fields)
@@ -83,6 +77,10 @@ class Policy(LateRewards, SavedPolicy):
     prior_mean: tuple[float, ...] | None
     known: Known
 
+    # Where plain actions go straight to, once it is closed
+    _choose_loop: Callable[[Vector, Any], int] | None
+    _learn_loop: Callable[[Vector, Any, Any], int] | None
+
     def __init_subclass__(cls) -> None:
         register(cls.__name__, cls)
 
@@ -104,7 +102,7 @@ class Policy(LateRewards, SavedPolicy):
         self._dimension = 0
         self._pending = Pending()
         self._rng = own_generator(seed)
-        self._ready = self._quick = False  # whether plain actions may go straight to the closed loops
+        self._forget_loops()
 
     @property
     def _has_compiled_index(self) -> bool:
@@ -141,10 +139,10 @@ class Policy(LateRewards, SavedPolicy):
             actions: (k, d), a row for each action; another set each round, if you like.
             available: (k,) whether each may be played; None if all may.
         """
-        if self._ready and available is None and type(actions) is np.ndarray:
+        if self._learn_loop and available is None and type(actions) is np.ndarray:
             try:
-                if self._quick:
-                    best = _choose_plainly(self._buffer, actions)
+                if self._choose_loop:
+                    best = self._choose_loop(self._buffer, actions)
                     if best >= 0:
                         return best
                 elif _check(self._buffer, actions) == 0 and self._has_compiled_index:
@@ -155,8 +153,11 @@ class Policy(LateRewards, SavedPolicy):
         if not self._has_compiled_index:
             return self._choose_by_index(table, mask)
         buffer = self._started(table.shape[1])
-        if self._quick and mask is ALL_AVAILABLE:  # what it needs is compiled already
-            best = _choose_plainly(buffer, table)
+        if self._choose_loop and mask is ALL_AVAILABLE:  # what it needs is compiled already
+            best = self._choose_loop(buffer, table)
+            if best == Status.TOO_MANY:
+                self._choose_loop = choosing.plain_loop(many=True)
+                best = self._choose_loop(buffer, table)
             if best >= 0:
                 return best
         return self._choose(buffer, table, mask)
@@ -263,16 +264,17 @@ class Policy(LateRewards, SavedPolicy):
 
     def learn(self, action: ArrayLike, reward: float) -> None:
         """Learn the reward of an action (d,): now or later, in any order."""
-        if self._ready and type(action) is np.ndarray and isinstance(reward, float):
+        if self._learn_loop and type(action) is np.ndarray and isinstance(reward, float):
             try:
-                if learn_plainly(self._buffer, action, reward) == 0:
+                if self._learn_loop(self._buffer, action, reward) == 0:
                     return
             except TypeError:
                 pass
         row = self.checked_row(action)
         reward = as_reward(reward)
         buffer = self._started(len(row))
-        while (status := memories.learn(buffer, row, reward)) == Status.FULL:
+        loop = memories.learn_loop(self.memory.kind)
+        while (status := loop(buffer, row, reward)) == Status.FULL:
             buffer = self._buffer = grown(self.memory, buffer)
         if status < 0:
             raise refusal(status, row.reshape(1, -1), self.known.action_bound)
@@ -393,16 +395,24 @@ class Policy(LateRewards, SavedPolicy):
     def _started(self, d: int) -> Vector:
         if not self._dimension:
             self._buffer, self._dimension = self.buffer_for(d), d
-        if not self._ready:
-            self._ready = close_loops()
-            self._quick = self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index
+        if not self._learn_loop:
+            close(choosing.check, self._buffer, np.zeros((1, 1)))
+            if self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index:
+                self._choose_loop = choosing.plain_loop(many=False)
+            self._learn_loop = memories.learn_loop(self.memory.kind)
         return self._buffer
+
+    def _forget_loops(self) -> None:
+        """In another process they are not closed yet."""
+        self._choose_loop = self._learn_loop = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_choose_loop", "_learn_loop")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        # In another process loops are not closed yet, and functions have other addresses.
-        self._ready = self._quick = False
-        self._settings = policy_settings(self.design)
+        self._forget_loops()
+        self._settings = policy_settings(self.design)  # in another process functions have other addresses
         self._buffer = with_settings(self._settings, self._buffer)
 
     def buffer_for(self, d: int, given: int | None = None) -> Vector:
@@ -415,13 +425,3 @@ class Policy(LateRewards, SavedPolicy):
 
 
 register("Policy", Policy)
-
-
-@cache
-def close_loops() -> bool:
-    """Make the loops for plain actions ready; they take nothing else from then on."""
-    buffer = np.zeros(N_SETTINGS + N_LOG)  # of no coordinates: every action is refused
-    close(choosing.choose_plainly, buffer, np.zeros((1, 1)))
-    close(choosing.check, buffer, np.zeros((1, 1)))
-    close(memories.learn, buffer, np.zeros(1), 0.0)
-    return True

@@ -32,14 +32,14 @@ from onward.bandits.settings import (
 )
 from onward.confidence.widths import radius_of_bias
 from onward.core.compile import compiled, inlined
-from onward.core.factor import Factor, padded_to
+from onward.core.factor import Factor, copy_vector, padded_to
 from onward.core.simd import dot_from, fma
-from onward.core.tiles import TILE, read_rows, substitute
+from onward.core.tiles import TILE, read_full_rows, substitute
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "1eaed36677f86cde"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "df5e92009cca8c5e"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_ROWS = 6  # of what was read, before the columns
 
@@ -107,7 +107,7 @@ def radii(told: Told, noise: float, actions: Matrix, read: Read) -> None:
         out[:] = noise + bias_radius(told, 0.0)
         return
     lam, bound, tight = settings.lam_most, settings.scale * settings.theta_bound, settings.bias == TIGHT
-    out[:] = read.squares
+    copy_vector(read.squares, out)
     if settings.even == 0.0:
         for i in range(out.shape[0]):
             out[i] = scaled_square(told, actions[i])
@@ -138,36 +138,39 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
         return
     model, second, double, window = acting_model(told, buffer)
     index, p, radius, q = read.indices, read.estimate, read.limit, read.leverage
-    longest = longest_counted(told, np.max(read.squares))
-    counts = model.factor.counts[0]
-    if rule == SAMPLING and not forward and d > FEW:
+    longest = 0.0
+    for i in range(n):
+        longest = max(longest, read.squares[i])
+    longest = longest_counted(told, longest)
+    counts, greedy = model.factor.counts[0], rule in (GREEDY, EPSILON_GREEDY)
+    noise = 0.0
+    if greedy:
+        radius[:] = 0.0
+    elif settings.width != AS_PRINTED:
         noise = noise_radius(told, second, counts.counted, window, longest)
         radii(told, noise, actions, read)
+    if rule == SAMPLING and not forward and d > FEW:
         theta, z = solved(model), _sample(model.factor, draws)
         for i in range(n):
             p[i] = dot_from(actions, i, theta, 0)
             index[i] = fma(radius[i], dot_from(actions, i, z, 0), p[i])
         _add_prior(told, actions, read)
         return
-    if rule in (GREEDY, EPSILON_GREEDY):
-        radius[:] = 0.0
-    elif settings.width != AS_PRINTED:
-        radii(told, noise_radius(told, second, counts.counted, window, longest), actions, read)
     reach = read.reach if double else q
     if d <= FEW:
         _read_few(read.columns, model.factor, second, double, p, q, reach)
     elif double:
         R = np.zeros((n, padded_to(d)))
-        R[:, :d] = actions
+        for i in range(n):
+            copy_vector(actions[i], R[i])
         read_doubly(model.factor, second, R, p, q, reach)
     else:
-        read_rows(model.factor, actions, False, as_matrix(p, n, 1), q)
-    if rule in (GREEDY, EPSILON_GREEDY):
+        read_full_rows(model.factor, actions, False, as_matrix(p, n, 1), q)
+    if greedy:
         for i in range(n):
             p[i] = p[i] / (1.0 + q[i]) if forward else p[i]
             index[i] = p[i]
     elif settings.index_function != 0.0:
-        noise = noise_radius(told, second, counts.counted, window, longest)
         for i in range(n):
             base = prior_part(told, actions[i])
             known = p[i] + base
@@ -263,7 +266,7 @@ def _read_few(R: Matrix, V: Factor, second: Factor, double: bool, p: Vector, q: 
     reach[:] = 0.0
     along = R[d]
     for k in range(d):
-        along[:] = R[k]
+        copy_vector(R[k], along)
         for j in range(k + 1, d):
             _add_multiple(W[k, j], R[j], along)
         _add_squares(E[k], along, reach)

@@ -14,7 +14,7 @@ from onward.core.factor import aligned
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "e84d74614fb9f235"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "79b859e9f02f0802"  # other files whose code is compiled into this one: see tools/digests.py
 
 SETTINGS = np.dtype(
     [
@@ -78,6 +78,7 @@ class Status(IntEnum):
     SEVERAL = -5
     NO_INDEX = -6
     WRONG_SHAPE = -7
+    TOO_MANY = -8
 
     @property
     def message(self) -> str:
@@ -90,11 +91,12 @@ class Status(IntEnum):
             Status.FULL: "the memory must grow first",
             Status.SEVERAL: "several actions are as good",
             Status.NO_INDEX: "a width or index of one's own must be a number for every action, got NaN",
+            Status.TOO_MANY: "so many actions are for the loop that reads few of them",
             Status.WRONG_SHAPE: "actions must have as many features as the policy knows",
         }[self]
 
 
-DONE, NOT_FINITE, TOO_LONG, NONE_AVAILABLE, FULL, SEVERAL, NO_INDEX, WRONG_SHAPE = (int(status) for status in Status)
+DONE, NOT_FINITE, TOO_LONG, NONE_AVAILABLE, FULL, SEVERAL, NO_INDEX, WRONG_SHAPE, TOO_MANY = map(int, Status)
 
 
 class Told(NamedTuple):

@@ -9,11 +9,11 @@ there are few enough coordinates for sizes to tell.
 import numpy as np
 
 from onward.core.compile import compiled
-from onward.core.factor import Factor
+from onward.core.factor import Factor, copy_vector
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "245c4d2fd532b3ab"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "0fbff4752631367c"  # other files whose code is compiled into this one: see tools/digests.py
 
 RANK_TOLERANCE = 1e-12  # a residual this small beside its size is rounding, however many rows it came from
 SINE_TOLERANCE = 1e-8  # rounding does not turn a column by so much
@@ -90,7 +90,7 @@ def absorb_deficient(
         if not w / (1.0 + w * known) * r[fills] * r[fills] >= SMALLEST_PIVOT:
             return -1
     a = w
-    e[:] = sizes
+    copy_vector(sizes, e)
     for h in range(m):
         rho[h] = y[h]
     for k in range(d):

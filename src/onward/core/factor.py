@@ -76,6 +76,19 @@ def view_factor(buffer: Vector, at: int, d: int, m: int) -> Factor:
     )
 
 
+@inlined
+def copy_vector(x: Vector, out: Vector) -> None:
+    """Overwrite the beginning of `out` with x. A slice would do; but its error message takes a second to compile."""
+    for j in range(x.shape[0]):
+        out[j] = x[j]
+
+
+@inlined
+def from_zero() -> int:
+    """0, to count from. The constant is a type of its own, which everything called with it is compiled for anew."""
+    return int(np.int64(0))
+
+
 @compiled
 def clear(factor: Factor, lam: Vector) -> None:
     """Know nothing but λ of each coordinate."""
@@ -86,7 +99,7 @@ def clear(factor: Factor, lam: Vector) -> None:
     factor.loss[:] = 0.0
     factor.c[:] = 0.0
     factor.U[:] = 0.0
-    factor.D[:] = lam
+    copy_vector(lam, factor.D)
 
 
 @inlined
@@ -216,8 +229,7 @@ def read_row(factor: Factor, scratch: Matrix, more: Matrix) -> tuple[float, floa
 @inlined
 def load_row(x: Vector, scratch: Matrix) -> None:
     """Copy a row into scratch[0]."""
-    for j in range(x.shape[0]):
-        scratch[0, j] = x[j]
+    copy_vector(x, scratch[0])
 
 
 @inlined

@@ -10,12 +10,12 @@ import numpy as np
 
 from onward.core.compile import compiled, inlined
 from onward.core.deficient import absorb_deficient, read_deficient
-from onward.core.factor import Factor, absorb_row, rotate, scale_past
+from onward.core.factor import Factor, absorb_row, from_zero, rotate, scale_past
 from onward.core.simd import GROUP, absorb_group, absorb_single, fma, read_group, read_single
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW, make_unrolled
 
-COMPILED_FROM = "814ec65218915374"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e082ee100412774a"  # other files whose code is compiled into this one: see tools/digests.py
 
 TILE = 8  # rows absorbed together: enough to share each load of U, few enough to stay in the cache
 
@@ -52,8 +52,7 @@ def absorb_rows(factor: Factor, X: Matrix, Y: Matrix, w: Vector, intercept: bool
     while i < n and empty > 0:
         _load(X, i, 1, intercept, R, S)
         largest = max(largest, w[i] * S[0, _P])
-        e[:] = np.abs(R[0, :d])  # what is given is exact to its last digit
-        own[:] = w[i] * e * e
+        _size_of_row(R, w[i], e, own)
         rank_rose = absorb_deficient(factor, R[0], e, own, Y[i], w[i], p[i], q[i : i + 1], more[0])
         if rank_rose < 0:
             counts.peak = largest
@@ -118,19 +117,26 @@ def _absorb_few(
 @compiled
 def read_rows(factor: Factor, X: Matrix, intercept: bool, p: Matrix, q: Vector) -> None:
     """What is known of each row of X, without learning: overwrites p and q, as `absorb_rows` would to the last bit."""
-    n, m, d = X.shape[0], factor.c.shape[1], factor.D.shape[0]
-    R, S = np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, _SCALARS))
-    more = np.empty((TILE, 2 * m))
+    d = factor.D.shape[0]
     deficient = False
     for k in range(d):
         deficient = deficient or factor.D[k] == 0.0
-    if deficient:
-        e = np.empty(d)
-        for i in range(n):
-            _load(X, i, 1, intercept, R, S)
-            e[:] = np.abs(R[0, :d])
-            read_deficient(factor, R[0], e, e * e, 1.0, p[i], q[i : i + 1])
+    if not deficient:
+        read_full_rows(factor, X, intercept, p, q)
         return
+    R, S, e, own = np.zeros((1, factor.U.shape[1])), np.empty((1, _SCALARS)), np.empty(d), np.empty(d)
+    for i in range(X.shape[0]):
+        _load(X, i, 1, intercept, R, S)
+        _size_of_row(R, 1.0, e, own)
+        read_deficient(factor, R[0], e, own, 1.0, p[i], q[i : i + 1])
+
+
+@compiled
+def read_full_rows(factor: Factor, X: Matrix, intercept: bool, p: Matrix, q: Vector) -> None:
+    """`read_rows` of a factor without empty pivots."""
+    n, m = X.shape[0], factor.c.shape[1]
+    R, S = np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, _SCALARS))
+    more = np.empty((TILE, 2 * m))
     for i in range(0, n, TILE):
         rows = min(TILE, n - i)
         _load(X, i, rows, intercept, R, S)
@@ -252,6 +258,14 @@ def _count(w: Vector, rows: int, factor: Factor) -> None:
 
 
 @inlined
+def _size_of_row(R: Matrix, w: float, e: Vector, own: Vector) -> None:
+    """Error sizes of the row in R[0], which is exact to its last digit, and its own part of each pivot."""
+    for j in range(e.shape[0]):
+        e[j] = abs(R[0, j])
+        own[j] = w * e[j] * e[j]
+
+
+@inlined
 def _load(X: Matrix, first: int, rows: int, intercept: bool, R: Matrix, S: Matrix) -> None:
     """Copy rows of X into the tile R, behind the constant if there is one. Leaves ‖x‖² in S."""
     lead = 1 if intercept else 0
@@ -366,7 +380,7 @@ def _read_tile(factor: Factor, rows: int, R: Matrix, S: Matrix, more: Matrix) ->
         for b in range(rows, grouped + GROUP):
             S[b, _R0], S[b, _R1] = 0.0, 0.0
         grouped += GROUP
-    k = 0
+    k = from_zero()
     while k + 1 < d:
         for b in range(rows):
             S[b, _R0] = R[b, k]

@@ -16,7 +16,7 @@ from onward.core.factor import ALIGNED, aligned, new_scratch
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "d70cd5445867ed52"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "b04b21e29ef09907"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype([("n_models", "f8")])
 N_HEADER = 1
@@ -94,9 +94,15 @@ def header_of(buffer: Vector, d: int) -> Records:
 
 
 @inlined
+def model_at(d: int, window: float, m: int) -> int:
+    """Where the m-th model begins."""
+    return memory_at(d) + ALIGNED + m * slot_size(d, window)
+
+
+@inlined
 def memory_in(buffer: Vector, d: int, window: float, m: int) -> Watched:
     """The m-th model."""
-    at = memory_at(d) + ALIGNED + m * slot_size(d, window)
+    at = model_at(d, window, m)
     failures = at + model_size(d)
     return Watched(view_model(buffer, at, d), part(buffer, failures, failures + int(window)))
 
@@ -121,7 +127,7 @@ def is_full(told: Told, buffer: Vector) -> bool:
     return bool(header_of(buffer, told.lam.shape[0])[0].n_models == told.log[0].capacity)
 
 
-@inlined
+@compiled
 def acting(told: Told, buffer: Vector) -> int:
     """Which model chooses now: the least bad one, the older if they tie."""
     d, window = told.lam.shape[0], told.settings[0].window
@@ -172,9 +178,8 @@ def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
             continue
         good += badness < margin + told.settings[0].tolerance
         if kept < m:
-            size, first = slot_size(d, window), memory_at(d) + ALIGNED
-            to, origin = first + kept * size, first + m * size
-            for i in range(size):
+            to, origin = model_at(d, window, kept), model_at(d, window, m)
+            for i in range(slot_size(d, window)):
                 buffer[to + i] = buffer[origin + i]
         kept += 1
     if good == 0:  # as there is none if none is left

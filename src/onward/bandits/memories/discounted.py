@@ -12,7 +12,7 @@ from onward.core.factor import Factor, absorb_one, clear, factor_size, new_scrat
 from onward.core.tiles import discount
 from onward.core.types import Vector
 
-COMPILED_FROM = "f68116b0ea3dfb89"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "d9ec99513e9ebdab"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,13 @@ class Twofold(NamedTuple):
 @inlined
 def memory_in(buffer: Vector, d: int) -> Twofold:
     """Both factors."""
-    at = memory_at(d)
-    return Twofold(view_model(buffer, at, d), view_factor(buffer, at + model_size(d), d, 1))
+    return Twofold(view_model(buffer, memory_at(d), d), view_factor(buffer, second_at(d), d, 1))
+
+
+@inlined
+def second_at(d: int) -> int:
+    """Where Ṽ begins."""
+    return memory_at(d) + model_size(d)
 
 
 @inlined

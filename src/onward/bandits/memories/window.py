@@ -10,11 +10,11 @@ from onward.bandits.model import Model, clear_model, learn_row, model_size, view
 from onward.bandits.settings import Told, memory_at, view_told
 from onward.core.checks import whole
 from onward.core.compile import compiled, inlined
-from onward.core.factor import ALIGNED, new_scratch, remove_one, square_of
+from onward.core.factor import ALIGNED, copy_vector, new_scratch, remove_one, square_of
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "81fcb9e64e0f341d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "3a5904596a58fa6a"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype(
     [
@@ -129,7 +129,7 @@ def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
             model.factor.counts[0].counted -= 1.0
     else:
         header.n_stored += 1.0
-    slot[:d] = x
+    copy_vector(x, slot)
     slot[d] = y
     header.next_slot = (header.next_slot + 1.0) % window
     if not anew:
