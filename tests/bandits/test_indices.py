@@ -130,6 +130,18 @@ def test_more_dimensions(policy: str, d: int) -> None:
     assert misses_when_asked(kind, COMMON | more, norm_200(d, d + 4), asked=range(d + 2, d + 4)) == {}
 
 
+@pytest.mark.parametrize("lam", [1e-5, 1.0])
+@pytest.mark.parametrize("d", [3, 7])
+def test_what_has_faded_may_come_back(d: int, lam: float) -> None:
+    """Directions that are not seen for so long that nothing of them is left, not even λ, before they are seen again."""
+    rng = np.random.default_rng(d)
+    X = 20.0 * rng.standard_normal((90, d))
+    X[5:70, d // 2 :] = 0.0
+    rounds = [Round(np.vstack([x, rng.standard_normal((2, d))]), [(x, float(x.sum()))]) for x in X]
+    more = {"gamma": 0.7}
+    assert misses_when_asked("DLinUCB", COMMON | more, Stream(lam, rounds), asked=(4, 6, 40, 69, 70, 72, 89)) == {}
+
+
 @pytest.mark.parametrize("policy", KINDS)
 def test_the_first_choice_needs_nothing_before_it(policy: str) -> None:
     """`choose` on a policy that nobody has asked, told or shown anything."""

@@ -49,7 +49,7 @@ from onward.core.tiles import TILE, new_tile, put_in_tile, read_tile
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "14bbcada3dcae9e2"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "c29f96a843328faf"  # other files whose code is compiled into this one: see tools/digests.py
 
 ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
@@ -245,7 +245,7 @@ def _read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) -
     while True:
         if waiting == TILE or i == n:
             if double:
-                read_doubly(model.factor, second, tile.R[:waiting], p, q, reach)
+                read_doubly(told.lam, model.factor, second, tile.R[:waiting], p, q, reach)
             else:
                 read_tile(model.factor, tile, waiting, p, q)
             count += waiting

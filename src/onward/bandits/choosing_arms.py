@@ -33,7 +33,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "139c274acfa89352"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "0861cbb06162dec5"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @compiled

@@ -10,7 +10,7 @@ from onward.bandits.settings import DONE, FULL, SAMPLING, view_told
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "fc6ec7d076d333c2"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "b79572b43d25af38"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

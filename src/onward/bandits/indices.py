@@ -26,7 +26,7 @@ from onward.core.factor import ORDINARY, Factor, information_gain, load_row, rea
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 
-COMPILED_FROM = "b7fe91af8d808ca6"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "8dc96a963f81622f"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

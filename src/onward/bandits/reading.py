@@ -39,7 +39,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "df5e92009cca8c5e"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "36ec4ae45fa11e5b"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_ROWS = 6  # of what was read, before the columns
 
@@ -158,12 +158,12 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
         return
     reach = read.reach if double else q
     if d <= FEW:
-        _read_few(read.columns, model.factor, second, double, p, q, reach)
+        _read_few(read.columns, told.lam, model.factor, second, double, p, q, reach)
     elif double:
         R = np.zeros((n, padded_to(d)))
         for i in range(n):
             copy_vector(actions[i], R[i])
-        read_doubly(model.factor, second, R, p, q, reach)
+        read_doubly(told.lam, model.factor, second, R, p, q, reach)
     else:
         read_full_rows(model.factor, actions, False, as_matrix(p, n, 1), q)
     if greedy:
@@ -220,12 +220,12 @@ def _sample(factor: Factor, draws: Vector) -> Vector:
 
 
 @compiled
-def read_doubly(V: Factor, second: Factor, R: Matrix, p: Vector, q: Vector, reach: Vector) -> None:
-    """p and q of the rows of R, padded, as `read_rows` has them, and xᵀV⁻¹ṼV⁻¹x for V = UᵀDU and Ṽ = WᵀEW.
+def read_doubly(lam: Vector, V: Factor, second: Factor, R: Matrix, p: Vector, q: Vector, reach: Vector) -> None:
+    """p and q of the rows of R, padded, as `read_rows` has them, and xᵀV⁻¹ṼV⁻¹x for V = UᵀDU and Ṽ = WᵀEW + rest·Λ.
 
-    Overwrites R, p, q and reach. With z = V⁻¹x from two substitutions, the last is Σ E_k (Wz)_k².
+    Overwrites R, p, q and reach. With z = V⁻¹x from two substitutions, the last is Σ E_k (Wz)_k² + rest·Σ λ_k z_k².
     """
-    n, d = R.shape[0], V.D.shape[0]
+    n, d, rest = R.shape[0], V.D.shape[0], 1.0 - second.counts[0].counted
     substitute(V, R, False)
     for i in range(n):
         p[i], q[i], reach[i] = 0.0, 0.0, 0.0
@@ -243,13 +243,16 @@ def read_doubly(V: Factor, second: Factor, R: Matrix, p: Vector, q: Vector, reac
             for i in range(first, last):
                 along = R[i, k] + dot_from(second.U, k, R[i], k + 1)
                 reach[i] = fma(second.D[k] * along, along, reach[i])
+                reach[i] = fma(rest * lam[k] * R[i, k], R[i, k], reach[i])
 
 
 # Few coordinates: a row for each coordinate and a column for each action, for that is where the vectors are
 
 
 @inlined
-def _read_few(R: Matrix, V: Factor, second: Factor, double: bool, p: Vector, q: Vector, reach: Vector) -> None:
+def _read_few(
+    R: Matrix, lam: Vector, V: Factor, second: Factor, double: bool, p: Vector, q: Vector, reach: Vector
+) -> None:
     """`read_rows` for few coordinates, or if `double` `read_doubly`. Overwrites p, q and reach, and R."""
     U, D, c, W, E, d = V.U, V.D, V.c, second.U, second.D, V.D.shape[0]
     _first_pivot(1.0 / D[0], c[0, 0], R[0], q, p)
@@ -270,6 +273,7 @@ def _read_few(R: Matrix, V: Factor, second: Factor, double: bool, p: Vector, q: 
         for j in range(k + 1, d):
             _add_multiple(W[k, j], R[j], along)
         _add_squares(E[k], along, reach)
+        _add_squares((1.0 - second.counts[0].counted) * lam[k], R[k], reach)
 
 
 @inlined

@@ -14,7 +14,7 @@ from onward.core.factor import aligned
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "79b859e9f02f0802"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "b3aa56bb4d48a807"  # other files whose code is compiled into this one: see tools/digests.py
 
 SETTINGS = np.dtype(
     [

@@ -23,7 +23,7 @@ COMPILED_FROM = "9f9704de0afb32e0"  # other files whose code is compiled into th
 COUNTS = np.dtype(
     [
         ("seen", "f8"),  # rows absorbed; of a detector's model, rewards that it has checked
-        ("counted", "f8"),  # those of them with a weight; of discounted rows, Σ γ^2(t−s)
+        ("counted", "f8"),  # those of them with a weight; of discounted rows, Σ γ^2(t−s), and of their Ṽ the share of λ
         ("peak", "f8"),  # the largest w‖x‖²
     ]
 )

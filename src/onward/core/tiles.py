@@ -15,7 +15,7 @@ from onward.core.simd import GROUP, absorb_group, absorb_single, fma, read_group
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW, make_unrolled
 
-COMPILED_FROM = "e082ee100412774a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "c928d39c190efa51"  # other files whose code is compiled into this one: see tools/digests.py
 
 TILE = 8  # rows absorbed together: enough to share each load of U, few enough to stay in the cache
 

@@ -36,7 +36,7 @@ from onward.core.factor import ALIGNED, ORDINARY, Factor, square_of, view_factor
 from onward.core.plain import close
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "01c8f407aaa7ca00"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "bb82c4d4b9af2518"  # other files whose code is compiled into this one: see tools/digests.py
 
 KINDS: tuple[type[Memory], ...] = (Everything, Discounted, Window, Restarting, Detecting)
 EVERYTHING, DISCOUNTED, WINDOW, RESTARTING, DETECTING = (memory.kind for memory in KINDS)

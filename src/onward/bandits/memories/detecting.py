@@ -16,7 +16,7 @@ from onward.core.factor import ALIGNED, aligned, new_scratch
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "b04b21e29ef09907"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "92d9e1da00ddda0a"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype([("n_models", "f8")])
 N_HEADER = 1

@@ -5,14 +5,16 @@ from typing import ClassVar, NamedTuple
 
 from onward.bandits.memories.base import Memory
 from onward.bandits.model import Model, clear_model, learn_row, model_size, view_model
-from onward.bandits.settings import Told, memory_at, view_told
+from onward.bandits.settings import BY_CONSTANTS, Told, memory_at, view_told
 from onward.core.checks import probability
 from onward.core.compile import compiled, inlined
 from onward.core.factor import Factor, absorb_one, clear, factor_size, new_scratch, view_factor
 from onward.core.tiles import discount
 from onward.core.types import Vector
 
-COMPILED_FROM = "d9ec99513e9ebdab"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ec436cf48dbf046c"  # other files whose code is compiled into this one: see tools/digests.py
+
+FADED = 1e-20
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,11 @@ class Discounted(Memory):
 
 
 class Twofold(NamedTuple):
-    """V = Σ γ^(t−s) xxᵀ + Λ as a model, and Ṽ = Σ γ^2(t−s) xxᵀ + Λ."""
+    """V = Σ γ^(t−s) xxᵀ + Λ as a model, and Ṽ = Σ γ^2(t−s) xxᵀ + Λ.
+
+    Ṽ is only multiplied with, so its factor need not hold all of Λ: it holds the share `second.counts.counted` of it,
+    and what reads it adds the rest. To give Λ back to a factor in every round takes nearly all of the round's time.
+    """
 
     model: Model
     second: Factor
@@ -70,6 +76,15 @@ def begin(told: Told, buffer: Vector) -> None:
     memory = memory_in(buffer, told.lam.shape[0])
     clear_model(told, memory.model)
     clear(memory.second, told.lam)
+    memory.second.counts[0].counted = 1.0
+
+
+@inlined
+def _let_fade(second: Factor, gamma: float, lam: Vector) -> None:
+    """Let Λ fade with the rows, down to a share so small that it never counts: no pivot may become 0."""
+    for k in range(lam.shape[0]):
+        second.D[k] = max(gamma * second.D[k], FADED * lam[k])
+    second.counts[0].counted *= gamma
 
 
 @compiled
@@ -79,7 +94,10 @@ def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
     memory, gamma, scratch = memory_in(buffer, x.shape[0]), told.settings[0].gamma, new_scratch(x.shape[0])
     if gamma < 1.0:
         discount(memory.model.factor, gamma, told.lam, scratch)
-        discount(memory.second, gamma * gamma, told.lam, scratch)
+        if told.settings[0].width == BY_CONSTANTS:
+            _let_fade(memory.second, gamma * gamma, told.lam)
+        else:  # the width is that of Ṽ itself
+            discount(memory.second, gamma * gamma, told.lam, scratch)
         memory.model.factor.counts[0].counted *= gamma * gamma
     absorb_one(memory.second, x, 0.0, 1.0, scratch)
     learn_row(memory.model, x, y, square, scratch)

@@ -14,7 +14,7 @@ from onward.core.factor import ALIGNED, copy_vector, new_scratch, remove_one, sq
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "3a5904596a58fa6a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "abf2f7d0b4848f13"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype(
     [
