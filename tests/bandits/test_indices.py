@@ -21,7 +21,7 @@ from onward.bandits import (
 )
 from onward.core.types import Vector
 from tests.bandits.reference import DIGITS, Bias, Estimator, Kind, Part, ReferencePolicy, remember_runs
-from tests.bandits.streams import STREAMS, Stream, mixed_norms, norm_200, turning
+from tests.bandits.streams import STREAMS, Round, Stream, mixed_norms, norm_200, turning
 
 BAR = 1e-9  # test_reference.py shows that the usual programs miss it
 

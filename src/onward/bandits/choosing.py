@@ -38,18 +38,18 @@ from onward.bandits.settings import (
     TOO_MANY,
     UNIFORM_AT_RANDOM,
     WRONG_SHAPE,
-    Told,
-    view_told,
+    Head,
+    view_head,
 )
 from onward.core.compile import compiled, inlined, spliced
 from onward.core.factor import from_zero, square_of
-from onward.core.plain import close
+from onward.core.fast_path import close
 from onward.core.simd import dot_from
 from onward.core.tiles import TILE, new_tile, put_in_tile, read_tile
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "c29f96a843328faf"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "21949faf1fb2569b"  # other files whose code is compiled into this one: see tools/digests.py
 
 ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
@@ -60,22 +60,22 @@ Mask = NDArray[np.bool_]
 
 
 @inlined
-def draws_needed(told: Told) -> int:
+def draws_needed(head: Head) -> int:
     """How many random numbers a choice takes: uniform ones, or standard normal ones for a sampling rule."""
-    rule = told.settings[0].rule
+    rule = head.settings[0].rule
     if rule == SAMPLING:
-        return int(told.lam.shape[0])
+        return int(head.lam.shape[0])
     return 2 if rule == EPSILON_GREEDY else (1 if rule == UNIFORM_AT_RANDOM else 0)
 
 
 @compiled
 def check(buffer: Vector, actions: Matrix) -> int:
     """Whether actions can be chosen from and learned: a negative status if not."""
-    d = view_told(buffer).lam.shape[0]
+    d = view_head(buffer).lam.shape[0]
     if actions.shape[0] == 0 or 0 < d != actions.shape[1]:
         return WRONG_SHAPE
     longest = longest_of(actions, view_read(new_rows(actions.shape[0], actions.shape[1])))
-    status = checked_square(view_told(buffer).settings, longest)
+    status = checked_square(view_head(buffer).settings, longest)
     return int(status) if status < 0.0 else 0
 
 
@@ -98,12 +98,12 @@ def choose_into(
     A negative choice is a status; then nothing was changed. `many` is a constant: without it nothing is compiled that
     reads few of many actions, and such a choice is refused.
     """
-    told = view_told(buffer)
-    log = told.log[0]
-    lazy = told.settings[0].rule == OPTIMISTIC and actions.shape[0] >= MANY and actions.shape[1] > FEW
+    head = view_head(buffer)
+    log = head.log[0]
+    lazy = head.settings[0].rule == OPTIMISTIC and actions.shape[0] >= MANY and actions.shape[1] > FEW
     if lazy and not many:
         return TOO_MANY, 0
-    offered, longest = log.offered, checked_square(told.settings, longest_of(actions, view_read(rows)))
+    offered, longest = log.offered, checked_square(head.settings, longest_of(actions, view_read(rows)))
     best, ties = int(longest), 0
     if longest >= 0.0:
         log.offered = max(offered, longest)
@@ -112,7 +112,7 @@ def choose_into(
             best_read = lazy and _read_best(buffer, actions, available, rows)
         if not best_read:
             read_actions(buffer, draws, actions, rows)
-        best, ties = pick(told, draws, available, rows[0])
+        best, ties = pick(head, draws, available, rows[0])
         if best < 0:
             log.offered = offered
     return best, ties
@@ -141,38 +141,38 @@ def choose(buffer: Vector, draws: Vector, actions: Matrix, available: Mask) -> t
 
 
 @spliced
-def _choose_plainly(buffer: Vector, actions: Matrix, many: bool) -> int:
+def _choose_fast(buffer: Vector, actions: Matrix, many: bool) -> int:
     """`choose` where all are available and nothing is drawn; a negative status, and no trace, if several tie.
 
     From Python a call costs more the more it is given.
     """
-    if actions.shape[0] == 0 or actions.shape[1] != view_told(buffer).lam.shape[0]:
+    if actions.shape[0] == 0 or actions.shape[1] != view_head(buffer).lam.shape[0]:
         return WRONG_SHAPE
-    offered = view_told(buffer).log[0].offered
+    offered = view_head(buffer).log[0].offered
     rows = new_rows(actions.shape[0], actions.shape[1])
     best, ties = choose_into(buffer, buffer[:0], actions, np.empty(0, dtype=np.bool_), rows, many)
     if ties > 1:
-        view_told(buffer).log[0].offered = offered
+        view_head(buffer).log[0].offered = offered
         best = SEVERAL
     return best
 
 
 @compiled
-def choose_plainly(buffer: Vector, actions: Matrix) -> int:
-    """`_choose_plainly` of few actions."""
-    return _choose_plainly(buffer, actions, False)
+def choose_fast(buffer: Vector, actions: Matrix) -> int:
+    """`_choose_fast` of few actions."""
+    return _choose_fast(buffer, actions, False)
 
 
 @compiled
-def choose_plainly_of_many(buffer: Vector, actions: Matrix) -> int:
-    """`_choose_plainly` of few actions or many."""
-    return _choose_plainly(buffer, actions, True)
+def choose_fast_of_many(buffer: Vector, actions: Matrix) -> int:
+    """`_choose_fast` of few actions or many."""
+    return _choose_fast(buffer, actions, True)
 
 
 @cache
-def plain_loop(many: bool) -> Callable[[Vector, Any], int]:
-    """`choose_plainly`, or the one of many, closed."""
-    loop = choose_plainly_of_many if many else choose_plainly
+def fast_loop(many: bool) -> Callable[[Vector, Any], int]:
+    """`choose_fast`, or the one of many, closed."""
+    loop = choose_fast_of_many if many else choose_fast
     close(loop, np.zeros(N_SETTINGS + N_LOG), np.zeros((1, 1)))  # of no coordinates: it refuses every action
     return loop
 
@@ -181,9 +181,9 @@ def plain_loop(many: bool) -> Callable[[Vector, Any], int]:
 
 
 @inlined
-def is_safe(told: Told, model: Model) -> bool:
+def is_safe(head: Head, model: Model) -> bool:
     """Whether rounding is small enough for bounds: G is not too badly conditioned."""
-    counts, gamma = model.factor.counts[0], told.settings[0].gamma
+    counts, gamma = model.factor.counts[0], head.settings[0].gamma
     rows = counts.counted if gamma == 1.0 else min(counts.seen, 1.0 / (1.0 - gamma))
     return bool(rows * counts.peak < WORST_CONDITION * model.about[0].floor)
 
@@ -204,17 +204,17 @@ def optimistic_limit(p: float, most: float, radius: float, forward: bool, size: 
 @compiled
 def _read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) -> bool:
     """The index of every action that can be the best, −inf of the others; False, and nothing read, if not worth it."""
-    told, read, n = view_told(buffer), view_read(rows), actions.shape[0]
-    settings = told.settings[0]
-    model, second, double, window = acting_model(told, buffer)
-    if settings.width in (AS_PRINTED, BY_FUNCTION) or settings.index_function != 0.0 or not is_safe(told, model):
+    head, read, n = view_head(buffer), view_read(rows), actions.shape[0]
+    settings = head.settings[0]
+    model, second, double, window = acting_model(head, buffer)
+    if settings.width in (AS_PRINTED, BY_FUNCTION) or settings.index_function != 0.0 or not is_safe(head, model):
         return False
     if model.about[0].skip > 0.0:
         model.about[0].skip -= 1.0
         return False
     forward = settings.estimator == FORWARD
-    noise = noise_radius(told, second, model.factor.counts[0].counted, window, told_longest(told))
-    radii(told, noise, actions, read)
+    noise = noise_radius(head, second, model.factor.counts[0].counted, window, longest_noted(head))
+    radii(head, noise, actions, read)
     radius, limit, index, estimate, theta = read.limit, read.leverage, read.indices, read.estimate, solved(model)
     masked, prior = available.shape[0] > 0, settings.has_prior != 0.0
     floor, length = 1.0 / model.about[0].floor, math.sqrt(square_of(theta))
@@ -226,7 +226,7 @@ def _read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) -
         estimate[i] = 0.0
     if prior:
         for i in range(n):
-            estimate[i] = prior_part(told, actions[i])
+            estimate[i] = prior_part(head, actions[i])
             limit[i] += estimate[i] + ROUNDING * abs(estimate[i])
     if masked:
         for i in range(n):
@@ -245,7 +245,7 @@ def _read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) -
     while True:
         if waiting == TILE or i == n:
             if double:
-                read_doubly(told.lam, model.factor, second, tile.R[:waiting], p, q, reach)
+                read_doubly(head.lam, model.factor, second, tile.R[:waiting], p, q, reach)
             else:
                 read_tile(model.factor, tile, waiting, p, q)
             count += waiting
@@ -263,15 +263,15 @@ def _read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) -
         i += 1
     if 4 * count > 3 * n:
         model.about[0].skip = SKIPPED
-    if 4 * count > n and keeps_floor(told) and model.factor.counts[0].counted >= model.about[0].look_at:
+    if 4 * count > n and keeps_floor(head) and model.factor.counts[0].counted >= model.about[0].look_at:
         raise_floor(model)
     return True
 
 
 @inlined
-def told_longest(told: Told) -> float:
+def longest_noted(head: Head) -> float:
     """X² of the uniform width, once what is offered was noted."""
-    return longest_counted(told, told.log[0].offered)
+    return longest_counted(head, head.log[0].offered)
 
 
 @inlined
@@ -293,9 +293,9 @@ def _insert(places: NDArray[np.int64], count: int, limit: Vector, i: int) -> int
 
 
 @inlined
-def pick(told: Told, draws: Vector, available: Mask, index: Vector) -> tuple[int, int]:
+def pick(head: Head, draws: Vector, available: Mask, index: Vector) -> tuple[int, int]:
     """The action that the rule takes, given the index of each, and how many are as good; a negative status if none."""
-    n, settings = index.shape[0], told.settings[0]
+    n, settings = index.shape[0], head.settings[0]
     rule, free = settings.rule, n
     if available.shape[0] > 0:
         free = 0
@@ -357,13 +357,13 @@ def nth_best(index: Vector, available: Mask, best: int, n: int) -> int:
 @compiled
 def sampled_shares(buffer: Vector, draws: Matrix, actions: Matrix, available: Mask) -> Vector:
     """For a sampling rule, the share of the rows of draws with which each action is chosen; those that tie share."""
-    n, told = actions.shape[0], view_told(buffer)
+    n, head = actions.shape[0], view_head(buffer)
     shares, rows = np.zeros(n), new_rows(n, actions.shape[1])
     index = rows[0]
     for s in range(draws.shape[0]):
         longest_of(actions, view_read(rows))
         read_actions(buffer, draws[s], actions, rows)
-        best, ties = pick(told, draws[s], available, index)
+        best, ties = pick(head, draws[s], available, index)
         for i in range(n):
             if index[i] == index[best] and (available.shape[0] == 0 or available[i]):
                 shares[i] += 1.0 / (ties * draws.shape[0])

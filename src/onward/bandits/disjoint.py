@@ -12,21 +12,21 @@ from numpy.typing import ArrayLike
 
 from onward import storage
 from onward.bandits import choosing, choosing_arms, memories
-from onward.bandits.buffers import grown, refusal, state_in, told_in, with_settings
+from onward.bandits.buffers import grown, head_in, refusal, state_in, with_settings
+from onward.bandits.inputs import as_mask, as_reward, as_rewards
 from onward.bandits.legacy import from_first_version
 from onward.bandits.pending import LateRewards, Pending
 from onward.bandits.policy import ALL_AVAILABLE, Policy
 from onward.bandits.randomness import draw, share_of_best
-from onward.bandits.rows import as_mask, as_reward, as_rewards
 from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, SAMPLING, Status
 from onward.core import Information
 from onward.core.checks import whole
+from onward.core.fast_path import close
 from onward.core.interrupts import interrupts_deferred
-from onward.core.plain import close
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 
-_choose_arm_plainly: Callable[[Matrix, Any], int] = choosing_arms.choose_arm_plainly
+_choose_arm_plainly: Callable[[Matrix, Any], int] = choosing_arms.choose_arm_fast
 
 
 @storage.kind("disjoint policy")
@@ -222,7 +222,7 @@ class Disjoint(LateRewards):
         buffer = other.buffer_for(d)
         while len(buffer) < self._buffers.shape[1]:
             buffer = grown(other.memory, buffer)
-        log, before = told_in(buffer).log, told_in(self._buffers[at]).log
+        log, before = head_in(buffer).log, head_in(self._buffers[at]).log
         for kept in ("offered", "counted"):
             log[kept] = max(log[kept][0], before[kept][0])
         self._buffers[at] = buffer
@@ -307,7 +307,7 @@ class Disjoint(LateRewards):
         """How many rewards each arm has learned."""
         if not self._dimension:
             return dict.fromkeys(self._names, 0)
-        counts = (int(told_in(buffer).log["learned"][0]) for buffer in self._buffers)
+        counts = (int(head_in(buffer).log["learned"][0]) for buffer in self._buffers)
         return dict(zip(self._names, counts, strict=True))
 
     def describe(self) -> dict[str, Any]:
@@ -353,5 +353,5 @@ class Disjoint(LateRewards):
 @cache
 def close_loop_of_arms() -> bool:
     """Make the loop for plain contexts ready; it takes nothing else from then on."""
-    close(choosing_arms.choose_arm_plainly, np.zeros((1, N_SETTINGS + N_LOG)), np.zeros(1))
+    close(choosing_arms.choose_arm_fast, np.zeros((1, N_SETTINGS + N_LOG)), np.zeros(1))
     return True

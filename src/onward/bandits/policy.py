@@ -12,20 +12,20 @@ from onward.bandits import choosing, memories
 from onward.bandits.buffers import (
     fresh_buffer,
     grown,
+    head_in,
     policy_settings,
     refusal,
     settings_buffer,
     state_in,
     take_state,
-    told_in,
     with_settings,
 )
 from onward.bandits.design import Design, Lam
+from onward.bandits.inputs import as_actions, as_mask, as_reward, as_rewards
 from onward.bandits.known import Known
 from onward.bandits.memories import Memory
 from onward.bandits.pending import LateRewards, Pending
 from onward.bandits.randomness import Seed, draw, own_generator, share_of_best
-from onward.bandits.rows import as_actions, as_mask, as_reward, as_rewards
 from onward.bandits.rules import Estimator, Rule
 from onward.bandits.saving import SavedPolicy, register
 from onward.bandits.settings import (
@@ -38,13 +38,13 @@ from onward.bandits.settings import (
 )
 from onward.core import Information
 from onward.core.checks import whole
+from onward.core.fast_path import close, is_float64_array
 from onward.core.interrupts import interrupts_deferred
-from onward.core.plain import close, is_plain
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 from onward.tables import as_row
 
-_check: Callable[[Vector, Any], int] = choosing.check  # closed, it looks at what it is given: see core/plain.py
+_check: Callable[[Vector, Any], int] = choosing.check  # closed, it looks at what it is given: see core/fast_path.py
 
 ALL_AVAILABLE = np.empty(0, dtype=np.bool_)
 _FIXED = frozenset(Design._fields)
@@ -95,7 +95,7 @@ class Policy(LateRewards, SavedPolicy):
         prior_mean: ArrayLike | None = None,
         seed: Seed = None,
     ) -> None:
-        design = Design.of(memory, rule, estimator, lam, prior_mean, known)
+        design = Design.from_arguments(memory, rule, estimator, lam, prior_mean, known)
         self.__dict__.update(design._asdict())
         self._settings = policy_settings(design)
         self._buffer: Vector = settings_buffer(self._settings)
@@ -156,7 +156,7 @@ class Policy(LateRewards, SavedPolicy):
         if self._choose_loop and mask is ALL_AVAILABLE:  # what it needs is compiled already
             best = self._choose_loop(buffer, table)
             if best == Status.TOO_MANY:
-                self._choose_loop = choosing.plain_loop(many=True)
+                self._choose_loop = choosing.fast_loop(many=True)
                 best = self._choose_loop(buffer, table)
             if best >= 0:
                 return best
@@ -173,7 +173,7 @@ class Policy(LateRewards, SavedPolicy):
         """The largest of a subclass's own indices."""
         free = np.ones(len(table), dtype=bool) if mask is ALL_AVAILABLE else mask
         best = np.flatnonzero(share_of_best(self._own_index(table), free))
-        told_in(self._started(table.shape[1])).log["offered"] = max(
+        head_in(self._started(table.shape[1])).log["offered"] = max(
             self.largest_square, float(np.einsum("ij,ij->i", table, table).max())
         )
         return int(best[0] if len(best) == 1 else best[int(self._rng.random() * len(best))])
@@ -228,7 +228,7 @@ class Policy(LateRewards, SavedPolicy):
 
     def checked_table(self, actions: ArrayLike) -> Matrix:
         """Actions as the loops take them, or an error that says what is wrong with them."""
-        table = actions if is_plain(actions, 2) else as_actions(actions)
+        table = actions if is_float64_array(actions, 2) else as_actions(actions)
         if table.shape[1] != self._dimension or not len(table):
             self._check_shape(table)
         status = choosing.check(self._buffer, table)
@@ -316,7 +316,7 @@ class Policy(LateRewards, SavedPolicy):
 
     def checked_row(self, action: ArrayLike) -> Vector:
         """One action as the loops take it, or an error that says what is wrong with it."""
-        row = action if is_plain(action, 1) else as_row(action)[0]
+        row = action if is_float64_array(action, 1) else as_row(action)[0]
         self.checked_table(row.reshape(1, -1))
         return row
 
@@ -352,12 +352,12 @@ class Policy(LateRewards, SavedPolicy):
     @property
     def n_learned(self) -> int:
         """How many rewards were learned, over all restarts."""
-        return int(told_in(self._buffer).log["learned"][0])
+        return int(head_in(self._buffer).log["learned"][0])
 
     @property
     def largest_square(self) -> float:
         """The largest squared norm of an action offered so far."""
-        return float(told_in(self._buffer).log["offered"][0])
+        return float(head_in(self._buffer).log["offered"][0])
 
     @property
     def n_models(self) -> int:
@@ -398,7 +398,7 @@ class Policy(LateRewards, SavedPolicy):
         if not self._learn_loop:
             close(choosing.check, self._buffer, np.zeros((1, 1)))
             if self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index:
-                self._choose_loop = choosing.plain_loop(many=False)
+                self._choose_loop = choosing.fast_loop(many=False)
             self._learn_loop = memories.learn_loop(self.memory.kind)
         return self._buffer
 

@@ -27,8 +27,8 @@ from onward.bandits.settings import (
     SAMPLING,
     TIGHT,
     UNIFORM_AT_RANDOM,
-    Told,
-    view_told,
+    Head,
+    view_head,
 )
 from onward.confidence.widths import radius_of_bias
 from onward.core.compile import compiled, inlined
@@ -39,7 +39,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "36ec4ae45fa11e5b"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "c4f3f121c6cbbd6f"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_ROWS = 6  # of what was read, before the columns
 
@@ -100,17 +100,17 @@ def longest_of(actions: Matrix, read: Read) -> float:
 
 
 @inlined
-def radii(told: Told, noise: float, actions: Matrix, read: Read) -> None:
+def radii(head: Head, noise: float, actions: Matrix, read: Read) -> None:
     """The radius at each action, noise and bias, in `limit`."""
-    settings, out = told.settings[0], read.limit
+    settings, out = head.settings[0], read.limit
     if settings.bias == NO_BIAS or settings.estimator == RIDGE:
-        out[:] = noise + bias_radius(told, 0.0)
+        out[:] = noise + bias_radius(head, 0.0)
         return
     lam, bound, tight = settings.lam_most, settings.scale * settings.theta_bound, settings.bias == TIGHT
     copy_vector(read.squares, out)
     if settings.even == 0.0:
         for i in range(out.shape[0]):
-            out[i] = scaled_square(told, actions[i])
+            out[i] = scaled_square(head, actions[i])
     if tight:  # a loop for each, in vectors
         for i in range(out.shape[0]):
             out[i] = noise + bound * radius_of_bias(lam, out[i], True)
@@ -129,41 +129,41 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
     `draws` are what a sampling rule needs: standard normal numbers, one for each coordinate.
     """
     n, d = actions.shape
-    told, read = view_told(buffer), view_read(rows)
-    settings = told.settings[0]
+    head, read = view_head(buffer), view_read(rows)
+    settings = head.settings[0]
     forward, rule = settings.estimator == FORWARD, settings.rule
     if rule == UNIFORM_AT_RANDOM:
         read.indices[:] = 0.0
         read.estimate[:] = 0.0
         return
-    model, second, double, window = acting_model(told, buffer)
+    model, second, double, window = acting_model(head, buffer)
     index, p, radius, q = read.indices, read.estimate, read.limit, read.leverage
     longest = 0.0
     for i in range(n):
         longest = max(longest, read.squares[i])
-    longest = longest_counted(told, longest)
+    longest = longest_counted(head, longest)
     counts, greedy = model.factor.counts[0], rule in (GREEDY, EPSILON_GREEDY)
     noise = 0.0
     if greedy:
         radius[:] = 0.0
     elif settings.width != AS_PRINTED:
-        noise = noise_radius(told, second, counts.counted, window, longest)
-        radii(told, noise, actions, read)
+        noise = noise_radius(head, second, counts.counted, window, longest)
+        radii(head, noise, actions, read)
     if rule == SAMPLING and not forward and d > FEW:
         theta, z = solved(model), _sample(model.factor, draws)
         for i in range(n):
             p[i] = dot_from(actions, i, theta, 0)
             index[i] = fma(radius[i], dot_from(actions, i, z, 0), p[i])
-        _add_prior(told, actions, read)
+        _add_prior(head, actions, read)
         return
     reach = read.reach if double else q
     if d <= FEW:
-        _read_few(read.columns, told.lam, model.factor, second, double, p, q, reach)
+        _read_few(read.columns, head.lam, model.factor, second, double, p, q, reach)
     elif double:
         R = np.zeros((n, padded_to(d)))
         for i in range(n):
             copy_vector(actions[i], R[i])
-        read_doubly(told.lam, model.factor, second, R, p, q, reach)
+        read_doubly(head.lam, model.factor, second, R, p, q, reach)
     else:
         read_full_rows(model.factor, actions, False, as_matrix(p, n, 1), q)
     if greedy:
@@ -172,14 +172,14 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
             index[i] = p[i]
     elif settings.index_function != 0.0:
         for i in range(n):
-            base = prior_part(told, actions[i])
+            base = prior_part(head, actions[i])
             known = p[i] + base
             index[i] = call_index(int(settings.index_function), known, q[i], read.squares[i], noise, counts.counted)
             p[i] = (p[i] / (1.0 + q[i]) if forward else p[i]) + base
         return
     elif settings.width == AS_PRINTED:
         for i in range(n):
-            index[i], p[i] = printed_index(told, counts.counted, counts.peak, p[i], q[i], read.squares[i])
+            index[i], p[i] = printed_index(head, counts.counted, counts.peak, p[i], q[i], read.squares[i])
     elif rule == SAMPLING:
         z = _sample(model.factor, draws)
         for i in range(n):
@@ -197,14 +197,14 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
     else:
         for i in range(n):
             index[i], p[i] = optimistic_index(p[i], q[i], reach[i], radius[i], True, False)
-    _add_prior(told, actions, read)
+    _add_prior(head, actions, read)
 
 
 @inlined
-def _add_prior(told: Told, actions: Matrix, read: Read) -> None:
-    if told.settings[0].has_prior != 0.0:
+def _add_prior(head: Head, actions: Matrix, read: Read) -> None:
+    if head.settings[0].has_prior != 0.0:
         for i in range(actions.shape[0]):
-            base = prior_part(told, actions[i])
+            base = prior_part(head, actions[i])
             read.estimate[i] += base
             read.indices[i] += base
 

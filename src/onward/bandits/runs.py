@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from onward import storage
-from onward.bandits.intervals import with_error
+from onward.bandits.mean_intervals import with_error
 from onward.core.checks import probability
 from onward.core.types import Matrix
 

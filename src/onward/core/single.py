@@ -12,12 +12,12 @@ import numpy as np
 
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ORDINARY, absorb_row, count_row, is_ordinary, new_scratch, read_row
+from onward.core.fast_path import close
 from onward.core.kernel import N_STATE, STATE, State, read_out, state_size, view_state
-from onward.core.plain import close
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "a2f4034146aea430"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "d25ba1853112ab8f"  # other files whose code is compiled into this one: see tools/digests.py
 
 Row: TypeAlias = Vector | tuple[float, ...]
 Loops: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]

@@ -303,8 +303,10 @@ class Information:
                 self._absorb_coordinates(rows, other.c, other.D)
             if given:
                 # Both brought their λ. What stays is at least λ, so taking one away is well conditioned.
-                kept = np.flatnonzero(other.lam)
-                self._absorb_coordinates(embedding[kept], np.zeros((len(kept), mine[0])), -other.lam[kept])
+                places_with_lam = np.flatnonzero(other.lam)
+                self._absorb_coordinates(
+                    embedding[places_with_lam], np.zeros((len(places_with_lam), mine[0])), -other.lam[places_with_lam]
+                )
             self.loss[:] += other.loss
         except BaseException:
             self.buffer[:] = before

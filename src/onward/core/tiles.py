@@ -15,12 +15,12 @@ from onward.core.simd import GROUP, absorb_group, absorb_single, fma, read_group
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW, make_unrolled
 
-COMPILED_FROM = "c928d39c190efa51"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "d4c25865fa1c5f31"  # other files whose code is compiled into this one: see tools/digests.py
 
 TILE = 8  # rows absorbed together: enough to share each load of U, few enough to stay in the cache
 
 # Columns of the tile's scalars, a row of them for each data row. First what the sweep needs, then what is summed.
-_R0, _BETA0, _R1, _BETA1, _A, _Q, _P, _RHO, _KEPT0, _KEPT1 = range(10)
+_R0, _BETA0, _R1, _BETA1, _A, _Q, _P, _RHO, _SHARE0, _SHARE1 = range(10)
 _SCALARS = 12
 
 _absorb_1, _absorb_2, _absorb_3, _absorb_4, _absorb_5 = (make_unrolled(d) for d in range(1, FEW + 1))
@@ -319,24 +319,24 @@ def _absorb_pair(
         p, q = 0.0, 0.0
         if scored:
             p, q = fma(r, c_0, S[b, _P]), fma(r * inverse_0, r, S[b, _Q])
-        beta, kept, a, D_0, inverse_0 = rotate(r, a, D_0)
+        beta, share, a, D_0, inverse_0 = rotate(r, a, D_0)
         rho, c_old = S[b, _RHO], c_0
-        c_0 = fma(kept, c_0, beta * rho)
+        c_0 = fma(share, c_0, beta * rho)
         rho = fma(-r, c_old, rho)
-        S[b, _R0], S[b, _BETA0], S[b, _KEPT0] = r, beta, kept
+        S[b, _R0], S[b, _BETA0], S[b, _SHARE0] = r, beta, share
         r = fma(-r, u, R[b, k + 1])
         u = fma(beta, r, u)
         if scored:
             p, q = fma(r, c_1, p), fma(r * inverse_1, r, q)
-        beta, kept, a, D_1, inverse_1 = rotate(r, a, D_1)
+        beta, share, a, D_1, inverse_1 = rotate(r, a, D_1)
         c_old = c_1
-        c_1 = fma(kept, c_1, beta * rho)
+        c_1 = fma(share, c_1, beta * rho)
         rho = fma(-r, c_old, rho)
-        S[b, _R1], S[b, _BETA1], S[b, _KEPT1] = r, beta, kept
+        S[b, _R1], S[b, _BETA1], S[b, _SHARE1] = r, beta, share
         S[b, _A], S[b, _Q], S[b, _P], S[b, _RHO] = a, q, p, rho
     D[k], D[k + 1], c[k, 0], c[k + 1, 0] = D_0, D_1, c_0, c_1
-    _absorb_more(k, rows, _R0, _KEPT0, S, more, c)
-    _absorb_more(k + 1, rows, _R1, _KEPT1, S, more, c)
+    _absorb_more(k, rows, _R0, _SHARE0, S, more, c)
+    _absorb_more(k + 1, rows, _R1, _SHARE1, S, more, c)
     return u
 
 
@@ -348,25 +348,25 @@ def _absorb_last(k: int, rows: int, R: Matrix, S: Matrix, more: Matrix, D: Vecto
     for b in range(rows):
         r = R[b, k]
         S[b, _Q] = fma(r * inverse, r, S[b, _Q])
-        beta, kept, S[b, _A], D_k, inverse = rotate(r, S[b, _A], D_k)
+        beta, share, S[b, _A], D_k, inverse = rotate(r, S[b, _A], D_k)
         S[b, _P] = fma(r, c_k, S[b, _P])
         rho, c_old = S[b, _RHO], c_k
-        c_k = fma(kept, c_k, beta * rho)
-        S[b, _R0], S[b, _BETA0], S[b, _KEPT0], S[b, _RHO] = r, beta, kept, fma(-r, c_old, rho)
+        c_k = fma(share, c_k, beta * rho)
+        S[b, _R0], S[b, _BETA0], S[b, _SHARE0], S[b, _RHO] = r, beta, share, fma(-r, c_old, rho)
     D[k], c[k, 0] = D_k, c_k
-    _absorb_more(k, rows, _R0, _KEPT0, S, more, c)
+    _absorb_more(k, rows, _R0, _SHARE0, S, more, c)
 
 
 @inlined
-def _absorb_more(k: int, rows: int, slot: int, kept: int, S: Matrix, more: Matrix, c: Matrix) -> None:
-    """The coefficients of further targets; S has the rows' residuals and β from column `slot` on, D/D' in `kept`."""
+def _absorb_more(k: int, rows: int, slot: int, share: int, S: Matrix, more: Matrix, c: Matrix) -> None:
+    """The coefficients of further targets; S has the rows' residuals and β from column `slot` on, D/D' in `share`."""
     for h in range(1, c.shape[1]):
         c_k = c[k, h]
         for b in range(rows):
             r = S[b, slot]
             more[b, 2 * h] = fma(r, c_k, more[b, 2 * h])
             rho, c_old = more[b, 2 * h + 1], c_k
-            c_k = fma(S[b, kept], c_k, S[b, slot + 1] * rho)
+            c_k = fma(S[b, share], c_k, S[b, slot + 1] * rho)
             more[b, 2 * h + 1] = fma(-r, c_old, rho)
         c[k, h] = c_k
 

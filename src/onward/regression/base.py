@@ -138,8 +138,8 @@ class Learner(BaseEstimator):
             self.feature_names_in_[:] = fitted.names
 
     def __getstate__(self) -> dict[str, Any]:
-        kept: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in kept.items() if name not in _CACHED}
+        attributes: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in attributes.items() if name not in _CACHED}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward.core import kernel
 from onward.core.factor import ORDINARY
-from onward.core.plain import FLOAT64, is_plain
+from onward.core.fast_path import FLOAT64, is_float64_array
 from onward.core.single import (
     Loops,
     learn_one,
@@ -251,7 +251,7 @@ class NamedLearner(BatchLearner):
 
 def _vector(values: Any, shape: tuple[int] | None) -> Vector | None:
     """An array, list or tuple as a vector of this shape, laid out as the loops take it, if it is one of numbers."""
-    if is_plain(values, 1) and values.shape == shape:
+    if is_float64_array(values, 1) and values.shape == shape:
         return values
     if type(values) not in (list, tuple, np.ndarray):
         return None

@@ -11,10 +11,10 @@ import numpy as np
 
 from onward.bandits.indices import checked_square, prior_part
 from onward.bandits.memories import detecting, discounted, everything, restarting, window
-from onward.bandits.memories.base import Memory
 from onward.bandits.memories.detecting import Detecting
 from onward.bandits.memories.discounted import Discounted
 from onward.bandits.memories.everything import Everything
+from onward.bandits.memories.memory import Memory
 from onward.bandits.memories.restarting import Restarting
 from onward.bandits.memories.window import Window
 from onward.bandits.model import Model, factor_at, view_model
@@ -27,16 +27,16 @@ from onward.bandits.settings import (
     SETTINGS,
     UNIFORM_AT_RANDOM,
     WRONG_SHAPE,
-    Told,
+    Head,
     memory_at,
-    view_told,
+    view_head,
 )
 from onward.core.compile import compiled, inlined, spliced
 from onward.core.factor import ALIGNED, ORDINARY, Factor, square_of, view_factor
-from onward.core.plain import close
+from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "bb82c4d4b9af2518"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "c51ca644023518b9"  # other files whose code is compiled into this one: see tools/digests.py
 
 KINDS: tuple[type[Memory], ...] = (Everything, Discounted, Window, Restarting, Detecting)
 EVERYTHING, DISCOUNTED, WINDOW, RESTARTING, DETECTING = (memory.kind for memory in KINDS)
@@ -69,64 +69,64 @@ __all__ = [
 @spliced
 def _begin(kind: float, buffer: Vector) -> None:
     """Forget everything but how many rewards came and how long an action can be. Overwrites the memory."""
-    told = view_told(buffer)
+    head = view_head(buffer)
     if kind == EVERYTHING:
-        everything.begin(told, buffer)
+        everything.begin(head, buffer)
     elif kind == DISCOUNTED:
-        discounted.begin(told, buffer)
+        discounted.begin(head, buffer)
     elif kind == WINDOW:
-        window.begin(told, buffer)
+        window.begin(head, buffer)
     elif kind == RESTARTING:
-        restarting.begin(told, buffer)
+        restarting.begin(head, buffer)
     else:
-        detecting.begin(told, buffer)
+        detecting.begin(head, buffer)
 
 
 @spliced
-def _must_grow(kind: float, told: Told, buffer: Vector) -> bool:
+def _must_grow(kind: float, head: Head, buffer: Vector) -> bool:
     """Whether the memory must grow before the next reward can be learned."""
     full = False
     if kind == WINDOW:
-        full = window.is_full(told, buffer)
+        full = window.is_full(head, buffer)
     elif kind == DETECTING:
-        full = detecting.is_full(told, buffer)
+        full = detecting.is_full(head, buffer)
     return full
 
 
 @inlined
-def must_grow(told: Told, buffer: Vector) -> bool:
+def must_grow(head: Head, buffer: Vector) -> bool:
     """`_must_grow` of whatever memory it is."""
-    return _must_grow(told.settings[0].memory, told, buffer)
+    return _must_grow(head.settings[0].memory, head, buffer)
 
 
 @compiled
 def is_full(buffer: Vector) -> bool:
     """`must_grow`, for Python."""
-    return must_grow(view_told(buffer), buffer)
+    return must_grow(view_head(buffer), buffer)
 
 
 @spliced
 def _learn(kind: float, buffer: Vector, x: Vector, y: float) -> int:
     """Learn the reward y of action x. Overwrites the buffer, unless the status that it returns is negative."""
-    told = view_told(buffer)
-    if x.shape[0] != told.lam.shape[0]:
+    head = view_head(buffer)
+    if x.shape[0] != head.lam.shape[0]:
         return WRONG_SHAPE
     square = square_of(x)
-    status = checked_square(told.settings, square)
+    status = checked_square(head.settings, square)
     if status < 0.0:
         return int(status)
     if not abs(y) < ORDINARY:
         return NOT_FINITE
-    if _must_grow(kind, told, buffer):
+    if _must_grow(kind, head, buffer):
         return FULL
-    settings, log = told.settings[0], told.log[0]
+    settings, log = head.settings[0], head.log[0]
     log.offered = max(log.offered, square)
     log.learned += 1.0
     log.counted += 1.0
     if settings.rule == UNIFORM_AT_RANDOM:
         return DONE
     if settings.has_prior != 0.0:
-        y = y - prior_part(told, x)
+        y = y - prior_part(head, x)
     if kind == EVERYTHING:
         everything.learn(buffer, x, y, square)
     elif kind == DISCOUNTED:
@@ -143,7 +143,7 @@ def _learn(kind: float, buffer: Vector, x: Vector, y: float) -> int:
 @compiled
 def learn(buffer: Vector, x: Vector, y: float) -> int:
     """`_learn` of whatever memory it is, for loops over rewards."""
-    return _learn(view_told(buffer).settings[0].memory, buffer, x, y)
+    return _learn(view_head(buffer).settings[0].memory, buffer, x, y)
 
 
 @cache
@@ -178,7 +178,7 @@ def learn_rows(buffer: Vector, X: Matrix, y: Vector, first: int, past: bool) -> 
 
     Rows of the `past`, before change points are counted, do not count towards them.
     """
-    log = view_told(buffer).log[0]
+    log = view_head(buffer).log[0]
     for i in range(first, X.shape[0]):
         if past:
             log.counted -= 1.0
@@ -190,20 +190,20 @@ def learn_rows(buffer: Vector, X: Matrix, y: Vector, first: int, past: bool) -> 
 
 
 @inlined
-def keeps_floor(told: Told) -> bool:
+def keeps_floor(head: Head) -> bool:
     """Whether G only grows, so that a bound on its eigenvalues stays one."""
-    return _KEEPS_FLOOR[int(told.settings[0].memory)]
+    return _KEEPS_FLOOR[int(head.settings[0].memory)]
 
 
 @inlined
-def acting_model(told: Told, buffer: Vector) -> tuple[Model, Factor, bool, float]:
+def acting_model(head: Head, buffer: Vector) -> tuple[Model, Factor, bool, float]:
     """The model that chooses now; Ṽ and whether it is another factor than V; the length of a window, or 0."""
-    d, kind, length = told.lam.shape[0], told.settings[0].memory, told.settings[0].window
+    d, kind, length = head.lam.shape[0], head.settings[0].memory, head.settings[0].window
     at = memory_at(d)
     if kind in (WINDOW, RESTARTING):
         at += ALIGNED
     elif kind == DETECTING:
-        at = detecting.model_at(d, length, detecting.acting(told, buffer))
+        at = detecting.model_at(d, length, detecting.acting(head, buffer))
     double = kind == DISCOUNTED
     second = view_factor(buffer, discounted.second_at(d) if double else factor_at(at, d), d, 1)
     return view_model(buffer, at, d), second, double, length if kind == WINDOW else 0.0
@@ -212,16 +212,16 @@ def acting_model(told: Told, buffer: Vector) -> tuple[Model, Factor, bool, float
 @compiled
 def model_in(buffer: Vector) -> Model:
     """The model that chooses now, for Python."""
-    return acting_model(view_told(buffer), buffer)[0]
+    return acting_model(view_head(buffer), buffer)[0]
 
 
 @compiled
 def second_in(buffer: Vector) -> Factor:
     """Ṽ of a discounted memory, for Python."""
-    return discounted.memory_in(buffer, view_told(buffer).lam.shape[0]).second
+    return discounted.memory_in(buffer, view_head(buffer).lam.shape[0]).second
 
 
 @compiled
 def n_models_in(buffer: Vector) -> int:
     """How many models a detecting memory holds, for Python."""
-    return int(detecting.header_of(buffer, view_told(buffer).lam.shape[0])[0].n_models)
+    return int(detecting.header_of(buffer, view_head(buffer).lam.shape[0])[0].n_models)

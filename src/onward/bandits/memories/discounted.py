@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from onward.bandits.memories.base import Memory
+from onward.bandits.memories.memory import Memory
 from onward.bandits.model import Model, clear_model, learn_row, model_size, view_model
-from onward.bandits.settings import BY_CONSTANTS, Told, memory_at, view_told
+from onward.bandits.settings import BY_CONSTANTS, Head, memory_at, view_head
 from onward.core.checks import probability
 from onward.core.compile import compiled, inlined
 from onward.core.factor import Factor, absorb_one, clear, factor_size, new_scratch, view_factor
 from onward.core.tiles import discount
 from onward.core.types import Vector
 
-COMPILED_FROM = "ec436cf48dbf046c"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "58439e9b6cf50eb8"  # other files whose code is compiled into this one: see tools/digests.py
 
 FADED = 1e-20
 
@@ -39,7 +39,7 @@ class Discounted(Memory):
         object.__setattr__(self, "gamma", float(self.gamma))
 
     def settings(self) -> dict[str, float]:
-        """What compiled code is told."""
+        """The settings of compiled code."""
         return {"gamma": self.gamma}
 
     def size(self, d: int, capacity: int) -> int:
@@ -71,11 +71,11 @@ def second_at(d: int) -> int:
 
 
 @inlined
-def begin(told: Told, buffer: Vector) -> None:
+def begin(head: Head, buffer: Vector) -> None:
     """Know nothing."""
-    memory = memory_in(buffer, told.lam.shape[0])
-    clear_model(told, memory.model)
-    clear(memory.second, told.lam)
+    memory = memory_in(buffer, head.lam.shape[0])
+    clear_model(head, memory.model)
+    clear(memory.second, head.lam)
     memory.second.counts[0].counted = 1.0
 
 
@@ -90,14 +90,14 @@ def _let_fade(second: Factor, gamma: float, lam: Vector) -> None:
 @compiled
 def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
     """Discount the past, then learn a reward."""
-    told = view_told(buffer)
-    memory, gamma, scratch = memory_in(buffer, x.shape[0]), told.settings[0].gamma, new_scratch(x.shape[0])
+    head = view_head(buffer)
+    memory, gamma, scratch = memory_in(buffer, x.shape[0]), head.settings[0].gamma, new_scratch(x.shape[0])
     if gamma < 1.0:
-        discount(memory.model.factor, gamma, told.lam, scratch)
-        if told.settings[0].width == BY_CONSTANTS:
-            _let_fade(memory.second, gamma * gamma, told.lam)
+        discount(memory.model.factor, gamma, head.lam, scratch)
+        if head.settings[0].width == BY_CONSTANTS:
+            _let_fade(memory.second, gamma * gamma, head.lam)
         else:  # the width is that of Ṽ itself
-            discount(memory.second, gamma * gamma, told.lam, scratch)
+            discount(memory.second, gamma * gamma, head.lam, scratch)
         memory.model.factor.counts[0].counted *= gamma * gamma
     absorb_one(memory.second, x, 0.0, 1.0, scratch)
     learn_row(memory.model, x, y, square, scratch)
