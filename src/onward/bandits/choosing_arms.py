@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from onward.bandits.choosing import ROUNDING, Mask, is_safe, longest_noted, optimistic_limit, pick
+from onward.bandits.choosing import pick
 from onward.bandits.indices import (
     bias_radius,
     checked_square,
@@ -15,6 +15,7 @@ from onward.bandits.indices import (
 )
 from onward.bandits.memories import acting_model, keeps_floor
 from onward.bandits.model import raise_floor, solved
+from onward.bandits.pruning import ROUNDING, Mask, is_safe, longest_noted, optimistic_limit
 from onward.bandits.reading import longest_of, new_rows, read_actions, view_read
 from onward.bandits.settings import (
     AS_PRINTED,
@@ -33,7 +34,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "654740a8fbd5fdd7"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e64fef4b4d170d40"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @compiled

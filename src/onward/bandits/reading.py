@@ -33,13 +33,14 @@ from onward.bandits.settings import (
 from onward.confidence.widths import radius_of_bias
 from onward.core.compile import compiled, inlined
 from onward.core.factor import Factor, copy_vector, padded_to
+from onward.core.reading_tiles import read_full_rows, substitute
 from onward.core.simd import dot_from, fma
-from onward.core.tiles import TILE, read_full_rows, substitute
+from onward.core.tiles import TILE
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "c4f3f121c6cbbd6f"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e6b87b4d0dde2999"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_ROWS = 6  # of what was read, before the columns
 

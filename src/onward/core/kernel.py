@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onward.core import deficient, tiles
+from onward.core import deficient, reading_tiles, tiles
 from onward.core.compile import compiled, inlined
 from onward.core.factor import Factor, aligned, factor_size, is_ordinary, view_factor
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "9bf293a6f3fc732e"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e5809c155f595d83"  # other files whose code is compiled into this one: see tools/digests.py
 
 STATE = np.dtype(
     [
@@ -91,13 +91,13 @@ def absorb_factor(buffer: Vector, X: Matrix, E: Matrix, Y: Matrix, w: Vector) ->
 def read(buffer: Vector, X: Matrix, p: Matrix, q: Vector) -> None:
     """What is known of each row of X, as `absorb` would say. Overwrites p and q."""
     state = view_state(buffer)
-    tiles.read_rows(state.factor, X, state.header[0].intercept != 0.0, p, q)
+    reading_tiles.read_rows(state.factor, X, state.header[0].intercept != 0.0, p, q)
 
 
 @compiled
 def read_coordinates(buffer: Vector, X: Matrix, p: Matrix, q: Vector) -> None:
     """`read` of rows over all coordinates, the constant included."""
-    tiles.read_rows(view_state(buffer).factor, X, False, p, q)
+    reading_tiles.read_rows(view_state(buffer).factor, X, False, p, q)
 
 
 @compiled
