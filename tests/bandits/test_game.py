@@ -24,6 +24,7 @@ from onward.bandits import (
     SWLinUCB,
     choosing,
     play,
+    players,
     simulate,
 )
 from onward.bandits.buffers import acting
@@ -137,7 +138,7 @@ def test_of_many_actions_the_best_is_chosen_without_reading_all(name: str, estim
 def test_few_actions_are_read_once_much_is_known_and_again_after_a_restart() -> None:
     """Where all norms are the same, only the smallest eigenvalue can tell; it is found anew after a restart."""
     world = LinearWorld(SphereArms(50, 20, radius=5.0), Stationary.random(20), Gaussian(0.3))
-    game = simulate._CompiledGame(OracleRestart((3000,), 1e-3, sigma=0.3), np.random.SeedSequence(0))
+    game = players.CompiledGame(OracleRestart((3000,), 1e-3, sigma=0.3), np.random.SeedSequence(0))
     run = world.start(np.random.SeedSequence(1))
 
     def share_read() -> float:
@@ -208,7 +209,7 @@ def test_arms_are_played_in_their_span(name: str, width: str, monkeypatch: pytes
     widths = {} if name in ("Greedy", "EpsilonGreedy", "Random") else {"width": width}
     policies = {name: MAKES[name](**widths)}
     spanned = play(policies, world, 60, repeats=3, chosen=True)
-    monkeypatch.setattr(simulate, "in_their_span", lambda arms: None)
+    monkeypatch.setattr(players, "in_their_span", lambda arms: None)
     full = play(policies, world, 60, repeats=3, chosen=True)
     if name != "LinTS":  # samples are the same in law, not in numbers
         assert_array_equal(np.asarray(spanned.chosen), np.asarray(full.chosen))
@@ -218,15 +219,15 @@ def test_arms_are_played_in_their_span(name: str, width: str, monkeypatch: pytes
 def test_the_span_keeps_inner_products() -> None:
     rng = np.random.default_rng(1)
     arms = rng.standard_normal((4, 2)) @ rng.standard_normal((2, 9))
-    inside = simulate.in_their_span(arms)
+    inside = players.in_their_span(arms)
     assert inside is not None
     assert inside.shape == (4, 2)
     assert_allclose(inside @ inside.T, arms @ arms.T, atol=1e-12)
-    assert simulate.in_their_span(np.eye(3)) is None
-    nearly = simulate.in_their_span(np.array([[1.0, 0.0, 0.0], [1.0, 1e-7, 0.0]]))
+    assert players.in_their_span(np.eye(3)) is None
+    nearly = players.in_their_span(np.array([[1.0, 0.0, 0.0], [1.0, 1e-7, 0.0]]))
     assert nearly is not None
     assert nearly.shape == (2, 2)
-    zeros = simulate.in_their_span(np.zeros((2, 3)))
+    zeros = players.in_their_span(np.zeros((2, 3)))
     assert zeros is not None
     assert zeros.shape == (2, 1)
 

@@ -21,7 +21,7 @@ from onward.bandits import (
 )
 from onward.core.types import Vector
 from tests.bandits.reference import DIGITS, Bias, Estimator, Kind, Part, ReferencePolicy, remember_runs
-from tests.bandits.streams import STREAMS, Stream, mixed_norms, norm_200, turning
+from tests.bandits.streams import STREAMS, Round, Stream, mixed_norms, norm_200, turning
 
 BAR = 1e-9  # test_reference.py shows that the usual programs miss it
 
@@ -128,6 +128,18 @@ def test_more_dimensions(policy: str, d: int) -> None:
     """Beyond a few dimensions the loops are others. Only the last rounds are asked about: the reference is slow."""
     kind, more = KINDS[policy]
     assert misses_when_asked(kind, COMMON | more, norm_200(d, d + 4), asked=range(d + 2, d + 4)) == {}
+
+
+@pytest.mark.parametrize("lam", [1e-5, 1.0])
+@pytest.mark.parametrize("d", [3, 7])
+def test_what_has_faded_may_come_back(d: int, lam: float) -> None:
+    """Directions that are not seen for so long that nothing of them is left, not even λ, before they are seen again."""
+    rng = np.random.default_rng(d)
+    X = 20.0 * rng.standard_normal((90, d))
+    X[5:70, d // 2 :] = 0.0
+    rounds = [Round(np.vstack([x, rng.standard_normal((2, d))]), [(x, float(x.sum()))]) for x in X]
+    more = {"gamma": 0.7}
+    assert misses_when_asked("DLinUCB", COMMON | more, Stream(lam, rounds), asked=(4, 6, 40, 69, 70, 72, 89)) == {}
 
 
 @pytest.mark.parametrize("policy", KINDS)

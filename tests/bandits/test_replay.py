@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from onward import RidgeRegressor
-from onward.bandits import intervals
+from onward.bandits import mean_intervals
 from onward.bandits.replay import LoggedData, Value, compare, dr, evaluate, ips, replay, snips
 from onward.bandits.values import Learn, Method
 from onward.core.types import Matrix, Vector
@@ -121,7 +121,7 @@ def test_learning_on_the_way_is_judged_before_each_event() -> None:
     assert errors_off(gaps, 0.0) < 4
 
 
-@pytest.mark.parametrize("interval", [intervals.empirical_bernstein, intervals.martingale_bernstein])
+@pytest.mark.parametrize("interval", [mean_intervals.empirical_bernstein, mean_intervals.martingale_bernstein])
 def test_bernstein_holds_where_the_normal_interval_does_not(interval: Any) -> None:
     misses = {"bernstein": 0, "sixth": 0, "normal": 0}
     for seed in range(400):
@@ -130,7 +130,7 @@ def test_bernstein_holds_where_the_normal_interval_does_not(interval: Any) -> No
         lower, upper = interval(values, 0.0, 1.0, 0.05)
         misses["bernstein"] += not lower <= 0.03 <= upper
         misses["sixth"] += not mean - (mean - lower) / 6 <= 0.03 <= mean + (upper - mean) / 6
-        lower, upper = intervals.normal(mean, float(values.std(ddof=1)) / math.sqrt(60), 0.05)
+        lower, upper = mean_intervals.normal(mean, float(values.std(ddof=1)) / math.sqrt(60), 0.05)
         misses["normal"] += not lower <= 0.03 <= upper
     assert misses["bernstein"] <= 20 < min(misses["sixth"], misses["normal"])
 
@@ -143,7 +143,7 @@ def test_bernstein_for_values_that_hang_on_those_before() -> None:
         for t in range(300):
             means[t] = 0.2 if t == 0 or values[t - 1] == 0.0 else 0.8
             values[t] = float(rng.random() < means[t])
-        lower, upper = intervals.martingale_bernstein(values, 0.0, 1.0, 0.05)
+        lower, upper = mean_intervals.martingale_bernstein(values, 0.0, 1.0, 0.05)
         misses += not lower <= means.mean() <= upper
         middle, reach = (lower + upper) / 2, (upper - lower) / 2
         small += abs(middle - means.mean()) > 0.3 * reach
@@ -236,7 +236,7 @@ def test_bernstein_intervals_know_what_the_events_can_be() -> None:
     events = LoggedData(np.ones((3 * m, 2, 1)), [0, 1, 0] * m, [0.5, 0.25, 1.0] * m, [1.0, 2.0, 6.0] * m)
     settings: dict[str, Any] = {"interval": "empirical_bernstein", "reward_range": (-1.0, 7.0)}
     # Independent, w·r between −4 and 28; and one after the other, with predictions and rewards from −1 to 7.
-    apart, tied = intervals.empirical_bernstein, intervals.martingale_bernstein
+    apart, tied = mean_intervals.empirical_bernstein, mean_intervals.martingale_bernstein
     cases: list[tuple[Value, Any, list[float], float, float]] = [
         (ips(Halves(), events, **settings), apart, [1, 4, 3], -worst, 7 * worst),
         (ips(Halves(), events, learn="all", **settings), tied, [1, 4, 3], -worst, 7 * worst),

@@ -4,7 +4,7 @@ import pickle
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import joblib
 import numpy as np
@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from onward import ForwardRegressor, RidgeRegressor
-from onward.core import kernel
+from onward.core import kernel, single
 from onward.core.types import Matrix
 from onward.regression import OnlineRegressor
 
@@ -166,9 +166,10 @@ def test_nothing_is_compiled_twice(data: tuple[Matrix, Matrix]) -> None:
     """Read-only arrays, and single rows, must not reach the loops as types of their own: each costs seconds."""
     X, y = data
     ForwardRegressor().partial_fit(X, y).predict(X)
-    names = ("absorb", "read", "learn_one", "predict_one", "learn_targets", "predict_targets")
+    loops = [kernel.absorb, kernel.read]
+    loops += [single.learn_one, single.predict_one, single.learn_targets, single.predict_targets]
     # Bandits compile some of them into their own loops, with a constant for an argument: that is not meant here.
-    before = {name: len(getattr(kernel, name).signatures) for name in names}
+    before = [len(cast(Any, loop).signatures) for loop in loops]
     y.flags.writeable = X.flags.writeable = False
     for rows in (slice(None), slice(1)):
         ForwardRegressor().partial_fit(X[rows], y[rows]).partial_fit(X[rows], y[rows], 2.0).predict(X[rows])
@@ -178,5 +179,5 @@ def test_nothing_is_compiled_twice(data: tuple[Matrix, Matrix]) -> None:
         for weight in (1.0, 1, np.float64(2.0), True):
             one.learn_one(row, y[0], weight).learn_one(row, int(y[0]), weight).predict_one(row, weight)
             two.learn_one(row, y[:2], weight).learn_one(row, y[:2].tolist(), weight).predict_one(row, weight)
-    for name in names:
-        assert len(getattr(kernel, name).signatures) <= max(1, before[name]), name
+    for loop, count in zip(loops, before, strict=True):
+        assert len(cast(Any, loop).signatures) <= max(1, count), loop

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from onward.bandits.parts import Part, finite_matrix
+from onward.bandits.world_parts import Part, finite_matrix
 from onward.core.checks import positive, whole
 from onward.core.compile import unlocked
 from onward.core.types import Matrix

@@ -10,7 +10,7 @@ from onward.bandits.design import Design
 from onward.bandits.memories import Memory
 from onward.bandits.model import Model
 from onward.bandits.rules import ESTIMATORS
-from onward.bandits.settings import N_SETTINGS, SETTINGS, Status, Told, memory_at, view_told
+from onward.bandits.settings import N_SETTINGS, SETTINGS, Head, Status, memory_at, view_head
 from onward.core import Information
 from onward.core.factor import ORDINARY, Factor
 from onward.core.state import described
@@ -46,7 +46,7 @@ def fresh_buffer(settings: PolicySettings, memory: Memory, d: int, given: int) -
     capacity = memory.first_capacity()
     start = memory_at(d)
     buffer = _with_head(settings, d, given, start + memory.size(d, capacity))
-    told_in(buffer).log["capacity"] = capacity
+    head_in(buffer).log["capacity"] = capacity
     memory.write(buffer[start:], d)
     memories.begin(buffer)
     return buffer
@@ -54,17 +54,17 @@ def fresh_buffer(settings: PolicySettings, memory: Memory, d: int, given: int) -
 
 def _with_head(settings: PolicySettings, d: int, given: int, size: int) -> Vector:
     buffer = np.zeros(size)
-    head = buffer[:N_SETTINGS].view(SETTINGS)
-    head["coordinates"], head["dimension"] = d, given
-    told = told_in(with_settings(settings, buffer))
+    named = buffer[:N_SETTINGS].view(SETTINGS)
+    named["coordinates"], named["dimension"] = d, given
+    head = head_in(with_settings(settings, buffer))
     if d:
-        told.lam[:] = settings.lam
-        least, most = float(told.lam.min()), float(told.lam.max())
-        head["lam_least"], head["lam_most"], head["even"] = least, most, least == most
-        told.scales[:] = most / told.lam
+        head.lam[:] = settings.lam
+        least, most = float(head.lam.min()), float(head.lam.max())
+        named["lam_least"], named["lam_most"], named["even"] = least, most, least == most
+        head.scales[:] = most / head.lam
     if settings.prior_mean is not None and d:
-        told.prior[:] = settings.prior_mean
-        head["has_prior"] = bool(told.prior.any())
+        head.prior[:] = settings.prior_mean
+        named["has_prior"] = bool(head.prior.any())
     return buffer
 
 
@@ -77,28 +77,28 @@ def with_settings(settings: PolicySettings, buffer: Vector) -> Vector:
     return own
 
 
-def told_in(buffer: Vector) -> Told:
-    """What the policy of this buffer was told: views."""
-    told: Told = owned(buffer, view_told(buffer))
-    return told
+def head_in(buffer: Vector) -> Head:
+    """The head of a policy's buffer: views."""
+    head: Head = owned(buffer, view_head(buffer))
+    return head
 
 
 def grown(memory: Memory, buffer: Vector) -> Vector:
     """The buffer with room for more rows or models."""
-    log, d = told_in(buffer).log, len(told_in(buffer).lam)
+    log, d = head_in(buffer).log, len(head_in(buffer).lam)
     old = int(log["capacity"][0])
     capacity = memory.grown_capacity(old)
     larger = np.concatenate([buffer, np.zeros(memory.size(d, capacity) - memory.size(d, old))])
-    told_in(larger).log["capacity"] = capacity
+    head_in(larger).log["capacity"] = capacity
     return larger
 
 
 def state_in(settings: PolicySettings, buffer: Vector) -> Information:
     """A copy of the state of the model that chooses now."""
-    told, model = told_in(buffer), acting(buffer)
-    state = Information(len(told.lam), 1, told.lam, prior=told.prior[:, None])
+    head, model = head_in(buffer), acting(buffer)
+    state = Information(len(head.lam), 1, head.lam, prior=head.prior[:, None])
     copy_factor(state.factor, model.factor)
-    rows = model.factor.counts["counted"][0] if settings.numbers["gamma"] == 1.0 else told.log["learned"][0]
+    rows = model.factor.counts["counted"][0] if settings.numbers["gamma"] == 1.0 else head.log["learned"][0]
     state.tally = np.array([rows, rows, model.factor.counts["peak"][0]])
     return state
 
@@ -121,7 +121,7 @@ def take_state(settings: PolicySettings, memory: Memory, buffer: Vector, state: 
             f"cannot start from a model with another prior: expected {mean.tolist()}, got {state.prior[:, 0].tolist()}"
         )
     fresh = fresh_buffer(settings, memory, d, d)
-    log, before = told_in(fresh).log, told_in(buffer).log
+    log, before = head_in(fresh).log, head_in(buffer).log
     model = acting(fresh)
     copy_factor(model.factor, state.factor)
     model.about["solved"] = 0.0

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from onward.bandits.choosing import ROUNDING, Mask, is_safe, optimistic_limit, pick, told_longest
+from onward.bandits.choosing import pick
 from onward.bandits.indices import (
     bias_radius,
     checked_square,
@@ -15,6 +15,7 @@ from onward.bandits.indices import (
 )
 from onward.bandits.memories import acting_model, keeps_floor
 from onward.bandits.model import raise_floor, solved
+from onward.bandits.pruning import ROUNDING, Mask, is_safe, longest_noted, optimistic_limit
 from onward.bandits.reading import longest_of, new_rows, read_actions, view_read
 from onward.bandits.settings import (
     AS_PRINTED,
@@ -24,7 +25,7 @@ from onward.bandits.settings import (
     SAMPLING,
     SEVERAL,
     WRONG_SHAPE,
-    view_told,
+    view_head,
 )
 from onward.core.compile import compiled
 from onward.core.factor import load_row, new_scratch, read_row, square_of
@@ -33,7 +34,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "a613964a65b643fb"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e64fef4b4d170d40"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @compiled
@@ -42,7 +43,7 @@ def read_arms(buffers: Matrix, draws: Vector, context: Matrix) -> Matrix:
     n, d = buffers.shape[0], context.shape[1]
     out, rows = np.empty((2, n)), new_rows(1, d)
     for a in range(n):
-        samples = view_told(buffers[a]).settings[0].rule == SAMPLING
+        samples = view_head(buffers[a]).settings[0].rule == SAMPLING
         longest_of(context, view_read(rows))
         read_actions(buffers[a], draws[a * d : (a + 1) * d] if samples else draws, context, rows)
         out[0, a], out[1, a] = rows[0, 0], rows[1, 0]
@@ -53,28 +54,28 @@ def read_arms(buffers: Matrix, draws: Vector, context: Matrix) -> Matrix:
 def choose_arm(buffers: Matrix, draws: Vector, context: Matrix, available: Mask) -> tuple[int, int, Vector]:
     """`choose` among arms that share a context (1, d). All arms note how long the context is."""
     n, x = buffers.shape[0], context[0]
-    told = view_told(buffers[0])
-    square = checked_square(told.settings, square_of(x))
+    head = view_head(buffers[0])
+    square = checked_square(head.settings, square_of(x))
     if square < 0.0:
         return int(square), 0, x
     index = np.empty(n)
     for a in range(n):
-        log = view_told(buffers[a]).log[0]
+        log = view_head(buffers[a]).log[0]
         log.offered = max(log.offered, square)
-    settings = told.settings[0]
+    settings = head.settings[0]
     plain = settings.rule == OPTIMISTIC and settings.width not in (AS_PRINTED, BY_FUNCTION)
     if plain and settings.index_function == 0.0 and x.shape[0] > FEW and settings.gamma == 1.0:
         _read_best_arms(buffers, x, square, available, index)
     else:
         index = read_arms(buffers, draws, context)[0]
-    best, ties = pick(told, draws, available, index)
+    best, ties = pick(head, draws, available, index)
     return best, ties, index
 
 
 @compiled
-def choose_arm_plainly(buffers: Matrix, x: Vector) -> int:
+def choose_arm_fast(buffers: Matrix, x: Vector) -> int:
     """`choose_arm` where all arms are available and nothing is drawn; a negative status if several tie."""
-    if x.shape[0] != view_told(buffers[0]).lam.shape[0]:
+    if x.shape[0] != view_head(buffers[0]).lam.shape[0]:
         return WRONG_SHAPE
     best, ties, _ = choose_arm(buffers, x[:0], as_matrix(x, 1, x.shape[0]), np.empty(0, dtype=np.bool_))
     return best if ties <= 1 else SEVERAL
@@ -86,19 +87,19 @@ def _read_best_arms(buffers: Matrix, x: Vector, square: float, available: Mask, 
     n, d = buffers.shape[0], x.shape[0]
     limit, radius, scratch = np.empty(n), np.empty(n), new_scratch(d)
     context = as_matrix(x, 1, d)
-    forward = view_told(buffers[0]).settings[0].estimator == FORWARD
+    forward = view_head(buffers[0]).settings[0].estimator == FORWARD
     for a in range(n):
         index[a] = -np.inf
         limit[a] = -np.inf
         if available.shape[0] > 0 and not available[a]:
             continue
-        told = view_told(buffers[a])
-        model, second, _, window = acting_model(told, buffers[a])
-        noise = noise_radius(told, second, model.factor.counts[0].counted, window, told_longest(told))
-        radius[a] = noise + bias_radius(told, square if told.settings[0].even != 0.0 else scaled_square(told, x))
+        head = view_head(buffers[a])
+        model, second, _, window = acting_model(head, buffers[a])
+        noise = noise_radius(head, second, model.factor.counts[0].counted, window, longest_noted(head))
+        radius[a] = noise + bias_radius(head, square if head.settings[0].even != 0.0 else scaled_square(head, x))
         limit[a] = np.inf
-        if is_safe(told, model):
-            theta, base = solved(model), prior_part(told, x)
+        if is_safe(head, model):
+            theta, base = solved(model), prior_part(head, x)
             size = math.sqrt(square * square_of(theta))
             p = dot_from(context, 0, theta, 0)
             limit[a] = optimistic_limit(p, square / model.about[0].floor, radius[a], forward, size)
@@ -111,12 +112,12 @@ def _read_best_arms(buffers: Matrix, x: Vector, square: float, available: Mask, 
                 a = other
         if limit[a] < largest or limit[a] == -np.inf:
             return
-        told = view_told(buffers[a])
-        model = acting_model(told, buffers[a])[0]
+        head = view_head(buffers[a])
+        model = acting_model(head, buffers[a])[0]
         load_row(x, scratch)
         p, q = read_row(model.factor, scratch, scratch)
-        index[a] = optimistic_index(p, q, q, radius[a], forward, False)[0] + prior_part(told, x)
+        index[a] = optimistic_index(p, q, q, radius[a], forward, False)[0] + prior_part(head, x)
         largest = max(largest, index[a])
         limit[a] = -np.inf
-        if keeps_floor(told) and model.factor.counts[0].counted >= model.about[0].look_at:
+        if keeps_floor(head) and model.factor.counts[0].counted >= model.about[0].look_at:
             raise_floor(model)

@@ -24,7 +24,7 @@ class Design(NamedTuple):
     known: Known
 
     @classmethod
-    def of(
+    def from_arguments(
         cls,
         memory: Memory | None,
         rule: Rule | None,

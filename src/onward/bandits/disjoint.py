@@ -12,21 +12,21 @@ from numpy.typing import ArrayLike
 
 from onward import storage
 from onward.bandits import choosing, choosing_arms, memories
-from onward.bandits.buffers import grown, refusal, state_in, told_in, with_settings
+from onward.bandits.buffers import grown, head_in, refusal, state_in, with_settings
+from onward.bandits.inputs import as_mask, as_reward, as_rewards
 from onward.bandits.legacy import from_first_version
 from onward.bandits.pending import LateRewards, Pending
-from onward.bandits.policy import ALL_AVAILABLE, Policy, close_loops, learn_plainly
+from onward.bandits.policy import ALL_AVAILABLE, Policy
 from onward.bandits.randomness import draw, share_of_best
-from onward.bandits.rows import as_mask, as_reward, as_rewards
 from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, SAMPLING, Status
 from onward.core import Information
 from onward.core.checks import whole
+from onward.core.fast_path import close
 from onward.core.interrupts import interrupts_deferred
-from onward.core.plain import close
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 
-_choose_arm_plainly: Callable[[Matrix, Any], int] = choosing_arms.choose_arm_plainly
+_choose_arm_plainly: Callable[[Matrix, Any], int] = choosing_arms.choose_arm_fast
 
 
 @storage.kind("disjoint policy")
@@ -181,13 +181,14 @@ class Disjoint(LateRewards):
         at = self._place(arm)
         if self._ready and type(context) is np.ndarray and isinstance(reward, float):
             try:
-                if learn_plainly(self._buffers[at], context, reward) == 0:
+                if memories.learn_loop(self._policy.memory.kind)(self._buffers[at], context, reward) == 0:
                     return
             except TypeError:
                 pass
         row, reward = self._row(context), as_reward(reward)
         self._start(len(row))
-        while memories.learn(self._buffers[at], row, reward) == Status.FULL:
+        loop = memories.learn_loop(self._policy.memory.kind)
+        while loop(self._buffers[at], row, reward) == Status.FULL:
             self._buffers = self._grown(self._buffers)
 
     def learn_many(self, arms: Sequence[Hashable], contexts: ArrayLike, rewards: ArrayLike) -> None:
@@ -221,7 +222,7 @@ class Disjoint(LateRewards):
         buffer = other.buffer_for(d)
         while len(buffer) < self._buffers.shape[1]:
             buffer = grown(other.memory, buffer)
-        log, before = told_in(buffer).log, told_in(self._buffers[at]).log
+        log, before = head_in(buffer).log, head_in(self._buffers[at]).log
         for kept in ("offered", "counted"):
             log[kept] = max(log[kept][0], before[kept][0])
         self._buffers[at] = buffer
@@ -263,8 +264,8 @@ class Disjoint(LateRewards):
             self._buffers = np.tile(self._policy.buffer_for(d), (len(self._names), 1))
             self._dimension = d
         if not self._ready:
-            self._ready = close_loops() and close_loop_of_arms()
-            self._quick = self._policy.rule.kind in (OPTIMISTIC, GREEDY)
+            self._quick = self._policy.rule.kind in (OPTIMISTIC, GREEDY) and close_loop_of_arms()
+            self._ready = True
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -306,7 +307,7 @@ class Disjoint(LateRewards):
         """How many rewards each arm has learned."""
         if not self._dimension:
             return dict.fromkeys(self._names, 0)
-        counts = (int(told_in(buffer).log["learned"][0]) for buffer in self._buffers)
+        counts = (int(head_in(buffer).log["learned"][0]) for buffer in self._buffers)
         return dict(zip(self._names, counts, strict=True))
 
     def describe(self) -> dict[str, Any]:
@@ -352,5 +353,5 @@ class Disjoint(LateRewards):
 @cache
 def close_loop_of_arms() -> bool:
     """Make the loop for plain contexts ready; it takes nothing else from then on."""
-    close(choosing_arms.choose_arm_plainly, np.zeros((1, N_SETTINGS + N_LOG)), np.zeros(1))
+    close(choosing_arms.choose_arm_fast, np.zeros((1, N_SETTINGS + N_LOG)), np.zeros(1))
     return True

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from onward.bandits.arms import BallArms, SphereArms
-from onward.bandits.parts import Part, finite_matrix, finite_vector
+from onward.bandits.world_parts import Part, finite_matrix, finite_vector
 from onward.core.checks import positive, whole
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector

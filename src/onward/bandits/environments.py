@@ -46,7 +46,7 @@ from numpy.random import SFC64, Generator, SeedSequence
 from onward.bandits.arms import Arms, BallArms, BoxArms, GivenArms, SphereArms, UniformNormArms
 from onward.bandits.drift import Abrupt, Drift, RandomTheta, RandomWalk, Rotating, Stationary
 from onward.bandits.noise import Bounded, Gaussian, Noise, Rademacher
-from onward.bandits.parts import Part
+from onward.bandits.world_parts import Part
 from onward.core.checks import whole
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector

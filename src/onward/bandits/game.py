@@ -6,11 +6,11 @@ from numpy.typing import NDArray
 from onward.bandits.choosing import choose_into, draws_needed, nth_best
 from onward.bandits.memories import learn, must_grow
 from onward.bandits.reading import new_rows
-from onward.bandits.settings import DONE, FULL, SAMPLING, view_told
+from onward.bandits.settings import DONE, FULL, SAMPLING, view_head
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "5b87e9af9b0e9062"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "5937d43d48cb9604"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked
@@ -35,16 +35,16 @@ def play_rounds(
     first, or what is wrong with the actions or the reward of the round.
     """
     n, k = means.shape
-    told, rows = view_told(buffer), new_rows(k, actions.shape[2])
-    fixed, draws, everything = actions.shape[0] == 1, np.empty(draws_needed(told)), np.empty(0, dtype=np.bool_)
-    samples = told.settings[0].rule == SAMPLING
+    head, rows = view_head(buffer), new_rows(k, actions.shape[2])
+    fixed, draws, everything = actions.shape[0] == 1, np.empty(draws_needed(head)), np.empty(0, dtype=np.bool_)
+    samples = head.settings[0].rule == SAMPLING
     for i in range(first, n):
-        if must_grow(told, buffer):
+        if must_grow(head, buffer):
             return i, FULL
         offered = actions[0] if fixed else actions[i]
         for j in range(draws.shape[0]):
             draws[j] = rng.standard_normal() if samples else rng.random()
-        best, ties = choose_into(buffer, draws, offered, everything, rows)
+        best, ties = choose_into(buffer, draws, offered, everything, rows, True)
         if best < 0:
             return i, best
         if ties > 1:

@@ -18,7 +18,7 @@ from onward.bandits.settings import (
     RIDGE,
     TIGHT,
     TOO_LONG,
-    Told,
+    Head,
 )
 from onward.confidence.widths import bounded_gain, radius_of_bias, radius_of_noise, radius_of_window
 from onward.core.compile import inlined
@@ -26,7 +26,7 @@ from onward.core.factor import ORDINARY, Factor, information_gain, load_row, rea
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 
-COMPILED_FROM = "155a634e1d06af8b"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "36c272df8384c1fd"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined
@@ -39,38 +39,38 @@ def checked_square(settings: Records, longest: float) -> float:
 
 
 @inlined
-def longest_counted(told: Told, longest: float) -> float:
-    """X² of the uniform width: as it was told, or the largest offered so far, `longest` among them."""
-    bound: float = told.settings[0].action_bound
-    return bound * bound if bound < np.inf else max(longest, told.log[0].offered)
+def longest_counted(head: Head, longest: float) -> float:
+    """X² of the uniform width: as given, or the largest offered so far, `longest` among them."""
+    bound: float = head.settings[0].action_bound
+    return bound * bound if bound < np.inf else max(longest, head.log[0].offered)
 
 
 @inlined
-def noise_radius(told: Told, factor: Factor, rows: float, window: float, longest: float) -> float:
+def noise_radius(head: Head, factor: Factor, rows: float, window: float, longest: float) -> float:
     """Scale times what the noise can do to the estimate, in the norm of the factor; `window` is 0 if there is none."""
-    settings = told.settings[0]
+    settings = head.settings[0]
     d, width = settings.dimension, settings.width
     scale: float = settings.scale
     if width == BY_CONSTANTS and window > 0.0:
         radius = radius_of_window(settings.sigma, settings.delta, d, window * longest / settings.lam_least)
         return scale * radius
     if width in (BY_DETERMINANT, BY_FUNCTION):
-        gain = information_gain(factor, told.lam)
+        gain = information_gain(factor, head.lam)
         if width == BY_FUNCTION:
             return scale * call_width(
                 int(settings.width_function), gain, rows, d, settings.lam_most, settings.sigma, settings.delta
             )
     elif width == BY_TRACE:
-        gain = bounded_gain(d, max(0.0, weighted_trace(factor, 1.0 / told.lam) - told.lam.shape[0]))
+        gain = bounded_gain(d, max(0.0, weighted_trace(factor, 1.0 / head.lam) - head.lam.shape[0]))
     else:
         gain = bounded_gain(d, rows * longest / settings.lam_least)
     return scale * radius_of_noise(settings.sigma, settings.delta, gain)
 
 
 @inlined
-def bias_radius(told: Told, square: float) -> float:
+def bias_radius(head: Head, square: float) -> float:
     """What regularisation can do to the estimate at an action of that (scaled) squared norm, times the scale."""
-    settings = told.settings[0]
+    settings = head.settings[0]
     bound: float = settings.scale * settings.theta_bound
     if settings.bias == NO_BIAS:
         return 0.0
@@ -80,20 +80,20 @@ def bias_radius(told: Told, square: float) -> float:
 
 
 @inlined
-def scaled_square(told: Told, x: Vector) -> float:
+def scaled_square(head: Head, x: Vector) -> float:
     """Σ λ̄/λ_j x_j², with λ̄ the largest λ."""
     total = 0.0
     for j in range(x.shape[0]):
-        total = fma(told.scales[j] * x[j], x[j], total)
+        total = fma(head.scales[j] * x[j], x[j], total)
     return total
 
 
 @inlined
-def prior_part(told: Told, x: Vector) -> float:
+def prior_part(head: Head, x: Vector) -> float:
     """xᵀθ_0."""
     total = 0.0
     for j in range(x.shape[0]):
-        total = fma(x[j], told.prior[j], total)
+        total = fma(x[j], head.prior[j], total)
     return total
 
 
@@ -104,38 +104,38 @@ def optimistic_index(
     """Index and estimate from p, the leverage and the squared norm that the radius multiplies."""
     if not forward:
         return p + radius * math.sqrt(reach), p
-    kept = 1.0 / (1.0 + q)
-    p *= kept
+    share = 1.0 / (1.0 + q)
+    p *= share
     if double:
-        return p + radius * math.sqrt(fma(q, q, reach)) * kept, p
-    return p + radius * math.sqrt(q * kept), p
+        return p + radius * math.sqrt(fma(q, q, reach)) * share, p
+    return p + radius * math.sqrt(q * share), p
 
 
 @inlined
-def printed_index(told: Told, rows: float, peak: float, p: float, q: float, square: float) -> tuple[float, float]:
+def printed_index(head: Head, rows: float, peak: float, p: float, q: float, square: float) -> tuple[float, float]:
     """Algorithm 3's index as it is printed, and the estimate: the noise stands outside the product with ‖x‖."""
-    settings = told.settings[0]
-    lam, kept = settings.lam_most, 1.0 / (1.0 + q)
+    settings = head.settings[0]
+    lam, share = settings.lam_most, 1.0 / (1.0 + q)
     gain = bounded_gain(settings.dimension, (rows + 1.0) * max(peak, square) / lam)
     noise = radius_of_noise(settings.sigma, settings.delta, gain)
     bias = settings.theta_bound * radius_of_bias(lam, square, False)
-    p *= kept
-    return p + settings.scale * (bias * math.sqrt(q * kept) + noise), p
+    p *= share
+    return p + settings.scale * (bias * math.sqrt(q * share) + noise), p
 
 
 @inlined
-def read_single(told: Told, model: Model, x: Vector, square: float, scratch: Matrix) -> tuple[float, float]:
+def read_single(head: Head, model: Model, x: Vector, square: float, scratch: Matrix) -> tuple[float, float]:
     """Index and estimate that an optimistic rule has from a model of one action, without the prior's part."""
-    settings, counts = told.settings[0], model.factor.counts[0]
+    settings, counts = head.settings[0], model.factor.counts[0]
     forward = settings.estimator == FORWARD
     load_row(x, scratch)
     p, q = read_row(model.factor, scratch, scratch)
     if settings.width == AS_PRINTED:
-        return printed_index(told, counts.counted, counts.peak, p, q, square)
-    radius = noise_radius(told, model.factor, counts.counted, 0.0, longest_counted(told, square))
+        return printed_index(head, counts.counted, counts.peak, p, q, square)
+    radius = noise_radius(head, model.factor, counts.counted, 0.0, longest_counted(head, square))
     if settings.index_function != 0.0:
-        base = prior_part(told, x)
+        base = prior_part(head, x)
         index = call_index(int(settings.index_function), p + base, q, square, radius, counts.counted)
         return index - base, p / (1.0 + q) if forward else p
-    radius += bias_radius(told, square if settings.even != 0.0 else scaled_square(told, x))
+    radius += bias_radius(head, square if settings.even != 0.0 else scaled_square(head, x))
     return optimistic_index(p, q, q, radius, forward, False)

@@ -41,6 +41,6 @@ class Known:
         return math.sqrt(2) * self.sigma * float(erfinv(1 - self.delta))
 
     def settings(self) -> dict[str, float]:
-        """What compiled code is told."""
+        """The settings of compiled code."""
         bound = float("inf") if self.action_bound is None else self.action_bound
         return {"sigma": self.sigma, "theta_bound": self.theta_bound, "delta": self.delta, "action_bound": bound}

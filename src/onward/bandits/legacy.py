@@ -3,7 +3,7 @@
 import numpy as np
 
 from onward.bandits import memories
-from onward.bandits.buffers import PolicySettings, acting, fresh_buffer, grown, told_in
+from onward.bandits.buffers import PolicySettings, acting, fresh_buffer, grown, head_in
 from onward.bandits.memories import Memory, detecting, window
 from onward.bandits.memories.detecting import Detecting
 from onward.bandits.memories.window import Window
@@ -20,10 +20,10 @@ def from_first_version(settings: PolicySettings, kind: Memory, old: Vector, d: i
     """The buffer for what an old memory of d coordinates holds; ValueError if it is of another size."""
     buffer = fresh_buffer(settings, kind, d, d)
     learned, counted, offered, following, held, removed, growth, capacity = old[:8]
-    while told_in(buffer).log["capacity"][0] < capacity:
+    while head_in(buffer).log["capacity"][0] < capacity:
         buffer = grown(kind, buffer)
-    told, model_size = told_in(buffer), _HEAD + _factor_size(d)
-    told.log["learned"], told.log["counted"], told.log["offered"] = learned, counted, offered
+    head, model_size = head_in(buffer), _HEAD + _factor_size(d)
+    head.log["learned"], head.log["counted"], head.log["offered"] = learned, counted, offered
     slots = int(capacity)
     extra = {
         memories.DISCOUNTED: model_size + _factor_size(d),
@@ -31,7 +31,7 @@ def from_first_version(settings: PolicySettings, kind: Memory, old: Vector, d: i
         memories.RESTARTING: model_size + slots,
         memories.DETECTING: slots * (model_size + getattr(kind, "window", 0)),
     }
-    if told.log["capacity"][0] != capacity or len(old) != _HEADER + extra.get(kind.kind, model_size):
+    if head.log["capacity"][0] != capacity or len(old) != _HEADER + extra.get(kind.kind, model_size):
         raise ValueError(f"memory of {old.shape} numbers does not fit {kind} of {d} features")
     if isinstance(kind, Detecting):
         owned(buffer, detecting.header_of(buffer, d))["n_models"] = held

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onward.bandits.settings import Told
+from onward.bandits.settings import Head
 from onward.core.compile import compiled, inlined
 from onward.core.factor import (
     Factor,
@@ -20,7 +20,7 @@ from onward.core.factor import (
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "e84d74614fb9f235"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "2533f201fd2d6c18"  # other files whose code is compiled into this one: see tools/digests.py
 
 MODEL = np.dtype(
     [
@@ -51,25 +51,33 @@ def model_size(d: int) -> int:
 
 
 @inlined
+def factor_at(at: int, d: int) -> int:
+    """Where the factor begins of the model that begins at `at`."""
+    return at + aligned(N_MODEL + padded_to(d))
+
+
+@inlined
 def view_model(buffer: Vector, at: int, d: int) -> Model:
     """The model that begins at `at`."""
-    theta, factor = at + N_MODEL, at + aligned(N_MODEL + padded_to(d))
+    theta = at + N_MODEL
     return Model(
-        _as_model(part(buffer, at, theta)), part(buffer, theta, theta + padded_to(d)), view_factor(buffer, factor, d, 1)
+        _as_model(part(buffer, at, theta)),
+        part(buffer, theta, theta + padded_to(d)),
+        view_factor(buffer, factor_at(at, d), d, 1),
     )
 
 
 @compiled
-def clear_model(told: Told, model: Model) -> None:
+def clear_model(head: Head, model: Model) -> None:
     """Know nothing."""
     about = model.about[0]
-    about.floor = told.settings[0].lam_least
+    about.floor = head.settings[0].lam_least
     about.look_at = 2.0 * model.factor.D.shape[0]
     about.solved = 1.0
     about.failed = 0.0
     about.skip = 0.0
     model.theta[:] = 0.0
-    clear(model.factor, told.lam)
+    clear(model.factor, head.lam)
 
 
 @compiled

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import Generator
 
-from onward.bandits.parts import Part
+from onward.bandits.world_parts import Part
 from onward.core.checks import not_negative
 from onward.core.types import Vector
 

@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Callable, Hashable, Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,27 +12,25 @@ from onward.bandits import choosing, memories
 from onward.bandits.buffers import (
     fresh_buffer,
     grown,
+    head_in,
     policy_settings,
     refusal,
     settings_buffer,
     state_in,
     take_state,
-    told_in,
     with_settings,
 )
 from onward.bandits.design import Design, Lam
+from onward.bandits.inputs import as_actions, as_mask, as_reward, as_rewards
 from onward.bandits.known import Known
 from onward.bandits.memories import Memory
 from onward.bandits.pending import LateRewards, Pending
 from onward.bandits.randomness import Seed, draw, own_generator, share_of_best
-from onward.bandits.rows import as_actions, as_mask, as_reward, as_rewards
 from onward.bandits.rules import Estimator, Rule
 from onward.bandits.saving import SavedPolicy, register
 from onward.bandits.settings import (
     EPSILON_GREEDY,
     GREEDY,
-    N_LOG,
-    N_SETTINGS,
     OPTIMISTIC,
     SAMPLING,
     UNIFORM_AT_RANDOM,
@@ -41,16 +38,13 @@ from onward.bandits.settings import (
 )
 from onward.core import Information
 from onward.core.checks import whole
+from onward.core.fast_path import close, is_float64_array
 from onward.core.interrupts import interrupts_deferred
-from onward.core.plain import close, is_plain
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 from onward.tables import as_row
 
-# Closed loops look at what they are given by themselves: see core/plain.py.
-_choose_plainly: Callable[[Vector, Any], int] = choosing.choose_plainly
-_check: Callable[[Vector, Any], int] = choosing.check
-learn_plainly: Callable[[Vector, Any, Any], int] = memories.learn
+_check: Callable[[Vector, Any], int] = choosing.check  # closed, it looks at what it is given: see core/fast_path.py
 
 ALL_AVAILABLE = np.empty(0, dtype=np.bool_)
 _FIXED = frozenset(Design._fields)
@@ -83,6 +77,10 @@ class Policy(LateRewards, SavedPolicy):
     prior_mean: tuple[float, ...] | None
     known: Known
 
+    # Where plain actions go straight to, once it is closed
+    _choose_loop: Callable[[Vector, Any], int] | None
+    _learn_loop: Callable[[Vector, Any, Any], int] | None
+
     def __init_subclass__(cls) -> None:
         register(cls.__name__, cls)
 
@@ -97,14 +95,14 @@ class Policy(LateRewards, SavedPolicy):
         prior_mean: ArrayLike | None = None,
         seed: Seed = None,
     ) -> None:
-        design = Design.of(memory, rule, estimator, lam, prior_mean, known)
+        design = Design.from_arguments(memory, rule, estimator, lam, prior_mean, known)
         self.__dict__.update(design._asdict())
         self._settings = policy_settings(design)
         self._buffer: Vector = settings_buffer(self._settings)
         self._dimension = 0
         self._pending = Pending()
         self._rng = own_generator(seed)
-        self._ready = self._quick = False  # whether plain actions may go straight to the closed loops
+        self._forget_loops()
 
     @property
     def _has_compiled_index(self) -> bool:
@@ -141,10 +139,10 @@ class Policy(LateRewards, SavedPolicy):
             actions: (k, d), a row for each action; another set each round, if you like.
             available: (k,) whether each may be played; None if all may.
         """
-        if self._ready and available is None and type(actions) is np.ndarray:
+        if self._learn_loop and available is None and type(actions) is np.ndarray:
             try:
-                if self._quick:
-                    best = _choose_plainly(self._buffer, actions)
+                if self._choose_loop:
+                    best = self._choose_loop(self._buffer, actions)
                     if best >= 0:
                         return best
                 elif _check(self._buffer, actions) == 0 and self._has_compiled_index:
@@ -155,8 +153,11 @@ class Policy(LateRewards, SavedPolicy):
         if not self._has_compiled_index:
             return self._choose_by_index(table, mask)
         buffer = self._started(table.shape[1])
-        if self._quick and mask is ALL_AVAILABLE:  # what it needs is compiled already
-            best = _choose_plainly(buffer, table)
+        if self._choose_loop and mask is ALL_AVAILABLE:  # what it needs is compiled already
+            best = self._choose_loop(buffer, table)
+            if best == Status.TOO_MANY:
+                self._choose_loop = choosing.fast_loop(many=True)
+                best = self._choose_loop(buffer, table)
             if best >= 0:
                 return best
         return self._choose(buffer, table, mask)
@@ -172,7 +173,7 @@ class Policy(LateRewards, SavedPolicy):
         """The largest of a subclass's own indices."""
         free = np.ones(len(table), dtype=bool) if mask is ALL_AVAILABLE else mask
         best = np.flatnonzero(share_of_best(self._own_index(table), free))
-        told_in(self._started(table.shape[1])).log["offered"] = max(
+        head_in(self._started(table.shape[1])).log["offered"] = max(
             self.largest_square, float(np.einsum("ij,ij->i", table, table).max())
         )
         return int(best[0] if len(best) == 1 else best[int(self._rng.random() * len(best))])
@@ -227,7 +228,7 @@ class Policy(LateRewards, SavedPolicy):
 
     def checked_table(self, actions: ArrayLike) -> Matrix:
         """Actions as the loops take them, or an error that says what is wrong with them."""
-        table = actions if is_plain(actions, 2) else as_actions(actions)
+        table = actions if is_float64_array(actions, 2) else as_actions(actions)
         if table.shape[1] != self._dimension or not len(table):
             self._check_shape(table)
         status = choosing.check(self._buffer, table)
@@ -263,16 +264,17 @@ class Policy(LateRewards, SavedPolicy):
 
     def learn(self, action: ArrayLike, reward: float) -> None:
         """Learn the reward of an action (d,): now or later, in any order."""
-        if self._ready and type(action) is np.ndarray and isinstance(reward, float):
+        if self._learn_loop and type(action) is np.ndarray and isinstance(reward, float):
             try:
-                if learn_plainly(self._buffer, action, reward) == 0:
+                if self._learn_loop(self._buffer, action, reward) == 0:
                     return
             except TypeError:
                 pass
         row = self.checked_row(action)
         reward = as_reward(reward)
         buffer = self._started(len(row))
-        while (status := memories.learn(buffer, row, reward)) == Status.FULL:
+        loop = memories.learn_loop(self.memory.kind)
+        while (status := loop(buffer, row, reward)) == Status.FULL:
             buffer = self._buffer = grown(self.memory, buffer)
         if status < 0:
             raise refusal(status, row.reshape(1, -1), self.known.action_bound)
@@ -314,7 +316,7 @@ class Policy(LateRewards, SavedPolicy):
 
     def checked_row(self, action: ArrayLike) -> Vector:
         """One action as the loops take it, or an error that says what is wrong with it."""
-        row = action if is_plain(action, 1) else as_row(action)[0]
+        row = action if is_float64_array(action, 1) else as_row(action)[0]
         self.checked_table(row.reshape(1, -1))
         return row
 
@@ -350,12 +352,12 @@ class Policy(LateRewards, SavedPolicy):
     @property
     def n_learned(self) -> int:
         """How many rewards were learned, over all restarts."""
-        return int(told_in(self._buffer).log["learned"][0])
+        return int(head_in(self._buffer).log["learned"][0])
 
     @property
     def largest_square(self) -> float:
         """The largest squared norm of an action offered so far."""
-        return float(told_in(self._buffer).log["offered"][0])
+        return float(head_in(self._buffer).log["offered"][0])
 
     @property
     def n_models(self) -> int:
@@ -393,16 +395,24 @@ class Policy(LateRewards, SavedPolicy):
     def _started(self, d: int) -> Vector:
         if not self._dimension:
             self._buffer, self._dimension = self.buffer_for(d), d
-        if not self._ready:
-            self._ready = close_loops()
-            self._quick = self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index
+        if not self._learn_loop:
+            close(choosing.check, self._buffer, np.zeros((1, 1)))
+            if self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index:
+                self._choose_loop = choosing.fast_loop(many=False)
+            self._learn_loop = memories.learn_loop(self.memory.kind)
         return self._buffer
+
+    def _forget_loops(self) -> None:
+        """In another process they are not closed yet."""
+        self._choose_loop = self._learn_loop = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_choose_loop", "_learn_loop")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        # In another process loops are not closed yet, and functions have other addresses.
-        self._ready = self._quick = False
-        self._settings = policy_settings(self.design)
+        self._forget_loops()
+        self._settings = policy_settings(self.design)  # in another process functions have other addresses
         self._buffer = with_settings(self._settings, self._buffer)
 
     def buffer_for(self, d: int, given: int | None = None) -> Vector:
@@ -415,13 +425,3 @@ class Policy(LateRewards, SavedPolicy):
 
 
 register("Policy", Policy)
-
-
-@cache
-def close_loops() -> bool:
-    """Make the loops for plain actions ready; they take nothing else from then on."""
-    buffer = np.zeros(N_SETTINGS + N_LOG)  # of no coordinates: every action is refused
-    close(choosing.choose_plainly, buffer, np.zeros((1, 1)))
-    close(choosing.check, buffer, np.zeros((1, 1)))
-    close(memories.learn, buffer, np.zeros(1), 0.0)
-    return True

@@ -27,19 +27,20 @@ from onward.bandits.settings import (
     SAMPLING,
     TIGHT,
     UNIFORM_AT_RANDOM,
-    Told,
-    view_told,
+    Head,
+    view_head,
 )
 from onward.confidence.widths import radius_of_bias
 from onward.core.compile import compiled, inlined
-from onward.core.factor import Factor, padded_to
+from onward.core.factor import Factor, copy_vector, padded_to
+from onward.core.reading_tiles import read_full_rows, substitute
 from onward.core.simd import dot_from, fma
-from onward.core.tiles import TILE, read_rows, substitute
+from onward.core.tiles import TILE
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "1eaed36677f86cde"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e6b87b4d0dde2999"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_ROWS = 6  # of what was read, before the columns
 
@@ -100,17 +101,17 @@ def longest_of(actions: Matrix, read: Read) -> float:
 
 
 @inlined
-def radii(told: Told, noise: float, actions: Matrix, read: Read) -> None:
+def radii(head: Head, noise: float, actions: Matrix, read: Read) -> None:
     """The radius at each action, noise and bias, in `limit`."""
-    settings, out = told.settings[0], read.limit
+    settings, out = head.settings[0], read.limit
     if settings.bias == NO_BIAS or settings.estimator == RIDGE:
-        out[:] = noise + bias_radius(told, 0.0)
+        out[:] = noise + bias_radius(head, 0.0)
         return
     lam, bound, tight = settings.lam_most, settings.scale * settings.theta_bound, settings.bias == TIGHT
-    out[:] = read.squares
+    copy_vector(read.squares, out)
     if settings.even == 0.0:
         for i in range(out.shape[0]):
-            out[i] = scaled_square(told, actions[i])
+            out[i] = scaled_square(head, actions[i])
     if tight:  # a loop for each, in vectors
         for i in range(out.shape[0]):
             out[i] = noise + bound * radius_of_bias(lam, out[i], True)
@@ -129,54 +130,57 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
     `draws` are what a sampling rule needs: standard normal numbers, one for each coordinate.
     """
     n, d = actions.shape
-    told, read = view_told(buffer), view_read(rows)
-    settings = told.settings[0]
+    head, read = view_head(buffer), view_read(rows)
+    settings = head.settings[0]
     forward, rule = settings.estimator == FORWARD, settings.rule
     if rule == UNIFORM_AT_RANDOM:
         read.indices[:] = 0.0
         read.estimate[:] = 0.0
         return
-    model, second, double, window = acting_model(told, buffer)
+    model, second, double, window = acting_model(head, buffer)
     index, p, radius, q = read.indices, read.estimate, read.limit, read.leverage
-    longest = longest_counted(told, np.max(read.squares))
-    counts = model.factor.counts[0]
+    longest = 0.0
+    for i in range(n):
+        longest = max(longest, read.squares[i])
+    longest = longest_counted(head, longest)
+    counts, greedy = model.factor.counts[0], rule in (GREEDY, EPSILON_GREEDY)
+    noise = 0.0
+    if greedy:
+        radius[:] = 0.0
+    elif settings.width != AS_PRINTED:
+        noise = noise_radius(head, second, counts.counted, window, longest)
+        radii(head, noise, actions, read)
     if rule == SAMPLING and not forward and d > FEW:
-        noise = noise_radius(told, second, counts.counted, window, longest)
-        radii(told, noise, actions, read)
         theta, z = solved(model), _sample(model.factor, draws)
         for i in range(n):
             p[i] = dot_from(actions, i, theta, 0)
             index[i] = fma(radius[i], dot_from(actions, i, z, 0), p[i])
-        _add_prior(told, actions, read)
+        _add_prior(head, actions, read)
         return
-    if rule in (GREEDY, EPSILON_GREEDY):
-        radius[:] = 0.0
-    elif settings.width != AS_PRINTED:
-        radii(told, noise_radius(told, second, counts.counted, window, longest), actions, read)
     reach = read.reach if double else q
     if d <= FEW:
-        _read_few(read.columns, model.factor, second, double, p, q, reach)
+        _read_few(read.columns, head.lam, model.factor, second, double, p, q, reach)
     elif double:
         R = np.zeros((n, padded_to(d)))
-        R[:, :d] = actions
-        read_doubly(model.factor, second, R, p, q, reach)
+        for i in range(n):
+            copy_vector(actions[i], R[i])
+        read_doubly(head.lam, model.factor, second, R, p, q, reach)
     else:
-        read_rows(model.factor, actions, False, as_matrix(p, n, 1), q)
-    if rule in (GREEDY, EPSILON_GREEDY):
+        read_full_rows(model.factor, actions, False, as_matrix(p, n, 1), q)
+    if greedy:
         for i in range(n):
             p[i] = p[i] / (1.0 + q[i]) if forward else p[i]
             index[i] = p[i]
     elif settings.index_function != 0.0:
-        noise = noise_radius(told, second, counts.counted, window, longest)
         for i in range(n):
-            base = prior_part(told, actions[i])
+            base = prior_part(head, actions[i])
             known = p[i] + base
             index[i] = call_index(int(settings.index_function), known, q[i], read.squares[i], noise, counts.counted)
             p[i] = (p[i] / (1.0 + q[i]) if forward else p[i]) + base
         return
     elif settings.width == AS_PRINTED:
         for i in range(n):
-            index[i], p[i] = printed_index(told, counts.counted, counts.peak, p[i], q[i], read.squares[i])
+            index[i], p[i] = printed_index(head, counts.counted, counts.peak, p[i], q[i], read.squares[i])
     elif rule == SAMPLING:
         z = _sample(model.factor, draws)
         for i in range(n):
@@ -194,14 +198,14 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
     else:
         for i in range(n):
             index[i], p[i] = optimistic_index(p[i], q[i], reach[i], radius[i], True, False)
-    _add_prior(told, actions, read)
+    _add_prior(head, actions, read)
 
 
 @inlined
-def _add_prior(told: Told, actions: Matrix, read: Read) -> None:
-    if told.settings[0].has_prior != 0.0:
+def _add_prior(head: Head, actions: Matrix, read: Read) -> None:
+    if head.settings[0].has_prior != 0.0:
         for i in range(actions.shape[0]):
-            base = prior_part(told, actions[i])
+            base = prior_part(head, actions[i])
             read.estimate[i] += base
             read.indices[i] += base
 
@@ -217,12 +221,12 @@ def _sample(factor: Factor, draws: Vector) -> Vector:
 
 
 @compiled
-def read_doubly(V: Factor, second: Factor, R: Matrix, p: Vector, q: Vector, reach: Vector) -> None:
-    """p and q of the rows of R, padded, as `read_rows` has them, and xᵀV⁻¹ṼV⁻¹x for V = UᵀDU and Ṽ = WᵀEW.
+def read_doubly(lam: Vector, V: Factor, second: Factor, R: Matrix, p: Vector, q: Vector, reach: Vector) -> None:
+    """p and q of the rows of R, padded, as `read_rows` has them, and xᵀV⁻¹ṼV⁻¹x for V = UᵀDU and Ṽ = WᵀEW + rest·Λ.
 
-    Overwrites R, p, q and reach. With z = V⁻¹x from two substitutions, the last is Σ E_k (Wz)_k².
+    Overwrites R, p, q and reach. With z = V⁻¹x from two substitutions, the last is Σ E_k (Wz)_k² + rest·Σ λ_k z_k².
     """
-    n, d = R.shape[0], V.D.shape[0]
+    n, d, rest = R.shape[0], V.D.shape[0], 1.0 - second.counts[0].counted
     substitute(V, R, False)
     for i in range(n):
         p[i], q[i], reach[i] = 0.0, 0.0, 0.0
@@ -240,13 +244,16 @@ def read_doubly(V: Factor, second: Factor, R: Matrix, p: Vector, q: Vector, reac
             for i in range(first, last):
                 along = R[i, k] + dot_from(second.U, k, R[i], k + 1)
                 reach[i] = fma(second.D[k] * along, along, reach[i])
+                reach[i] = fma(rest * lam[k] * R[i, k], R[i, k], reach[i])
 
 
 # Few coordinates: a row for each coordinate and a column for each action, for that is where the vectors are
 
 
 @inlined
-def _read_few(R: Matrix, V: Factor, second: Factor, double: bool, p: Vector, q: Vector, reach: Vector) -> None:
+def _read_few(
+    R: Matrix, lam: Vector, V: Factor, second: Factor, double: bool, p: Vector, q: Vector, reach: Vector
+) -> None:
     """`read_rows` for few coordinates, or if `double` `read_doubly`. Overwrites p, q and reach, and R."""
     U, D, c, W, E, d = V.U, V.D, V.c, second.U, second.D, V.D.shape[0]
     _first_pivot(1.0 / D[0], c[0, 0], R[0], q, p)
@@ -263,10 +270,11 @@ def _read_few(R: Matrix, V: Factor, second: Factor, double: bool, p: Vector, q: 
     reach[:] = 0.0
     along = R[d]
     for k in range(d):
-        along[:] = R[k]
+        copy_vector(R[k], along)
         for j in range(k + 1, d):
             _add_multiple(W[k, j], R[j], along)
         _add_squares(E[k], along, reach)
+        _add_squares((1.0 - second.counts[0].counted) * lam[k], R[k], reach)
 
 
 @inlined

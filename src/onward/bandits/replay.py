@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.bandits import intervals
+from onward.bandits import mean_intervals
 from onward.bandits.logs import LoggedData
 from onward.bandits.values import Interval, Learn, Method, Value
 from onward.core.checks import positive, probability
@@ -124,13 +124,13 @@ def evaluate(
         value = float(values.mean())
     matched = int((weights > 0).sum())
     error = float(values.std(ddof=1)) / math.sqrt(n) if matched > 1 else math.inf
-    lower, upper = intervals.normal(value, error, delta)
+    lower, upper = mean_intervals.normal(value, error, delta)
     if interval == "empirical_bernstein" and reward_range is not None:
         largest = 1 / float(log.propensity.min()) if clip is None else clip
         low, high = _value_range(method, reward_range, largest)
         # A model that learns, or a policy that does, ties each event to those before it.
         tied = method == "dr" or learn != "none"
-        lower, upper = (intervals.martingale_bernstein if tied else intervals.empirical_bernstein)(
+        lower, upper = (mean_intervals.martingale_bernstein if tied else mean_intervals.empirical_bernstein)(
             values, low, high, delta
         )
     return Value(
@@ -224,7 +224,7 @@ def _replay(policy: Policy, log: LoggedData, learn: Learn, delta: float, seed: i
     n = len(accepted)
     value = float(np.mean(accepted)) if n else math.nan
     error = float(np.std(accepted, ddof=1)) / math.sqrt(n) if n > 1 else math.inf
-    lower, upper = intervals.normal(value, error, delta)
+    lower, upper = mean_intervals.normal(value, error, delta)
     return Value(
         method="replay",
         learn=learn,

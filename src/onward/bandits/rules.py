@@ -48,7 +48,7 @@ class Rule:
     explores: ClassVar[bool] = False  # whether the widths of `Known` matter
 
     def settings(self) -> dict[str, float]:
-        """What compiled code is told, by the names of `settings.SETTINGS`."""
+        """The settings of compiled code, by the names of `settings.SETTINGS`."""
         return {}
 
     def parameters(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class _Exploring(Rule):
         object.__setattr__(self, "scale", not_negative("scale", self.scale))
 
     def settings(self) -> dict[str, float]:
-        """What compiled code is told."""
+        """The settings of compiled code."""
         own = self.width if isinstance(self.width, CompiledFunction) else None
         return {
             "width": BY_FUNCTION if own else WIDTHS[str(self.width)],
@@ -103,7 +103,7 @@ class Optimistic(_Exploring):
         object.__setattr__(self, "index", _function("index", self.index))
 
     def settings(self) -> dict[str, float]:
-        """What compiled code is told."""
+        """The settings of compiled code."""
         return super().settings() | {"index_function": self.index.address if self.index is not None else 0}
 
     def parameters(self) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class EpsilonGreedily(Rule):
         object.__setattr__(self, "epsilon", float(self.epsilon))
 
     def settings(self) -> dict[str, float]:
-        """What compiled code is told."""
+        """The settings of compiled code."""
         return {"epsilon": self.epsilon}
 
 

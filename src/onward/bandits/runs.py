@@ -4,7 +4,6 @@ runs.summary(); runs.plot(); runs.difference("OFUL", "OFUL^f")
 runs.save("runs.onward"); onward.load("runs.onward")
 """
 
-import html
 import json
 import math
 import numbers
@@ -13,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from onward import storage
-from onward.bandits.intervals import with_error
+from onward.bandits import run_tables
+from onward.bandits.mean_intervals import with_error
 from onward.core.checks import probability
 from onward.core.types import Matrix
 
@@ -229,23 +228,7 @@ class Runs:
 
     def summary(self) -> "pl.DataFrame":
         """One row a policy: its regret at the end over repeats, and what a round cost in time."""
-        import polars as pl  # here, so that what makes no frame does not wait for it
-
-        q25, median, q75 = np.quantile(self.final, [0.25, 0.5, 0.75], axis=1)
-        played = self.repeats * self.horizon
-        return pl.DataFrame(
-            {
-                "policy": self.names,
-                "mean": self.mean()[:, -1],
-                "standard_error": self.standard_error()[:, -1],
-                "q25": q25,
-                "median": median,
-                "q75": q75,
-                "repeats": [self.repeats] * len(self.names),
-                "microseconds_a_round": 1e6 / played * np.array([self.seconds.get(n, math.nan) for n in self.names]),
-            },
-            nan_to_null=True,  # of arrays
-        )
+        return run_tables.summary(self)
 
     def to_frame(
         self, backend: Literal["polars", "pandas", "pyarrow"] = "polars", *, repeats: bool = False, every: int = 1
@@ -254,30 +237,7 @@ class Runs:
 
         `every` thins the kept rounds to one in so many; the last is always there.
         """
-        if isinstance(every, bool) or not isinstance(every, numbers.Integral) or every < 1:
-            raise ValueError(f"every must be a whole number >= 1, got {every!r}")
-        kept = np.arange(len(self.rounds) - 1, -1, -int(every))[::-1]
-        names, rounds = np.array(self.names, dtype=object), self.rounds[kept]
-        columns: dict[str, Any]
-        if repeats:
-            each = self.repeats * len(kept)
-            columns = {
-                "policy": np.repeat(names, each).tolist(),
-                "repeat": np.tile(np.repeat(self.repeat_numbers, len(kept)), len(names)),
-                "round": np.tile(rounds, len(names) * self.repeats),
-                "regret": self.regret[:, :, kept].ravel(),
-            }
-        else:
-            statistics = {
-                "mean": self.mean(),
-                "standard_error": self.standard_error(),
-                "q25": self.quantile(0.25),
-                "median": self.quantile(0.5),
-                "q75": self.quantile(0.75),
-            }
-            columns = {"policy": np.repeat(names, len(kept)).tolist(), "round": np.tile(rounds, len(names))}
-            columns |= {name: values[:, kept].ravel() for name, values in statistics.items()}
-        return nw.from_dict(columns, backend=backend).to_native()
+        return run_tables.tidy_frame(self, backend, repeats, every)
 
     def __repr__(self) -> str:
         shown = ", ".join(
@@ -288,12 +248,8 @@ class Runs:
         return f"Runs({self._size()}{stopped}; mean regret {self._when()}: {shown})"
 
     def _repr_html_(self) -> str:
-        frame = self.summary()
-        head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in frame.columns)
-        rows = ("".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) for row in frame.iter_rows())
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
         caption = self._size() + ("" if self.complete else ", stopped early") + f"; regret {self._when()}"
-        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return run_tables.html_table(self.summary(), caption)
 
     def _when(self) -> str:
         return "at the end" if self.rounds[-1] == self.horizon else f"in round {self.rounds[-1]:,}"
@@ -395,10 +351,6 @@ def _same(a: Whole | None, b: Whole | None) -> bool:
     if a is None or b is None:
         return a is b
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _fixed(array: NDArray[T]) -> NDArray[T]:

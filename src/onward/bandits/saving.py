@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from onward import storage
-from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, told_in
+from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in
 from onward.bandits.design import from_plain
 from onward.bandits.legacy import from_first_version
 from onward.bandits.memories import Memory
@@ -69,7 +69,7 @@ class SavedPolicy:
             if len(larger) == len(buffer):
                 break
             buffer = larger
-        if saved.shape != buffer.shape or told_in(saved).log["capacity"] != told_in(buffer).log["capacity"]:
+        if saved.shape != buffer.shape or head_in(saved).log["capacity"] != head_in(buffer).log["capacity"]:
             raise ValueError(f"buffer of {saved.shape} numbers, expected {buffer.shape}")
         head = buffer[:N_SETTINGS].copy()
         buffer[:] = saved

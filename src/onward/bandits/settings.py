@@ -1,4 +1,4 @@
-"""What a compiled policy is told: named numbers at the head of its one buffer, before the memory.
+"""The head of a policy's buffer: its settings and its log, as named numbers before the memory.
 
 A policy's buffer holds its settings, a log of what was offered and learned, λ and the prior mean of each coordinate,
 and then its memory. So policies can be copied, saved, stacked (one for each arm) and played in a compiled loop alike.
@@ -14,7 +14,7 @@ from onward.core.factor import aligned
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "e84d74614fb9f235"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "2533f201fd2d6c18"  # other files whose code is compiled into this one: see tools/digests.py
 
 SETTINGS = np.dtype(
     [
@@ -78,6 +78,7 @@ class Status(IntEnum):
     SEVERAL = -5
     NO_INDEX = -6
     WRONG_SHAPE = -7
+    TOO_MANY = -8
 
     @property
     def message(self) -> str:
@@ -90,14 +91,15 @@ class Status(IntEnum):
             Status.FULL: "the memory must grow first",
             Status.SEVERAL: "several actions are as good",
             Status.NO_INDEX: "a width or index of one's own must be a number for every action, got NaN",
+            Status.TOO_MANY: "so many actions are for the loop that reads few of them",
             Status.WRONG_SHAPE: "actions must have as many features as the policy knows",
         }[self]
 
 
-DONE, NOT_FINITE, TOO_LONG, NONE_AVAILABLE, FULL, SEVERAL, NO_INDEX, WRONG_SHAPE = (int(status) for status in Status)
+DONE, NOT_FINITE, TOO_LONG, NONE_AVAILABLE, FULL, SEVERAL, NO_INDEX, WRONG_SHAPE, TOO_MANY = map(int, Status)
 
 
-class Told(NamedTuple):
+class Head(NamedTuple):
     """The head of a policy's buffer."""
 
     settings: Records
@@ -114,13 +116,13 @@ def memory_at(d: int) -> int:
 
 
 @inlined
-def view_told(buffer: Vector) -> Told:
-    """What the policy of this buffer was told. The only place that knows where things are."""
+def view_head(buffer: Vector) -> Head:
+    """The head of a policy's buffer. The only place that knows where things are."""
     settings = _as_settings(part(buffer, 0, N_SETTINGS))
     d, lam = int(settings[0].coordinates), N_SETTINGS + N_LOG
     scales = lam + d
     prior = scales + d
-    return Told(
+    return Head(
         settings,
         _as_log(part(buffer, N_SETTINGS, lam)),
         part(buffer, lam, scales),

@@ -1,45 +1,25 @@
 """`play`: policies against a world, repeated, the same arms and noise for all of them."""
 
-import copy
 import json
-import math
-import numbers
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
-from onward.bandits.buffers import grown, refusal
-from onward.bandits.environments import Block, Environment, EnvironmentRun, LinearWorld
-from onward.bandits.game import play_rounds
-from onward.bandits.policy import Policy
-from onward.bandits.randomness import own_generator
+from onward.bandits.environments import Environment, LinearWorld
+from onward.bandits.players import Player, Steps, copied, is_compiled, new_player
 from onward.bandits.runs import Runs
-from onward.bandits.settings import Status
 from onward.core.checks import whole
 from onward.core.types import Matrix, Vector
 from onward.progress_bar import open_progress_bar
 
 BLOCK_VALUES = 1 << 16  # numbers drawn for a block: enough rounds to be worth a call, few enough for the cache
-
-
-class Player(Protocol):
-    """What a policy of one's own must do to play. It is copied for each repeat, as it is when `play` is called.
-
-    If it has a method `reseed(seed)`, that is called with a `numpy.random.SeedSequence` at the start of each repeat.
-    """
-
-    def choose(self, actions: Matrix) -> int:
-        """The number of the action to play."""
-
-    def learn(self, action: Vector, reward: float) -> None:
-        """Learn from its reward."""
 
 
 @dataclass(frozen=True)
@@ -158,17 +138,10 @@ def _results(game: _Game, numbers: Iterable[int], n_jobs: int) -> Iterator[_Repe
         for number in numbers:
             yield _play_repeat(game, number)
         return
-    compiled = isinstance(game.environment, LinearWorld) and all(map(_is_compiled, game.policies.values()))
+    compiled = isinstance(game.environment, LinearWorld) and all(map(is_compiled, game.policies.values()))
     hint: Literal["threads", "processes"] = "threads" if compiled else "processes"
     task = delayed(_play_repeat)
     yield from Parallel(n_jobs=n_jobs, prefer=hint, return_as="generator_unordered")(task(game, i) for i in numbers)
-
-
-def _is_compiled(policy: Player) -> bool:
-    """Whether the compiled loop plays as this policy does: one of this library, and nothing of it was changed."""
-    return isinstance(policy, Policy) and all(
-        getattr(type(policy), name) is getattr(Policy, name) for name in ("choose", "learn", "index")
-    )
 
 
 def _check_players(policies: Mapping[str, Player]) -> None:
@@ -229,7 +202,7 @@ def _play_repeat(game: _Game, number: int) -> _Repeat:
     choices = np.empty((len(game.policies), game.horizon), dtype=np.int32) if game.chosen else None
     seconds = np.zeros(len(game.policies))
     if isinstance(game.environment, LinearWorld):
-        players = [_player(name, policy, of_policies) for name, policy in game.policies.items()]
+        players = [new_player(name, policy, of_policies) for name, policy in game.policies.items()]
         run = game.environment.start(of_world)
         arms = game.environment.arms
         size = max(1, BLOCK_VALUES // (arms.n_arms * (arms.dimension if arms.fresh else 1)))
@@ -248,129 +221,13 @@ def _play_repeat(game: _Game, number: int) -> _Repeat:
     else:
         for i, (name, policy) in enumerate(game.policies.items()):
             began = time.perf_counter()
-            stepping = _Steps(name, _copied(policy, of_policies))
+            stepping = Steps(name, copied(policy, of_policies))
             losses, picks = stepping.play_run(game.environment.start(of_world), game.horizon)
             seconds[i] = time.perf_counter() - began
             regret[i] = losses[game.kept - 1]
             if choices is not None:
                 choices[i] = picks
     return _Repeat(number, regret, choices, seconds)
-
-
-def _copied(policy: Player, seed: np.random.SeedSequence) -> Player:
-    """A copy for one repeat, with random numbers of its own: the same ones for every policy."""
-    player = copy.deepcopy(policy)
-    reseed = getattr(player, "reseed", None)
-    if callable(reseed):
-        reseed(seed)
-    return player
-
-
-class _Steps:
-    """A policy that is asked round by round, in Python."""
-
-    def __init__(self, name: str, player: Player) -> None:
-        self._name, self._player, self._lost, self._round = name, player, 0.0, 0
-
-    def play(self, block: Block) -> tuple[Vector, NDArray[np.int32]]:
-        """Rounds that come in a block."""
-        regret, choices = np.empty(len(block.means)), np.empty(len(block.means), dtype=np.int32)
-        fixed = len(block.actions) == 1
-        for i, (means, noise) in enumerate(zip(block.means, block.noise, strict=True)):
-            # A copy: whatever the policy does to it, others see the actions as they are.
-            actions = block.actions[0 if fixed else i].copy()
-            best = self._choice(actions)
-            self._player.learn(actions[best], float(means[best] + noise))
-            regret[i], choices[i] = self._loss(means, best), best
-        return regret, choices
-
-    def play_run(self, run: EnvironmentRun, horizon: int) -> tuple[Vector, NDArray[np.int32]]:
-        """Rounds of a world that is stepped through."""
-        regret, choices = np.empty(horizon), np.empty(horizon, dtype=np.int32)
-        for t in range(horizon):
-            actions, means = np.array(run.offer(), dtype=np.float64), np.asarray(run.means(), dtype=np.float64)
-            best = self._choice(actions)
-            if means.shape != (len(actions),):
-                raise ValueError(f"the world offers {len(actions)} actions, but means of shape {means.shape}")
-            self._player.learn(actions[best], float(run.reward(best)))
-            regret[t], choices[t] = self._loss(means, best), best
-        return regret, choices
-
-    def _choice(self, actions: Matrix) -> int:
-        self._round += 1
-        best = self._player.choose(actions)
-        if not isinstance(best, numbers.Integral) or not 0 <= int(best) < len(actions):
-            raise ValueError(
-                f"policy {self._name!r} must choose a whole number from 0 to {len(actions) - 1} "
-                f"in round {self._round}, got {best!r}"
-            )
-        return int(best)
-
-    def _loss(self, means: Vector, best: int) -> float:
-        self._lost += float(means.max() - means[best])
-        if not math.isfinite(self._lost):
-            raise ValueError(f"the world's means must be finite numbers, got {means} in round {self._round}")
-        return self._lost
-
-
-class _CompiledGame:
-    """A policy of this library, on its own memory; in the span of the arms, if these are fixed and it is smaller."""
-
-    def __init__(self, policy: Policy, seed: np.random.SeedSequence) -> None:
-        self._policy, self._rng = policy, own_generator(seed)
-        self._buffer: Vector = np.empty(0)
-        self._lost = 0.0
-        self._arms: NDArray[np.float64] | None = None  # in their span
-
-    def play(self, block: Block) -> tuple[Vector, NDArray[np.int32]]:
-        if not len(self._buffer):
-            self._begin(block)
-        actions = block.actions if self._arms is None else self._arms
-        n = len(block.means)
-        regret, choices, done = np.empty(n), np.empty(n, dtype=np.int32), 0
-        while True:
-            lost = regret[done - 1] if done else self._lost
-            done, status = play_rounds(
-                self._buffer, self._rng, actions, block.means, block.noise, done, lost, regret, choices
-            )
-            if done == n:
-                break
-            if status != Status.FULL:
-                offered = block.actions[0 if len(block.actions) == 1 else done]
-                raise refusal(status, offered, self._policy.known.action_bound)
-            self._buffer = grown(self._policy.memory, self._buffer)
-        self._lost = float(regret[-1])
-        return regret, choices
-
-    def _begin(self, block: Block) -> None:
-        policy, d = self._policy, block.actions.shape[2]
-        # With a λ or a prior for each feature, features are not all the same: they stay as they are.
-        alike = not isinstance(policy.lam, tuple) and policy.prior_mean is None
-        if policy.dimension is None and alike and len(block.actions) == 1:
-            arms = in_their_span(block.actions[0])
-            if arms is not None:
-                self._arms = arms[None]
-                self._buffer = policy.buffer_for(arms.shape[1], given=d)
-                return
-        policy.checked_table(block.actions[0])
-        self._buffer = policy.buffer_for(d).copy()
-
-
-def _player(name: str, policy: Player, seed: np.random.SeedSequence) -> _Steps | _CompiledGame:
-    if isinstance(policy, Policy) and _is_compiled(policy):
-        return _CompiledGame(policy, seed)
-    return _Steps(name, _copied(policy, seed))
-
-
-def in_their_span(arms: Matrix) -> Matrix | None:
-    """The arms in coordinates of an orthonormal basis of their span; None if that is no smaller.
-
-    Everything that a policy computes depends on the arms' inner products only, and on the number of their features,
-    which it is told.
-    """
-    left, sizes, _ = np.linalg.svd(arms, full_matrices=False)
-    rank = max(1, int(np.sum(sizes > sizes[0] * max(arms.shape) * np.finfo(float).eps)))
-    return np.ascontiguousarray(left[:, :rank] * sizes[:rank]) if rank < arms.shape[1] else None
 
 
 # Progress

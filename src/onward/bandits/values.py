@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from onward.bandits.intervals import with_error
+from onward.bandits.mean_intervals import with_error
 
 Method = Literal["replay", "ips", "snips", "dr"]
 Learn = Literal["matched", "all", "none"]

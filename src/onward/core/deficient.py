@@ -9,11 +9,11 @@ there are few enough coordinates for sizes to tell.
 import numpy as np
 
 from onward.core.compile import compiled
-from onward.core.factor import Factor
+from onward.core.factor import Factor, copy_vector
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "245c4d2fd532b3ab"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "de4bc6c7be363be3"  # other files whose code is compiled into this one: see tools/digests.py
 
 RANK_TOLERANCE = 1e-12  # a residual this small beside its size is rounding, however many rows it came from
 SINE_TOLERANCE = 1e-8  # rounding does not turn a column by so much
@@ -90,7 +90,7 @@ def absorb_deficient(
         if not w / (1.0 + w * known) * r[fills] * r[fills] >= SMALLEST_PIVOT:
             return -1
     a = w
-    e[:] = sizes
+    copy_vector(sizes, e)
     for h in range(m):
         rho[h] = y[h]
     for k in range(d):
@@ -107,20 +107,20 @@ def absorb_deficient(
         ax = a * x[k]
         D_new = fma(ax, x[k], D[k])
         inverse = 1.0 / D_new
-        beta, kept = ax * inverse, D[k] * inverse if D_new != D[k] else 1.0
+        beta, share = ax * inverse, D[k] * inverse if D_new != D[k] else 1.0
         a = (a * D[k]) * inverse
         D[k] = D_new
         for h in range(m):
             c_old = c[k, h]
-            c[k, h] = fma(kept, c_old, beta * rho[h])
+            c[k, h] = fma(share, c_old, beta * rho[h])
             rho[h] = fma(-x[k], c_old, rho[h])
         for j in range(k + 1, d):
             e_before, x_before, u = e[j], x[j], U[k, j]
             e[j] = min(e[j] + e[k] * abs(u) + abs(x[k]) * U[j, k], LARGEST_SIZE)
             x[j] = fma(-x[k], u, x[j])
             # A row that takes the pivot over makes U anew: added to the old, it would lose its digits to it.
-            U[k, j] = fma(kept, u, beta * x_before) if kept < 0.25 else fma(beta, x[j], u)
-            grown = kept * U[j, k] + abs(beta) * (e_before + e[k] * abs(U[k, j]))
+            U[k, j] = fma(share, u, beta * x_before) if share < 0.25 else fma(beta, x[j], u)
+            grown = share * U[j, k] + abs(beta) * (e_before + e[k] * abs(U[k, j]))
             U[j, k] = max(abs(U[k, j]), min(grown, LARGEST_SIZE))
     for h in range(m):
         loss[h] = fma(a * rho[h], rho[h], loss[h])

@@ -18,12 +18,12 @@ from onward.core.types import Matrix, Records, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "9f9704de0afb32e0"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "6cba04a696e9c495"  # other files whose code is compiled into this one: see tools/digests.py
 
 COUNTS = np.dtype(
     [
         ("seen", "f8"),  # rows absorbed; of a detector's model, rewards that it has checked
-        ("counted", "f8"),  # those of them with a weight; of discounted rows, Σ γ^2(t−s)
+        ("counted", "f8"),  # those of them with a weight; of discounted rows, Σ γ^2(t−s), and of their Ṽ the share of λ
         ("peak", "f8"),  # the largest w‖x‖²
     ]
 )
@@ -76,6 +76,19 @@ def view_factor(buffer: Vector, at: int, d: int, m: int) -> Factor:
     )
 
 
+@inlined
+def copy_vector(x: Vector, out: Vector) -> None:
+    """Overwrite the beginning of `out` with x. A slice would do; but its error message takes a second to compile."""
+    for j in range(x.shape[0]):
+        out[j] = x[j]
+
+
+@inlined
+def from_zero() -> int:
+    """0, to count from. The constant is a type of its own, which everything called with it is compiled for anew."""
+    return int(np.int64(0))
+
+
 @compiled
 def clear(factor: Factor, lam: Vector) -> None:
     """Know nothing but λ of each coordinate."""
@@ -86,7 +99,7 @@ def clear(factor: Factor, lam: Vector) -> None:
     factor.loss[:] = 0.0
     factor.c[:] = 0.0
     factor.U[:] = 0.0
-    factor.D[:] = lam
+    copy_vector(lam, factor.D)
 
 
 @inlined
@@ -108,14 +121,14 @@ def new_scratch(d: int) -> Matrix:
 def rotate(r: float, a: float, D: float) -> tuple[float, float, float, float, float]:
     """One row against one pivot: β, the share D/D' that is kept, and what becomes of a, D and 1/D.
 
-    A coefficient becomes kept·c + β·ρ: adding β·(ρ − r·c) to it would lose its digits to a row much larger than those
+    A coefficient becomes share·c + β·ρ: adding β·(ρ − r·c) to it would lose its digits to a row much larger than those
     before. A pivot that does not change keeps all of it, or many small rows would wear the coefficient away.
     """
     ar = a * r
     D_new = fma(ar, r, D)
     inverse = 1.0 / D_new
-    kept = D * inverse if D_new != D else 1.0
-    return ar * inverse, kept, (a * D) * inverse, D_new, inverse
+    share = D * inverse if D_new != D else 1.0
+    return ar * inverse, share, (a * D) * inverse, D_new, inverse
 
 
 @inlined
@@ -136,11 +149,11 @@ def absorb_row(
         if scored:
             q = fma(r * (1.0 / D[k]), r, q)
             p = fma(r, old, p)
-        beta, kept, a, D[k], _ = rotate(r, a, D[k])
-        c[k, 0] = fma(kept, old, beta * rho)
+        beta, share, a, D[k], _ = rotate(r, a, D[k])
+        c[k, 0] = fma(share, old, beta * rho)
         rho = fma(-r, old, rho)
         if m > 1:
-            _absorb_more(k, r, beta, kept, c, more)
+            _absorb_more(k, r, beta, share, c, more)
         if d < SWEPT or k + 1 == d:
             for j in range(k + 1, d):
                 R[0, j] = fma(-r, U[k, j], R[0, j])
@@ -155,12 +168,12 @@ def absorb_row(
         if scored:
             q = fma(s * (1.0 / D[k + 1]), s, q)
             p = fma(s, old, p)
-        beta, kept, a, D[k + 1], _ = rotate(s, a, D[k + 1])
+        beta, share, a, D[k + 1], _ = rotate(s, a, D[k + 1])
         S[0, 3] = beta
-        c[k + 1, 0] = fma(kept, old, beta * rho)
+        c[k + 1, 0] = fma(share, old, beta * rho)
         rho = fma(-s, old, rho)
         if m > 1:
-            _absorb_more(k + 1, s, beta, kept, c, more)
+            _absorb_more(k + 1, s, beta, share, c, more)
         if k + 2 < d:
             absorb_single(U, k, R, 0, S, k + 2)
         U[k, k + 1] = u
@@ -172,11 +185,11 @@ def absorb_row(
 
 
 @inlined
-def _absorb_more(k: int, r: float, beta: float, kept: float, c: Matrix, more: Matrix) -> None:
+def _absorb_more(k: int, r: float, beta: float, share: float, c: Matrix, more: Matrix) -> None:
     for h in range(1, c.shape[1]):
         old, rho = c[k, h], more[1, h]
         more[0, h] = fma(r, old, more[0, h])
-        c[k, h] = fma(kept, old, beta * rho)
+        c[k, h] = fma(share, old, beta * rho)
         more[1, h] = fma(-r, old, rho)
 
 
@@ -216,8 +229,7 @@ def read_row(factor: Factor, scratch: Matrix, more: Matrix) -> tuple[float, floa
 @inlined
 def load_row(x: Vector, scratch: Matrix) -> None:
     """Copy a row into scratch[0]."""
-    for j in range(x.shape[0]):
-        scratch[0, j] = x[j]
+    copy_vector(x, scratch[0])
 
 
 @inlined

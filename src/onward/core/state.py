@@ -14,6 +14,8 @@ from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
 
+_NO_PRIOR = np.empty((0, 0))
+
 
 class TooExtremeError(ValueError):
     """Values so far apart that double precision cannot hold what would be learned from them."""
@@ -197,9 +199,9 @@ class Information:
         theta = lstsq(self.triangle()[known], self.c[known], lapack_driver="gelsy", cond=0.0, check_finite=False)[0]
         return theta
 
-    def base(self, X: Matrix) -> Matrix | None:
-        """The prior's part of predictions (n, m); None for zero."""
-        return kernel.multiply(X, self.intercept, self.prior) if self._header["has_prior"][0] else None
+    def base(self, X: Matrix) -> Matrix:
+        """The prior's part of predictions (n, m); without rows if the prior mean is 0."""
+        return kernel.multiply(X, self.intercept, self.prior) if self._header["has_prior"][0] else _NO_PRIOR
 
     def read(self, X: Matrix) -> tuple[Matrix, Vector]:
         """For each row of X: p = xᵀG⁻¹b of shape (n, m), and the leverage q = xᵀG⁻¹x of shape (n,).
@@ -223,15 +225,22 @@ class Information:
         self.prior[:] = prior
         self._header["has_prior"] = bool(self.prior.any())
 
-    def absorb(self, X: Matrix, Y: Matrix, w: Vector, ordinary: bool | None = None) -> tuple[Matrix, Vector]:
+    def absorb(
+        self,
+        X: Matrix,
+        Y: Matrix,
+        w: Vector,
+        ordinary: bool | None = None,
+        out: tuple[Matrix, Vector] | None = None,
+    ) -> tuple[Matrix, Vector]:
         """Learn rows X (n, features) with targets Y (n, m) and weights w ≥ 0, in order.
 
         All are finite, float64 and C-contiguous: the border sees to that. `ordinary` is what `is_ordinary` says of them
-        for callers that have asked. Returns p and q of each row before it was learned, as `read` gives them. Raises
-        ValueError, and changes nothing, if the numbers cannot hold the result.
+        for callers that have asked. Returns p and q of each row before it was learned, as `read` gives them, in `out`
+        if that is given. Raises ValueError, and changes nothing, if the numbers cannot hold the result.
         """
-        self._check(X, Y, w)
-        p, q = np.empty((len(X), self.n_targets)), np.empty(len(X))
+        p, q = (np.empty((len(X), self.n_targets)), np.empty(len(X))) if out is None else out
+        self.check(X, Y, w, p, q)
         if self.is_ordinary(sum_of_squares(X), Y, w) if ordinary is None else ordinary:
             kernel.absorb(self.buffer, X, Y, w, p, q)
             return p, q
@@ -249,11 +258,12 @@ class Information:
             raise
         return p, q
 
-    def _check(self, X: Matrix, Y: Matrix, w: Vector) -> None:
+    def check(self, X: Matrix, Y: Matrix, w: Vector, p: Matrix, q: Vector) -> None:
         """The compiled loops do not look where they write, so shapes and layouts must be right."""
         n = X.shape[0]
-        expected = {"X": (X, (n, self.n_features)), "Y": (Y, (n, self.n_targets)), "w": (w, (n,))}
-        for name, (array, shape) in expected.items():
+        of_targets, of_rows = (n, self.n_targets), (n,)
+        arrays = [("X", X, (n, self.n_features)), ("Y", Y, of_targets), ("w", w, of_rows)]
+        for name, array, shape in [*arrays, ("p", p, of_targets), ("q", q, of_rows)]:
             if array.shape != shape or array.dtype != np.float64 or not array.flags.carray:
                 raise ValueError(
                     f"{name} must be a writeable C-contiguous float64 array of shape {shape}, "
@@ -293,8 +303,10 @@ class Information:
                 self._absorb_coordinates(rows, other.c, other.D)
             if given:
                 # Both brought their λ. What stays is at least λ, so taking one away is well conditioned.
-                kept = np.flatnonzero(other.lam)
-                self._absorb_coordinates(embedding[kept], np.zeros((len(kept), mine[0])), -other.lam[kept])
+                places_with_lam = np.flatnonzero(other.lam)
+                self._absorb_coordinates(
+                    embedding[places_with_lam], np.zeros((len(places_with_lam), mine[0])), -other.lam[places_with_lam]
+                )
             self.loss[:] += other.loss
         except BaseException:
             self.buffer[:] = before

@@ -4,24 +4,22 @@ Within a tile the loops over pivots and rows are exchanged, which changes where 
 a value is the same to the last bit in whatever batches the rows come.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from onward.core.compile import compiled, inlined
-from onward.core.deficient import absorb_deficient, read_deficient
+from onward.core.deficient import absorb_deficient
 from onward.core.factor import Factor, absorb_row, rotate, scale_past
-from onward.core.simd import GROUP, absorb_group, absorb_single, fma, read_group, read_single
+from onward.core.simd import GROUP, absorb_group, absorb_single, fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW, make_unrolled
 
-COMPILED_FROM = "814ec65218915374"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "d4c25865fa1c5f31"  # other files whose code is compiled into this one: see tools/digests.py
 
 TILE = 8  # rows absorbed together: enough to share each load of U, few enough to stay in the cache
 
 # Columns of the tile's scalars, a row of them for each data row. First what the sweep needs, then what is summed.
-_R0, _BETA0, _R1, _BETA1, _A, _Q, _P, _RHO, _KEPT0, _KEPT1 = range(10)
-_SCALARS = 12
+R0, BETA0, R1, BETA1, A, Q, P, RHO, SHARE0, SHARE1 = range(10)
+SCALARS = 12
 
 _absorb_1, _absorb_2, _absorb_3, _absorb_4, _absorb_5 = (make_unrolled(d) for d in range(1, FEW + 1))
 
@@ -47,13 +45,12 @@ def absorb_rows(factor: Factor, X: Matrix, Y: Matrix, w: Vector, intercept: bool
         counts.peak = _absorb_few(0, factor, X, Y, w, intercept, largest, p, q)
         _count(w, n, factor)
         return int(n)
-    R, S = np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, _SCALARS))
+    R, S = np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, SCALARS))
     more, e, own = np.empty((TILE, 2 * m)), np.empty(d), np.empty(d)
     while i < n and empty > 0:
-        _load(X, i, 1, intercept, R, S)
-        largest = max(largest, w[i] * S[0, _P])
-        e[:] = np.abs(R[0, :d])  # what is given is exact to its last digit
-        own[:] = w[i] * e * e
+        load_rows(X, i, 1, intercept, R, S)
+        largest = max(largest, w[i] * S[0, P])
+        size_of_row(R, w[i], e, own)
         rank_rose = absorb_deficient(factor, R[0], e, own, Y[i], w[i], p[i], q[i : i + 1], more[0])
         if rank_rose < 0:
             counts.peak = largest
@@ -68,26 +65,26 @@ def absorb_rows(factor: Factor, X: Matrix, Y: Matrix, w: Vector, intercept: bool
     total = loss[0]
     while i < n:
         rows = min(TILE, n - i)
-        _load(X, i, rows, intercept, R, S)
+        load_rows(X, i, rows, intercept, R, S)
         for b in range(rows):
-            largest = max(largest, w[i + b] * S[b, _P])
-            S[b, _A] = w[i + b]
-            S[b, _Q] = 0.0
-            S[b, _P] = 0.0
-            S[b, _RHO] = Y[i + b, 0]
+            largest = max(largest, w[i + b] * S[b, P])
+            S[b, A] = w[i + b]
+            S[b, Q] = 0.0
+            S[b, P] = 0.0
+            S[b, RHO] = Y[i + b, 0]
         for h in range(1, m):
             for b in range(rows):
                 more[b, 2 * h] = 0.0
                 more[b, 2 * h + 1] = Y[i + b, h]
         _absorb_tile(factor, 0, rows, R, S, more, True)
         for b in range(rows):
-            q[i + b] = S[b, _Q]
-            p[i + b, 0] = S[b, _P]
-            total = fma(S[b, _A] * S[b, _RHO], S[b, _RHO], total)
+            q[i + b] = S[b, Q]
+            p[i + b, 0] = S[b, P]
+            total = fma(S[b, A] * S[b, RHO], S[b, RHO], total)
         for h in range(1, m):
             for b in range(rows):
                 p[i + b, h] = more[b, 2 * h]
-                loss[h] = fma(S[b, _A] * more[b, 2 * h + 1], more[b, 2 * h + 1], loss[h])
+                loss[h] = fma(S[b, A] * more[b, 2 * h + 1], more[b, 2 * h + 1], loss[h])
         i += rows
     loss[0] = total
     counts.peak = largest
@@ -116,93 +113,6 @@ def _absorb_few(
 
 
 @compiled
-def read_rows(factor: Factor, X: Matrix, intercept: bool, p: Matrix, q: Vector) -> None:
-    """What is known of each row of X, without learning: overwrites p and q, as `absorb_rows` would to the last bit."""
-    n, m, d = X.shape[0], factor.c.shape[1], factor.D.shape[0]
-    R, S = np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, _SCALARS))
-    more = np.empty((TILE, 2 * m))
-    deficient = False
-    for k in range(d):
-        deficient = deficient or factor.D[k] == 0.0
-    if deficient:
-        e = np.empty(d)
-        for i in range(n):
-            _load(X, i, 1, intercept, R, S)
-            e[:] = np.abs(R[0, :d])
-            read_deficient(factor, R[0], e, e * e, 1.0, p[i], q[i : i + 1])
-        return
-    for i in range(0, n, TILE):
-        rows = min(TILE, n - i)
-        _load(X, i, rows, intercept, R, S)
-        for b in range(rows):
-            S[b, _Q] = 0.0
-            S[b, _P] = 0.0
-            for h in range(1, m):
-                more[b, 2 * h] = 0.0
-        _read_tile(factor, rows, R, S, more)
-        for b in range(rows):
-            q[i + b] = S[b, _Q]
-            p[i + b, 0] = S[b, _P]
-            for h in range(1, m):
-                p[i + b, h] = more[b, 2 * h]
-
-
-class Tile(NamedTuple):
-    """Rows of one target that wait to be read together."""
-
-    R: Matrix
-    S: Matrix
-    more: Matrix
-
-
-@inlined
-def new_tile(factor: Factor) -> Tile:
-    """Room for rows to read against this factor."""
-    return Tile(np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, _SCALARS)), np.empty((TILE, 2)))
-
-
-@inlined
-def put_in_tile(tile: Tile, b: int, x: Vector) -> None:
-    """Make x the b-th row of the tile."""
-    for j in range(x.shape[0]):
-        tile.R[b, j] = x[j]
-
-
-@compiled
-def read_tile(factor: Factor, tile: Tile, rows: int, p: Vector, q: Vector) -> None:
-    """`read_rows` of the first rows of a tile. Overwrites it, p and q."""
-    for b in range(rows):
-        tile.S[b, _Q] = 0.0
-        tile.S[b, _P] = 0.0
-    _read_tile(factor, rows, tile.R, tile.S, tile.more)
-    for b in range(rows):
-        q[b] = tile.S[b, _Q]
-        p[b] = tile.S[b, _P]
-
-
-@compiled
-def substitute(factor: Factor, R: Matrix, triangular: bool) -> None:
-    """Overwrite each row x of R, padded as those of U, with U⁻ᵀx. If `triangular`, row i is 0 before coordinate i."""
-    U, n, d = factor.U, R.shape[0], factor.U.shape[0]
-    S = np.empty((TILE, _SCALARS))
-    for i in range(0, n, TILE):
-        rows = min(TILE, n - i)
-        tile = R[i : i + rows]
-        for k in range(i if triangular else 0, d - 1, 2):
-            for b in range(rows):
-                tile[b, k + 1] = fma(-tile[b, k], U[k, k + 1], tile[b, k + 1])
-                S[b, _R0], S[b, _R1] = tile[b, k], tile[b, k + 1]
-            if k + 2 < d:
-                b = 0
-                while b + GROUP <= rows:
-                    read_group(U, k, tile, b, S, k + 2)
-                    b += GROUP
-                while b < rows:
-                    read_single(U, k, tile, b, S, k + 2)
-                    b += 1
-
-
-@compiled
 def regularize(factor: Factor, weights: Vector, multiple: float, scratch: Matrix) -> None:
     """Add multiple·diag(weights) to G: the unit rows with targets 0, on a factor without empty pivots.
 
@@ -218,7 +128,7 @@ def regularize(factor: Factor, weights: Vector, multiple: float, scratch: Matrix
                 rest[:] = 0.0
             absorb_row(factor, scratch, 0.0, multiple * weights[k], k, False, rest)
         return
-    R, S, more = np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, _SCALARS)), np.zeros((TILE, 2 * m))
+    R, S, more = np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, SCALARS)), np.zeros((TILE, 2 * m))
     for first in range(0, d, TILE):
         rows = min(TILE, d - first)
         R[:] = 0.0
@@ -226,12 +136,12 @@ def regularize(factor: Factor, weights: Vector, multiple: float, scratch: Matrix
         more[:] = 0.0
         for b in range(rows):
             R[b, first + b] = 1.0
-            S[b, _A] = multiple * weights[first + b]
+            S[b, A] = multiple * weights[first + b]
         _absorb_tile(factor, first, rows, R, S, more, False)
         for b in range(rows):
-            factor.loss[0] = fma(S[b, _A] * S[b, _RHO], S[b, _RHO], factor.loss[0])
+            factor.loss[0] = fma(S[b, A] * S[b, RHO], S[b, RHO], factor.loss[0])
             for h in range(1, m):
-                factor.loss[h] = fma(S[b, _A] * more[b, 2 * h + 1], more[b, 2 * h + 1], factor.loss[h])
+                factor.loss[h] = fma(S[b, A] * more[b, 2 * h + 1], more[b, 2 * h + 1], factor.loss[h])
 
 
 @inlined
@@ -252,7 +162,15 @@ def _count(w: Vector, rows: int, factor: Factor) -> None:
 
 
 @inlined
-def _load(X: Matrix, first: int, rows: int, intercept: bool, R: Matrix, S: Matrix) -> None:
+def size_of_row(R: Matrix, w: float, e: Vector, own: Vector) -> None:
+    """Error sizes of the row in R[0], which is exact to its last digit, and its own part of each pivot."""
+    for j in range(e.shape[0]):
+        e[j] = abs(R[0, j])
+        own[j] = w * e[j] * e[j]
+
+
+@inlined
+def load_rows(X: Matrix, first: int, rows: int, intercept: bool, R: Matrix, S: Matrix) -> None:
     """Copy rows of X into the tile R, behind the constant if there is one. Leaves ‖x‖² in S."""
     lead = 1 if intercept else 0
     for b in range(rows):
@@ -261,7 +179,7 @@ def _load(X: Matrix, first: int, rows: int, intercept: bool, R: Matrix, S: Matri
         for j in range(X.shape[1]):
             R[b, j + lead] = X[first + b, j]
             squares = fma(X[first + b, j], X[first + b, j], squares)
-        S[b, _P] = squares
+        S[b, P] = squares
 
 
 @inlined
@@ -301,28 +219,28 @@ def _absorb_pair(
     D_0, D_1, c_0, c_1 = D[k], D[k + 1], c[k, 0], c[k + 1, 0]
     inverse_0, inverse_1 = 1.0 / D_0, 1.0 / D_1
     for b in range(rows):
-        r, a = R[b, k], S[b, _A]
+        r, a = R[b, k], S[b, A]
         p, q = 0.0, 0.0
         if scored:
-            p, q = fma(r, c_0, S[b, _P]), fma(r * inverse_0, r, S[b, _Q])
-        beta, kept, a, D_0, inverse_0 = rotate(r, a, D_0)
-        rho, c_old = S[b, _RHO], c_0
-        c_0 = fma(kept, c_0, beta * rho)
+            p, q = fma(r, c_0, S[b, P]), fma(r * inverse_0, r, S[b, Q])
+        beta, share, a, D_0, inverse_0 = rotate(r, a, D_0)
+        rho, c_old = S[b, RHO], c_0
+        c_0 = fma(share, c_0, beta * rho)
         rho = fma(-r, c_old, rho)
-        S[b, _R0], S[b, _BETA0], S[b, _KEPT0] = r, beta, kept
+        S[b, R0], S[b, BETA0], S[b, SHARE0] = r, beta, share
         r = fma(-r, u, R[b, k + 1])
         u = fma(beta, r, u)
         if scored:
             p, q = fma(r, c_1, p), fma(r * inverse_1, r, q)
-        beta, kept, a, D_1, inverse_1 = rotate(r, a, D_1)
+        beta, share, a, D_1, inverse_1 = rotate(r, a, D_1)
         c_old = c_1
-        c_1 = fma(kept, c_1, beta * rho)
+        c_1 = fma(share, c_1, beta * rho)
         rho = fma(-r, c_old, rho)
-        S[b, _R1], S[b, _BETA1], S[b, _KEPT1] = r, beta, kept
-        S[b, _A], S[b, _Q], S[b, _P], S[b, _RHO] = a, q, p, rho
+        S[b, R1], S[b, BETA1], S[b, SHARE1] = r, beta, share
+        S[b, A], S[b, Q], S[b, P], S[b, RHO] = a, q, p, rho
     D[k], D[k + 1], c[k, 0], c[k + 1, 0] = D_0, D_1, c_0, c_1
-    _absorb_more(k, rows, _R0, _KEPT0, S, more, c)
-    _absorb_more(k + 1, rows, _R1, _KEPT1, S, more, c)
+    _absorb_more(k, rows, R0, SHARE0, S, more, c)
+    _absorb_more(k + 1, rows, R1, SHARE1, S, more, c)
     return u
 
 
@@ -333,65 +251,25 @@ def _absorb_last(k: int, rows: int, R: Matrix, S: Matrix, more: Matrix, D: Vecto
     inverse = 1.0 / D_k
     for b in range(rows):
         r = R[b, k]
-        S[b, _Q] = fma(r * inverse, r, S[b, _Q])
-        beta, kept, S[b, _A], D_k, inverse = rotate(r, S[b, _A], D_k)
-        S[b, _P] = fma(r, c_k, S[b, _P])
-        rho, c_old = S[b, _RHO], c_k
-        c_k = fma(kept, c_k, beta * rho)
-        S[b, _R0], S[b, _BETA0], S[b, _KEPT0], S[b, _RHO] = r, beta, kept, fma(-r, c_old, rho)
+        S[b, Q] = fma(r * inverse, r, S[b, Q])
+        beta, share, S[b, A], D_k, inverse = rotate(r, S[b, A], D_k)
+        S[b, P] = fma(r, c_k, S[b, P])
+        rho, c_old = S[b, RHO], c_k
+        c_k = fma(share, c_k, beta * rho)
+        S[b, R0], S[b, BETA0], S[b, SHARE0], S[b, RHO] = r, beta, share, fma(-r, c_old, rho)
     D[k], c[k, 0] = D_k, c_k
-    _absorb_more(k, rows, _R0, _KEPT0, S, more, c)
+    _absorb_more(k, rows, R0, SHARE0, S, more, c)
 
 
 @inlined
-def _absorb_more(k: int, rows: int, slot: int, kept: int, S: Matrix, more: Matrix, c: Matrix) -> None:
-    """The coefficients of further targets; S has the rows' residuals and β from column `slot` on, D/D' in `kept`."""
+def _absorb_more(k: int, rows: int, slot: int, share: int, S: Matrix, more: Matrix, c: Matrix) -> None:
+    """The coefficients of further targets; S has the rows' residuals and β from column `slot` on, D/D' in `share`."""
     for h in range(1, c.shape[1]):
         c_k = c[k, h]
         for b in range(rows):
             r = S[b, slot]
             more[b, 2 * h] = fma(r, c_k, more[b, 2 * h])
             rho, c_old = more[b, 2 * h + 1], c_k
-            c_k = fma(S[b, kept], c_k, S[b, slot + 1] * rho)
+            c_k = fma(S[b, share], c_k, S[b, slot + 1] * rho)
             more[b, 2 * h + 1] = fma(-r, c_old, rho)
         c[k, h] = c_k
-
-
-@inlined
-def _read_tile(factor: Factor, rows: int, R: Matrix, S: Matrix, more: Matrix) -> None:
-    """`_absorb_tile` without learning: adds to q and p. Overwrites R, S and `more`."""
-    U, D, c, d = factor.U, factor.D, factor.c, factor.D.shape[0]
-    grouped = rows // GROUP * GROUP
-    if rows - grouped > 1 and grouped + GROUP <= R.shape[0]:  # a group costs as much as a single: empty rows fill it up
-        for b in range(rows, grouped + GROUP):
-            S[b, _R0], S[b, _R1] = 0.0, 0.0
-        grouped += GROUP
-    k = 0
-    while k + 1 < d:
-        for b in range(rows):
-            S[b, _R0] = R[b, k]
-            S[b, _R1] = fma(-R[b, k], U[k, k + 1], R[b, k + 1])
-        _read_pivot(k, rows, _R0, S, more, D, c)
-        _read_pivot(k + 1, rows, _R1, S, more, D, c)
-        if k + 2 < d:
-            for b in range(0, grouped, GROUP):
-                read_group(U, k, R, b, S, k + 2)
-            for b in range(grouped, rows):
-                read_single(U, k, R, b, S, k + 2)
-        k += 2
-    if k < d:
-        for b in range(rows):
-            S[b, _R0] = R[b, k]
-        _read_pivot(k, rows, _R0, S, more, D, c)
-
-
-@inlined
-def _read_pivot(k: int, rows: int, slot: int, S: Matrix, more: Matrix, D: Vector, c: Matrix) -> None:
-    inverse = 1.0 / D[k]
-    for b in range(rows):
-        r = S[b, slot]
-        S[b, _Q] = fma(r * inverse, r, S[b, _Q])
-        S[b, _P] = fma(r, c[k, 0], S[b, _P])
-    for h in range(1, c.shape[1]):
-        for b in range(rows):
-            more[b, 2 * h] = fma(S[b, slot], c[k, h], more[b, 2 * h])

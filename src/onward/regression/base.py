@@ -1,13 +1,14 @@
 """What every learner is made of: settings, a read-out, and a fitted state with what can be asked of it."""
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward.core import Information
+from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
 from onward.regression.estimator import Estimator
 from onward.regression.fitted import FittedState
@@ -21,7 +22,7 @@ Learned = tuple[NDArray[np.float64], Vector]
 """Predictions and leverages, each from just before its row was learned."""
 
 _LEARNED_WITH = ("lam", "fit_intercept", "intercept_lam", "prior_mean", "prior_intercept")  # parameters of the state
-_CACHED = ("_loops", "_names_in_order")
+_CACHED = ("_loops", "_dict_loops", "_names_in_order")
 
 
 class Learner(Estimator):
@@ -36,8 +37,9 @@ class Learner(Estimator):
     _flat: bool
     _row_shape: tuple[int] | None = None
     _target_shape: tuple[int]
-    _loops: tuple[Callable[..., Any], Callable[..., Any]] | None
-    _names_in_order: tuple[Hashable, ...] | None
+    _loops: Loops | None
+    _dict_loops: Loops | None
+    _names_in_order: list[Hashable] | None
 
     def __init__(
         self,
@@ -63,10 +65,6 @@ class Learner(Estimator):
     def _clip(self) -> float:
         """The bound on predictions."""
         return math.inf
-
-    def _read_out(self, base: Matrix | None, p: Matrix, q: Vector, w: Vector) -> Matrix:
-        """Predictions from the prior's part (None for zero), p = xᵀG⁻¹b and the leverage q, for rows of weight w."""
-        raise NotImplementedError
 
     def _check_settings(self) -> None:
         check_lam(self.lam, self.intercept_lam, positive=False)
@@ -145,7 +143,7 @@ class Learner(Estimator):
         self._state = fitted
         state = fitted.state
         self._buffer, self._flat = state.buffer, fitted.flat
-        self._names_in_order = self._loops = None
+        self._names_in_order = self._loops = self._dict_loops = None
         self._row_shape, self._target_shape = (state.n_features,), (state.n_targets,)
         self.n_features_in_ = state.n_features
         if fitted.names is not None:

@@ -5,6 +5,7 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.core import kernel
 from onward.core.state import described
 from onward.core.types import Matrix, Vector
 from onward.regression.base import Learned, Learner
@@ -65,7 +66,9 @@ class BatchLearner(Learner):
         for where, block, _ in blocks(rows):
             p, q = fitted.state.read(block)
             checked_leverages(fitted, q)
-            out[where] = self._read_out(fitted.state.base(block), p, q, writeable(weights[where]))
+            w = writeable(weights[where])
+            kernel.read_out_rows(fitted.state.base(block), p, q, w, self._shrinks, self._clip)
+            out[where] = p
         return shaped(checked_predictions(out), fitted.flat)
 
     def leverage(self, X: Any) -> Vector:
@@ -134,9 +137,12 @@ class BatchLearner(Learner):
 
     def _learn(self, fitted: FittedState, rows: Rows, targets: Matrix, weights: Vector) -> Learned:
         predictions, leverages = np.empty_like(targets), np.empty(rows.shape[0])
+        constant = weights.strides == (0,)  # one number for all rows: written out once, for the longest block
+        w = np.empty(0)
         for where, block, squares in blocks(rows):
-            w = writeable(weights[where])
-            predictions[where], leverages[where] = fitted.learn(block, targets[where], w, self._read_out, squares)
+            w = w[: len(block)] if constant and len(w) >= len(block) else writeable(weights[where])
+            out = predictions[where], leverages[where]
+            fitted.learn(block, targets[where], w, squares, self._shrinks, self._clip, *out)
         return predictions, leverages
 
 

@@ -1,7 +1,7 @@
 """What a learner has learned: the state, and what its coordinates and targets mean."""
 
 import numbers
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -12,9 +12,6 @@ from onward.core import Information, TooExtremeError, kernel
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
-
-ReadOut = Callable[[Matrix | None, Matrix, Vector, Vector], Matrix]
-"""(prior's part, p, q, w) → predictions."""
 
 
 @dataclass
@@ -29,29 +26,33 @@ class FittedState:
     def __post_init__(self) -> None:
         self.columns = {name: column for column, name in enumerate(self.names or ())}
 
-    def learn(self, X: Matrix, Y: Matrix, w: Vector, read_out: ReadOut, squares: float) -> tuple[Matrix, Vector]:
-        """Learn rows in order; returns predictions and leverages as of just before each. Changes nothing if it raises.
+    def learn(
+        self, X: Matrix, Y: Matrix, w: Vector, squares: float, shrinks: bool, clip: float, p: Matrix, q: Vector
+    ) -> None:
+        """Learn rows in order; overwrites p and q with predictions and leverages as of just before each.
 
-        `squares` is the sum of the squares of X.
+        `squares` is the sum of the squares of X. Changes nothing of the state if it raises.
         """
         state = self.state
         base = state.base(X)
-        left = Y if base is None else Y - base
-        ordinary = state.is_ordinary(squares, left, w)
-        before = None if ordinary else state.buffer.copy()
+        left = Y - base if len(base) else Y
+        if state.is_ordinary(squares, left, w):
+            state.check(X, left, w, p, q)
+            kernel.learn(state.buffer, X, Y, w, base, left, shrinks, clip, p, q)
+            return
+        before = state.buffer.copy()
         with interrupts_deferred():
-            p, q = state.absorb(X, left, w, ordinary)
-            predictions = read_out(base, p, q, w)
+            state.absorb(X, left, w, False, (p, q))
+            kernel.read_out_rows(base, p, q, w, shrinks, clip)
             total = state.online_loss.copy()
-            kernel.add_squared_errors(predictions, Y, w, total)
-            if before is not None and not np.isfinite(total).all():
+            kernel.add_squared_errors(p, Y, w, total)
+            if not np.isfinite(total).all():
                 state.buffer[:] = before
                 raise TooExtremeError(
                     "the rows cannot be learned in double precision: the squared error of a prediction is beyond "
                     "1e300; rescale the columns"
                 )
             state.online_loss[:] = total
-        return predictions, q
 
     def copy(self) -> Self:
         """A copy that can be learned on without touching this one."""

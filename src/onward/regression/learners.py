@@ -4,12 +4,9 @@ import math
 import numbers
 from typing import Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from onward import storage
-from onward.core import kernel
-from onward.core.types import Matrix, Vector
 from onward.regression.columns import ColumnLearner
 from onward.regression.start import Lam, Prior, check_lam
 
@@ -36,10 +33,6 @@ class ForwardRegressor(OnlineRegressor):
 
     _kind: Literal["forward", "ridge"] = "forward"
     _shrinks = True
-
-    def _read_out(self, base: Matrix | None, p: Matrix, q: Vector, w: Vector) -> Matrix:
-        predictions = kernel.shrink(p, q, w)
-        return predictions if base is None else base + predictions
 
 
 @storage.kind("ridge")
@@ -82,10 +75,6 @@ class RidgeRegressor(OnlineRegressor):
         check_lam(self.lam, self.intercept_lam, positive=True)
         if self.clip is not None and not (isinstance(self.clip, numbers.Real) and self.clip > 0):
             raise ValueError(f"clip must be None or a positive number, got {self.clip!r}")
-
-    def _read_out(self, base: Matrix | None, p: Matrix, q: Vector, w: Vector) -> Matrix:
-        predictions = p if base is None else base + p
-        return predictions if self.clip is None else np.clip(predictions, -self.clip, self.clip)
 
     @property
     def _clip(self) -> float:

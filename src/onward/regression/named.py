@@ -1,14 +1,22 @@
 """One row at a time, and rows by name."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.core import kernel
 from onward.core.factor import ORDINARY
-from onward.core.kernel import learn_one, learn_targets, plain_loops, predict_one, predict_targets
-from onward.core.plain import FLOAT64, is_plain
+from onward.core.fast_path import FLOAT64, is_float64_array
+from onward.core.single import (
+    Loops,
+    learn_one,
+    learn_targets,
+    predict_one,
+    predict_targets,
+    row_loops,
+)
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.regression.base import Learned
@@ -31,6 +39,7 @@ from onward.tables import (
 ONE = 1.0  # the weight of a row that none was given for
 _NUMBERS = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
 _ARRAY = np.ndarray
+FEW_NAMES = 16  # each number of names up to it is compiled for when it first comes: half a second, once
 
 
 class NamedLearner(BatchLearner):
@@ -40,8 +49,9 @@ class NamedLearner(BatchLearner):
     else comes, takes the way of tables: there it is looked at closely, and explained if it cannot be taken.
     """
 
-    _loops: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # where plain rows go straight to, once closed
-    _names_in_order: tuple[Hashable, ...] | None = None  # of a dict whose values can be taken as they come
+    _loops: Loops | None = None  # where plain rows go straight to, once closed
+    _dict_loops: Loops | None = None  # and the values of a dict with the names of the model in their order
+    _names_in_order: list[Hashable] | None = None  # these names, once such a dict has come
 
     def predict_one(self, x: Row, sample_weight: float = ONE) -> Any:
         """Predict one row: an array, or a dict of named features in which missing names count as 0.
@@ -52,16 +62,19 @@ class NamedLearner(BatchLearner):
         """
         row: Any
         if type(x) is _ARRAY:
-            row = x
+            row, loops = x, self._loops
         elif self.recipe_ is None:
-            row = self._row(x)
+            if type(x) is dict and self._dict_loops and [*x] == self._names_in_order:
+                row, loops = tuple(x.values()), self._dict_loops
+            else:
+                row, loops = self._row(x), self._loops
         elif (x := self._features(x)) is None:
             return np.nan
         else:
-            row = self._row(x)
-        if row is not None and self._loops and sample_weight is ONE and self.clip is None:
+            row, loops = self._row(x), self._loops
+        if row is not None and loops and sample_weight is ONE and self.clip is None:
             try:
-                prediction = self._loops[0](self._buffer, row)
+                prediction = loops[0](self._buffer, row)
                 first = prediction if self._flat else prediction[0]
                 if first == first:  # not NaN
                     return prediction
@@ -69,7 +82,7 @@ class NamedLearner(BatchLearner):
                 pass  # not as the loops take it
         row = _vector(row, self._row_shape)
         if row is not None:
-            self._loops = plain_loops(self._kind, self._flat)
+            self._loops = row_loops(self._shrinks, self._flat)
             w = sample_weight if type(sample_weight) is float else _number(sample_weight)
             if self._flat:
                 prediction = predict_one(self._buffer, row, w, self._shrinks, self._clip)
@@ -94,9 +107,12 @@ class NamedLearner(BatchLearner):
         """
         row: Any
         if type(x) is _ARRAY:
-            row = x
+            row, loops = x, self._loops
         elif self.recipe_ is None:
-            row = self._row(x)
+            if type(x) is dict and self._dict_loops and [*x] == self._names_in_order:
+                row, loops = tuple(x.values()), self._dict_loops
+            else:
+                row, loops = self._row(x), self._loops
         else:
             if self.recipe_.lags and isinstance(as_mapping(x), Mapping):
                 return self._learn_row(as_mapping(x), y, sample_weight)
@@ -104,16 +120,16 @@ class NamedLearner(BatchLearner):
                 sample_weight = self._weight(x)
             if sample_weight is None or (x := self._features(x)) is None:
                 return self
-            row = self._row(x)
-        if row is not None and self._loops and sample_weight is ONE and self.clip is None:
+            row, loops = self._row(x), self._loops
+        if row is not None and loops and sample_weight is ONE and self.clip is None:
             try:
-                if self._loops[1](self._buffer, row, y):
+                if loops[1](self._buffer, row, y):
                     return self if type(x) is _ARRAY else self._opened(x)
             except TypeError:
                 pass
         row = _vector(row, self._row_shape)
         if row is not None:
-            self._loops = plain_loops(self._kind, self._flat)
+            self._loops = row_loops(self._shrinks, self._flat)
             w = sample_weight if type(sample_weight) is float else _number(sample_weight)
             if self._flat:
                 target = y if type(y) is float else _number(y)
@@ -163,7 +179,7 @@ class NamedLearner(BatchLearner):
         """x as the compiled loop for one row takes it, if that is quickly done; None for whatever else it may be."""
         if type(x) is not dict:
             return _vector(x, self._row_shape)
-        if tuple(x) == self._names_in_order:
+        if [*x] == self._names_in_order:
             return _vector(list(x.values()), self._row_shape)
         fitted = self._state
         if fitted is None or fitted.names is None:
@@ -175,7 +191,9 @@ class NamedLearner(BatchLearner):
                 return None
             row[column] = value
         if len(x) == len(columns) and list(columns) == list(x):  # next time it is taken in one go
-            self._names_in_order = tuple(x)
+            self._names_in_order = [*x]
+            if 0 < len(x) <= FEW_NAMES:
+                self._dict_loops = row_loops(self._shrinks, self._flat, len(x))
         return row
 
     @overload
@@ -236,7 +254,9 @@ class NamedLearner(BatchLearner):
         elif len(names) > len(fitted.names):
             new, fitted, grown = names[len(fitted.names) :], fitted.copy(), True
             fitted.grow(new, [lam_of(self.lam, name) for name in new], [prior_of(self.prior_mean, n) for n in new])
-        predictions, leverages = fitted.learn(X, y.reshape(-1, 1), w, self._read_out, sum_of_squares(X))
+        predictions, leverages = np.empty((len(X), 1)), np.empty(len(X))
+        squares = sum_of_squares(X)
+        fitted.learn(X, y.reshape(-1, 1), w, squares, self._shrinks, self._clip, predictions, leverages)
         fitted.open = True
         if grown:
             self._commit(fitted)
@@ -269,8 +289,9 @@ class NamedLearner(BatchLearner):
                 p[x != 0.0] = 0.0
             prior = prior_of(self.prior_mean, name)
             if prior:
-                base = (0.0 if base is None else base) + np.repeat((prior * x)[:, None], p.shape[1], axis=1)
-        return checked_predictions(self._read_out(base, p, q, w)), q
+                base = (base if len(base) else 0.0) + np.repeat((prior * x)[:, None], p.shape[1], axis=1)
+        kernel.read_out_rows(base, p, q, w, self._shrinks, self._clip)
+        return checked_predictions(p), q
 
     def _learn_named(
         self, names: list[Hashable] | None, rows: Rows, targets: Matrix, weights: Vector, flat: bool
@@ -299,7 +320,7 @@ class NamedLearner(BatchLearner):
 
 def _vector(values: Any, shape: tuple[int] | None) -> Vector | None:
     """An array, list or tuple as a vector of this shape, laid out as the loops take it, if it is one of numbers."""
-    if is_plain(values, 1) and values.shape == shape:
+    if is_float64_array(values, 1) and values.shape == shape:
         return values
     if type(values) not in (list, tuple, np.ndarray):
         return None

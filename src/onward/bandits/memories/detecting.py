@@ -7,16 +7,16 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from onward.bandits.indices import read_single
-from onward.bandits.memories.base import FIRST_CAPACITY, Memory
+from onward.bandits.memories.memory import FIRST_CAPACITY, Memory
 from onward.bandits.model import Model, clear_model, learn_row, model_size, view_model
-from onward.bandits.settings import Told, memory_at, view_told
+from onward.bandits.settings import Head, memory_at, view_head
 from onward.core.checks import not_negative, probability, whole
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ALIGNED, aligned, new_scratch
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "d70cd5445867ed52"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "d67e53118df19b1e"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype([("n_models", "f8")])
 N_HEADER = 1
@@ -47,7 +47,7 @@ class Detecting(Memory):
         object.__setattr__(self, "tolerance", not_negative("tolerance", self.tolerance))
 
     def settings(self) -> dict[str, float]:
-        """What compiled code is told."""
+        """The settings of compiled code."""
         return {"window": self.window, "failure_delta": self.failure_delta, "tolerance": self.tolerance}
 
     def first_capacity(self) -> int:
@@ -60,7 +60,7 @@ class Detecting(Memory):
 
     def check(self, buffer: Vector, d: int) -> None:
         """Raise ValueError if the counts cannot be those of a detector."""
-        capacity = int(view_told(buffer).log["capacity"][0])
+        capacity = int(view_head(buffer).log["capacity"][0])
         models = header_of(buffer, d)["n_models"][0]
         if not (1 <= models <= capacity and models == int(models)):
             raise ValueError(f"n_models of a detector must be from 1 to {capacity}, got {models}")
@@ -94,70 +94,76 @@ def header_of(buffer: Vector, d: int) -> Records:
 
 
 @inlined
+def model_at(d: int, window: float, m: int) -> int:
+    """Where the m-th model begins."""
+    return memory_at(d) + ALIGNED + m * slot_size(d, window)
+
+
+@inlined
 def memory_in(buffer: Vector, d: int, window: float, m: int) -> Watched:
     """The m-th model."""
-    at = memory_at(d) + ALIGNED + m * slot_size(d, window)
+    at = model_at(d, window, m)
     failures = at + model_size(d)
     return Watched(view_model(buffer, at, d), part(buffer, failures, failures + int(window)))
 
 
 @inlined
-def begin(told: Told, buffer: Vector) -> None:
+def begin(head: Head, buffer: Vector) -> None:
     """One model that knows nothing."""
-    d, window = told.lam.shape[0], told.settings[0].window
+    d, window = head.lam.shape[0], head.settings[0].window
     header_of(buffer, d)[0].n_models = 1.0
-    _begin_model(told, memory_in(buffer, d, window, 0))
+    _begin_model(head, memory_in(buffer, d, window, 0))
 
 
 @inlined
-def _begin_model(told: Told, watched: Watched) -> None:
-    clear_model(told, watched.model)
+def _begin_model(head: Head, watched: Watched) -> None:
+    clear_model(head, watched.model)
     watched.failures[:] = 0.0
 
 
 @inlined
-def is_full(told: Told, buffer: Vector) -> bool:
+def is_full(head: Head, buffer: Vector) -> bool:
     """Whether there must be more room before the next reward can be learned."""
-    return bool(header_of(buffer, told.lam.shape[0])[0].n_models == told.log[0].capacity)
+    return bool(header_of(buffer, head.lam.shape[0])[0].n_models == head.log[0].capacity)
 
 
-@inlined
-def acting(told: Told, buffer: Vector) -> int:
+@compiled
+def acting(head: Head, buffer: Vector) -> int:
     """Which model chooses now: the least bad one, the older if they tie."""
-    d, window = told.lam.shape[0], told.settings[0].window
+    d, window = head.lam.shape[0], head.settings[0].window
     boldness = math.sqrt(math.log(window))
     best, least = 0, np.inf
     for m in range(int(header_of(buffer, d)[0].n_models)):
-        badness, margin = _badness(told, memory_in(buffer, d, window, m).model)
+        badness, margin = _badness(head, memory_in(buffer, d, window, m).model)
         if badness - boldness * margin < least:
             best, least = m, badness - boldness * margin
     return best
 
 
 @inlined
-def _badness(told: Told, model: Model) -> tuple[float, float]:
+def _badness(head: Head, model: Model) -> tuple[float, float]:
     """The share of failures among a model's last rewards, and how far chance can take it."""
     age = model.factor.counts[0].seen
     if age == 0.0:
         return 0.0, 0.5
-    rewards = min(told.settings[0].window, age)
-    margin = math.sqrt(-math.log(told.settings[0].failure_delta) / (2.0 * rewards))
+    rewards = min(head.settings[0].window, age)
+    margin = math.sqrt(-math.log(head.settings[0].failure_delta) / (2.0 * rewards))
     return model.about[0].failed / rewards, margin
 
 
 @compiled
 def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
     """Every model checks the reward and learns it unless it is a surprise. Models that fail too often are dropped."""
-    told = view_told(buffer)
-    d, window = x.shape[0], told.settings[0].window
+    head = view_head(buffer)
+    d, window = x.shape[0], head.settings[0].window
     scratch = new_scratch(d)
     header = header_of(buffer, d)[0]
-    kept, good = 0, 0
+    n_left, good = 0, 0
     for m in range(int(header.n_models)):
         watched = memory_in(buffer, d, window, m)
         model, counts = watched.model, watched.model.factor.counts[0]
-        index, estimate = read_single(told, model, x, square, scratch)
-        failed = not abs(estimate - y) <= index - estimate + told.settings[0].slack
+        index, estimate = read_single(head, model, x, square, scratch)
+        failed = not abs(estimate - y) <= index - estimate + head.settings[0].slack
         if not failed:
             learn_row(model, x, y, square, scratch)
             counts.seen -= 1.0
@@ -167,17 +173,16 @@ def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
         watched.failures[record] = 1.0 if failed else 0.0
         model.about[0].failed += watched.failures[record]
         counts.seen += 1.0
-        badness, margin = _badness(told, model)
-        if badness >= margin + told.settings[0].delta:
+        badness, margin = _badness(head, model)
+        if badness >= margin + head.settings[0].delta:
             continue
-        good += badness < margin + told.settings[0].tolerance
-        if kept < m:
-            size, first = slot_size(d, window), memory_at(d) + ALIGNED
-            to, origin = first + kept * size, first + m * size
-            for i in range(size):
+        good += badness < margin + head.settings[0].tolerance
+        if n_left < m:
+            to, origin = model_at(d, window, n_left), model_at(d, window, m)
+            for i in range(slot_size(d, window)):
                 buffer[to + i] = buffer[origin + i]
-        kept += 1
+        n_left += 1
     if good == 0:  # as there is none if none is left
-        _begin_model(told, memory_in(buffer, d, window, kept))
-        kept += 1
-    header.n_models = float(kept)
+        _begin_model(head, memory_in(buffer, d, window, n_left))
+        n_left += 1
+    header.n_models = float(n_left)

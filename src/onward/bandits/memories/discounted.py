@@ -3,16 +3,18 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from onward.bandits.memories.base import Memory
+from onward.bandits.memories.memory import Memory
 from onward.bandits.model import Model, clear_model, learn_row, model_size, view_model
-from onward.bandits.settings import Told, memory_at, view_told
+from onward.bandits.settings import BY_CONSTANTS, Head, memory_at, view_head
 from onward.core.checks import probability
 from onward.core.compile import compiled, inlined
 from onward.core.factor import Factor, absorb_one, clear, factor_size, new_scratch, view_factor
 from onward.core.tiles import discount
 from onward.core.types import Vector
 
-COMPILED_FROM = "f68116b0ea3dfb89"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "7ae2e049fa346bb3"  # other files whose code is compiled into this one: see tools/digests.py
+
+FADED = 1e-20
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Discounted(Memory):
         object.__setattr__(self, "gamma", float(self.gamma))
 
     def settings(self) -> dict[str, float]:
-        """What compiled code is told."""
+        """The settings of compiled code."""
         return {"gamma": self.gamma}
 
     def size(self, d: int, capacity: int) -> int:
@@ -46,7 +48,11 @@ class Discounted(Memory):
 
 
 class Twofold(NamedTuple):
-    """V = Σ γ^(t−s) xxᵀ + Λ as a model, and Ṽ = Σ γ^2(t−s) xxᵀ + Λ."""
+    """V = Σ γ^(t−s) xxᵀ + Λ as a model, and Ṽ = Σ γ^2(t−s) xxᵀ + Λ.
+
+    Ṽ is only multiplied with, so its factor need not hold all of Λ: it holds the share `second.counts.counted` of it,
+    and what reads it adds the rest. To give Λ back to a factor in every round takes nearly all of the round's time.
+    """
 
     model: Model
     second: Factor
@@ -55,26 +61,43 @@ class Twofold(NamedTuple):
 @inlined
 def memory_in(buffer: Vector, d: int) -> Twofold:
     """Both factors."""
-    at = memory_at(d)
-    return Twofold(view_model(buffer, at, d), view_factor(buffer, at + model_size(d), d, 1))
+    return Twofold(view_model(buffer, memory_at(d), d), view_factor(buffer, second_at(d), d, 1))
 
 
 @inlined
-def begin(told: Told, buffer: Vector) -> None:
+def second_at(d: int) -> int:
+    """Where Ṽ begins."""
+    return memory_at(d) + model_size(d)
+
+
+@inlined
+def begin(head: Head, buffer: Vector) -> None:
     """Know nothing."""
-    memory = memory_in(buffer, told.lam.shape[0])
-    clear_model(told, memory.model)
-    clear(memory.second, told.lam)
+    memory = memory_in(buffer, head.lam.shape[0])
+    clear_model(head, memory.model)
+    clear(memory.second, head.lam)
+    memory.second.counts[0].counted = 1.0
+
+
+@inlined
+def _let_fade(second: Factor, gamma: float, lam: Vector) -> None:
+    """Let Λ fade with the rows, down to a share so small that it never counts: no pivot may become 0."""
+    for k in range(lam.shape[0]):
+        second.D[k] = max(gamma * second.D[k], FADED * lam[k])
+    second.counts[0].counted *= gamma
 
 
 @compiled
 def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
     """Discount the past, then learn a reward."""
-    told = view_told(buffer)
-    memory, gamma, scratch = memory_in(buffer, x.shape[0]), told.settings[0].gamma, new_scratch(x.shape[0])
+    head = view_head(buffer)
+    memory, gamma, scratch = memory_in(buffer, x.shape[0]), head.settings[0].gamma, new_scratch(x.shape[0])
     if gamma < 1.0:
-        discount(memory.model.factor, gamma, told.lam, scratch)
-        discount(memory.second, gamma * gamma, told.lam, scratch)
+        discount(memory.model.factor, gamma, head.lam, scratch)
+        if head.settings[0].width == BY_CONSTANTS:
+            _let_fade(memory.second, gamma * gamma, head.lam)
+        else:  # the width is that of Ṽ itself
+            discount(memory.second, gamma * gamma, head.lam, scratch)
         memory.model.factor.counts[0].counted *= gamma * gamma
     absorb_one(memory.second, x, 0.0, 1.0, scratch)
     learn_row(memory.model, x, y, square, scratch)

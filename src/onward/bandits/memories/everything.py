@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from onward.bandits.memories.base import Memory
+from onward.bandits.memories.memory import Memory
 from onward.bandits.model import Model, clear_model, learn_row, model_size, view_model
-from onward.bandits.settings import Told, memory_at
+from onward.bandits.settings import Head, memory_at
 from onward.core.compile import compiled, inlined
 from onward.core.factor import new_scratch
 from onward.core.types import Vector
 
-COMPILED_FROM = "1b69ff8d1a02a777"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "f033bed30bee0d5e"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ def memory_in(buffer: Vector, d: int) -> Model:
 
 
 @inlined
-def begin(told: Told, buffer: Vector) -> None:
+def begin(head: Head, buffer: Vector) -> None:
     """Know nothing."""
-    clear_model(told, memory_in(buffer, told.lam.shape[0]))
+    clear_model(head, memory_in(buffer, head.lam.shape[0]))
 
 
 @compiled

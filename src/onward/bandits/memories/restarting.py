@@ -7,16 +7,16 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from onward.bandits.memories.base import Memory
+from onward.bandits.memories.memory import Memory
 from onward.bandits.model import Model, clear_model, learn_row, model_size, view_model
-from onward.bandits.settings import Told, memory_at, view_told
+from onward.bandits.settings import Head, memory_at, view_head
 from onward.core.checks import whole
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ALIGNED, new_scratch
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "81fcb9e64e0f341d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "db9f2591490d25f5"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype([("next_point", "f8")])
 N_HEADER = 1
@@ -81,21 +81,21 @@ def memory_in(buffer: Vector, d: int, capacity: int) -> Chapters:
 
 
 @inlined
-def begin(told: Told, buffer: Vector) -> None:
+def begin(head: Head, buffer: Vector) -> None:
     """Know nothing, but which change point is next."""
-    clear_model(told, memory_in(buffer, told.lam.shape[0], 0).model)
+    clear_model(head, memory_in(buffer, head.lam.shape[0], 0).model)
 
 
 @compiled
 def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
     """Learn a reward, and start over if it is the last before a change."""
-    told = view_told(buffer)
-    memory = memory_in(buffer, x.shape[0], int(told.log[0].capacity))
+    head = view_head(buffer)
+    memory = memory_in(buffer, x.shape[0], int(head.log[0].capacity))
     learn_row(memory.model, x, y, square, new_scratch(x.shape[0]))
     header = memory.header[0]
-    while header.next_point < memory.points.shape[0] and memory.points[int(header.next_point)] < told.log[0].counted:
+    while header.next_point < memory.points.shape[0] and memory.points[int(header.next_point)] < head.log[0].counted:
         header.next_point += 1.0  # passed by a model that it began with
     following = int(header.next_point)
-    if following < memory.points.shape[0] and memory.points[following] == told.log[0].counted:
+    if following < memory.points.shape[0] and memory.points[following] == head.log[0].counted:
         header.next_point += 1.0
-        clear_model(told, memory.model)
+        clear_model(head, memory.model)

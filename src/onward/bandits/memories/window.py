@@ -5,16 +5,16 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from onward.bandits.memories.base import FIRST_CAPACITY, Memory
+from onward.bandits.memories.memory import FIRST_CAPACITY, Memory
 from onward.bandits.model import Model, clear_model, learn_row, model_size, view_model
-from onward.bandits.settings import Told, memory_at, view_told
+from onward.bandits.settings import Head, memory_at, view_head
 from onward.core.checks import whole
 from onward.core.compile import compiled, inlined
-from onward.core.factor import ALIGNED, new_scratch, remove_one, square_of
+from onward.core.factor import ALIGNED, copy_vector, new_scratch, remove_one, square_of
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "81fcb9e64e0f341d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "db9f2591490d25f5"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype(
     [
@@ -42,7 +42,7 @@ class Window(Memory):
         object.__setattr__(self, "window", whole("window", self.window, 1))
 
     def settings(self) -> dict[str, float]:
-        """What compiled code is told."""
+        """The settings of compiled code."""
         return {"window": self.window}
 
     def first_capacity(self) -> int:
@@ -55,7 +55,7 @@ class Window(Memory):
 
     def check(self, buffer: Vector, d: int) -> None:
         """Raise ValueError if the header cannot be that of a window."""
-        capacity = int(view_told(buffer).log["capacity"][0])
+        capacity = int(view_head(buffer).log["capacity"][0])
         header = memory_in(buffer, d, capacity).header[0]
         for name, most in (("next_slot", capacity - 1), ("n_stored", capacity), ("n_removed", self.window)):
             if not (0 <= header[name] <= most and header[name] == int(header[name])):
@@ -87,10 +87,10 @@ def memory_in(buffer: Vector, d: int, capacity: int) -> Ring:
 
 
 @inlined
-def begin(told: Told, buffer: Vector) -> None:
+def begin(head: Head, buffer: Vector) -> None:
     """Know nothing."""
-    ring = memory_in(buffer, told.lam.shape[0], int(told.log[0].capacity))
-    clear_model(told, ring.model)
+    ring = memory_in(buffer, head.lam.shape[0], int(head.log[0].capacity))
+    clear_model(head, ring.model)
     header = ring.header[0]
     header.next_slot = 0.0
     header.n_stored = 0.0
@@ -99,11 +99,11 @@ def begin(told: Told, buffer: Vector) -> None:
 
 
 @inlined
-def is_full(told: Told, buffer: Vector) -> bool:
+def is_full(head: Head, buffer: Vector) -> bool:
     """Whether there must be more room before the next reward can be learned."""
-    capacity = told.log[0].capacity
-    ring = memory_in(buffer, told.lam.shape[0], int(capacity))
-    return bool(ring.header[0].n_stored == capacity < told.settings[0].window)
+    capacity = head.log[0].capacity
+    ring = memory_in(buffer, head.lam.shape[0], int(capacity))
+    return bool(ring.header[0].n_stored == capacity < head.settings[0].window)
 
 
 @compiled
@@ -113,9 +113,9 @@ def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
     Taking out loses digits in proportion to what is left in the row's direction, and they do not come back. So before
     the losses add up to much, and once in every window's length, the factor is made anew from the rows themselves.
     """
-    told = view_told(buffer)
-    d, window = x.shape[0], told.settings[0].window
-    ring, scratch = memory_in(buffer, d, int(told.log[0].capacity)), new_scratch(d)
+    head = view_head(buffer)
+    d, window = x.shape[0], head.settings[0].window
+    ring, scratch = memory_in(buffer, d, int(head.log[0].capacity)), new_scratch(d)
     header, model = ring.header[0], ring.model
     slot = ring.rows[int(header.next_slot)]
     anew = False
@@ -129,7 +129,7 @@ def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
             model.factor.counts[0].counted -= 1.0
     else:
         header.n_stored += 1.0
-    slot[:d] = x
+    copy_vector(x, slot)
     slot[d] = y
     header.next_slot = (header.next_slot + 1.0) % window
     if not anew:
@@ -137,7 +137,7 @@ def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
         return
     header.n_removed = 0.0
     header.rounding_growth = 1.0
-    clear_model(told, model)
+    clear_model(head, model)
     n = int(header.n_stored)
     for i in range(n):  # the oldest first
         row = ring.rows[(int(header.next_slot) + i) % n]

@@ -19,7 +19,7 @@ class Memory:
     checks: ClassVar[bool] = False  # whether its models check rewards before they learn them
 
     def settings(self) -> dict[str, float]:
-        """What compiled code is told, by the names of `settings.SETTINGS`."""
+        """The settings of compiled code, by the names of `settings.SETTINGS`."""
         return {}
 
     def first_capacity(self) -> int:

@@ -21,6 +21,6 @@ def close(loop: Callable[..., Any], *example: Any) -> None:
     cast(Any, loop).disable_compile()
 
 
-def is_plain(value: object, ndim: int) -> TypeGuard[Matrix]:
+def is_float64_array(value: object, ndim: int) -> TypeGuard[Matrix]:
     """Whether a value is an array of numbers as the loops take it, but for its shape and its values."""
     return type(value) is np.ndarray and value.dtype is FLOAT64 and value.ndim == ndim and value.flags.carray

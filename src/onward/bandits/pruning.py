@@ -1,0 +1,151 @@
+"""Pruning: of many actions, only those are read that can be the best. Compiled.
+
+An action's estimate is cheap once θ is known, and its leverage is at most ‖x‖² over the smallest eigenvalue of G. So
+among many actions most are seen to be worse than the best one without their leverage being read: exactly the same
+choice, sooner.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward.bandits.indices import (
+    longest_counted,
+    noise_radius,
+    optimistic_index,
+    prior_part,
+)
+from onward.bandits.memories import acting_model, keeps_floor
+from onward.bandits.model import Model, raise_floor, solved
+from onward.bandits.reading import radii, read_doubly, view_read
+from onward.bandits.settings import (
+    AS_PRINTED,
+    BY_FUNCTION,
+    FORWARD,
+    Head,
+    view_head,
+)
+from onward.core.compile import compiled, inlined
+from onward.core.factor import from_zero, square_of
+from onward.core.reading_tiles import new_tile, put_in_tile, read_tile
+from onward.core.simd import dot_from
+from onward.core.tiles import TILE
+from onward.core.types import Matrix, Vector
+
+COMPILED_FROM = "680720359409eb7f"  # other files whose code is compiled into this one: see tools/digests.py
+
+ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
+WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
+SKIPPED = 8.0  # for so many choices all are read, once bounds have spared less than a quarter of them
+
+Mask = NDArray[np.bool_]
+
+
+@inlined
+def is_safe(head: Head, model: Model) -> bool:
+    """Whether rounding is small enough for bounds: G is not too badly conditioned."""
+    counts, gamma = model.factor.counts[0], head.settings[0].gamma
+    rows = counts.counted if gamma == 1.0 else min(counts.seen, 1.0 / (1.0 - gamma))
+    return bool(rows * counts.peak < WORST_CONDITION * model.about[0].floor)
+
+
+@inlined
+def optimistic_limit(p: float, most: float, radius: float, forward: bool, size: float) -> float:
+    """What an index cannot exceed, if the leverage is at most `most`; of a discounted memory, because Ṽ ≤ V.
+
+    `size` is ‖x‖‖θ‖: p may be what is left of much larger terms.
+    """
+    if forward:
+        best, width = max(p, p / (1.0 + most)), radius * math.sqrt(most / (1.0 + most))
+    else:
+        best, width = p, radius * math.sqrt(most)
+    return best + width + ROUNDING * (size + width)
+
+
+@compiled
+def read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) -> bool:
+    """The index of every action that can be the best, −inf of the others; False, and nothing read, if not worth it."""
+    head, read, n = view_head(buffer), view_read(rows), actions.shape[0]
+    settings = head.settings[0]
+    model, second, double, window = acting_model(head, buffer)
+    if settings.width in (AS_PRINTED, BY_FUNCTION) or settings.index_function != 0.0 or not is_safe(head, model):
+        return False
+    if model.about[0].skip > 0.0:
+        model.about[0].skip -= 1.0
+        return False
+    forward = settings.estimator == FORWARD
+    noise = noise_radius(head, second, model.factor.counts[0].counted, window, longest_noted(head))
+    radii(head, noise, actions, read)
+    radius, limit, index, estimate, theta = read.limit, read.leverage, read.indices, read.estimate, solved(model)
+    masked, prior = available.shape[0] > 0, settings.has_prior != 0.0
+    floor, length = 1.0 / model.about[0].floor, math.sqrt(square_of(theta))
+    for i in range(n):
+        guess = dot_from(actions, i, theta, 0)
+        size = length * (0.5 + 0.5 * read.squares[i])  # at least ‖x‖‖θ‖
+        limit[i] = optimistic_limit(guess, read.squares[i] * floor, radius[i], forward, size)
+        index[i] = -np.inf
+        estimate[i] = 0.0
+    if prior:
+        for i in range(n):
+            estimate[i] = prior_part(head, actions[i])
+            limit[i] += estimate[i] + ROUNDING * abs(estimate[i])
+    if masked:
+        for i in range(n):
+            limit[i] = limit[i] if available[i] else -np.inf
+    # First those that promise most, then whichever else can still be better than the best of them.
+    places, tile = np.empty(TILE, dtype=np.int64), new_tile(model.factor)
+    waiting = from_zero()
+    for i in range(n):
+        if limit[i] > -np.inf:
+            waiting = _insert(places, waiting, limit, i)
+    for b in range(waiting):
+        limit[places[b]] = -np.inf
+        put_in_tile(tile, b, actions[places[b]])
+    p, q, reach = np.empty(TILE), np.empty(TILE), np.empty(TILE)
+    largest, count, i = -np.inf, 0, 0
+    while True:
+        if waiting == TILE or i == n:
+            if double:
+                read_doubly(head.lam, model.factor, second, tile.R[:waiting], p, q, reach)
+            else:
+                read_tile(model.factor, tile, waiting, p, q)
+            count += waiting
+            for b in range(waiting):
+                at, spread = places[b], reach[b] if double else q[b]
+                index[at] = optimistic_index(p[b], q[b], spread, radius[at], forward, double)[0] + estimate[at]
+                largest = max(largest, index[at])
+            waiting = from_zero()
+            if i == n:
+                break
+        if limit[i] >= largest and limit[i] > -np.inf:
+            places[waiting] = i
+            put_in_tile(tile, waiting, actions[i])
+            waiting += 1
+        i += 1
+    if 4 * count > 3 * n:
+        model.about[0].skip = SKIPPED
+    if 4 * count > n and keeps_floor(head) and model.factor.counts[0].counted >= model.about[0].look_at:
+        raise_floor(model)
+    return True
+
+
+@inlined
+def longest_noted(head: Head) -> float:
+    """X² of the uniform width, once what is offered was noted."""
+    return longest_counted(head, head.log[0].offered)
+
+
+@inlined
+def _insert(places: NDArray[np.int64], count: int, limit: Vector, i: int) -> int:
+    """Keep the places of the largest limits, in falling order; returns how many there are."""
+    if count == places.shape[0]:
+        if not limit[i] > limit[places[count - 1]]:
+            return count
+        count -= 1
+    at = count
+    while at > 0 and limit[places[at - 1]] < limit[i]:
+        places[at] = places[at - 1]
+        at -= 1
+    places[at] = i
+    return count + 1
