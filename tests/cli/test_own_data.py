@@ -100,7 +100,7 @@ def test_predict_is_what_the_model_says(run: Run, data: Path, tmp_path: Path) ->
     model = load(tmp_path / "m")
     for row, record in enumerate(new.iter_rows(named=True)):
         x = {"x": record["x"], "z": record["z"], "flag": float(record["flag"]), f"city={record['city']}": 1.0}
-        assert got["prediction"][row] == pytest.approx(model.predict_one(x), rel=1e-12)
+        assert got["prediction"][row] == pytest.approx(model.predict_one(record), rel=1e-12)
         if record["city"] != "Cairo":
             values = np.array([[x.get(str(name), 0.0) for name in model.feature_names_in_]])
             low, high = model.interval(pl.DataFrame(values, schema=list(model.feature_names_in_)), 0.05, 0.3, 3.0,

@@ -147,6 +147,7 @@ def test_tables_stand_in_columns_whatever_the_letters() -> None:
     assert len(lines) == 5
     assert lines[3].startswith("a b c")
     assert lines[4].count("x") == 47
+    assert [len(line) for line in lines] == [52, 50, 52, 52, 52]  # two letters of two columns each
     assert [line[-2:] for line in lines] == [" n", " 1", "22", " 3", " 4"]
     assert html_table("<i>", ["<b>"], [["<u>"]]).count("&lt;") == 3
 

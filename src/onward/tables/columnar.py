@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as kind_of
 
 from onward.tables.errors import DataError
-from onward.tables.kinds import Content, as_numbers, read_texts, without
+from onward.tables.kinds import Content, as_numbers, as_texts, read_texts, without
 from onward.tables.notation import Notation
 from onward.tables.readers import EXPECTED, Piece, check_columns, check_names, expected
 from onward.tables.recipe import KINDS, Kind
@@ -296,8 +296,10 @@ def converted(
             array.validate(full=True)  # that it is UTF-8
         values = pl.Series(column, pl.from_arrow(array))
         if kind == "category":
-            texts = (values.fill_nan(None) if values.dtype.is_float() else values).cast(pl.String)
+            texts = as_texts(values)
             return texts.set(texts.is_in(list(notation.na)), None) if notation.na else texts
+        if kind == "boolean" and not is_text:
+            return _truths(as_numbers(values), where)
         if not is_text:
             return without(as_numbers(values), notation.na if kind == "number" else ())
         texts = values.cast(pl.String)
@@ -310,6 +312,15 @@ def converted(
     if wrong is not None:
         raise DataError(f"{where(wrong)}, column {column!r}: got {texts[wrong]!r}, expected {expected(kind, notation)}")
     return numbers
+
+
+def _truths(values: pl.Series, where: Callable[[int], str]) -> pl.Series:
+    """Numbers that stand for true and false; DataError if one is neither 0 nor 1."""
+    wrong = (values.is_not_nan() & ~values.is_in([0.0, 1.0])).fill_null(False)
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        raise DataError(f"{where(row)}, column {values.name!r}: got {values[row]:g}, expected {EXPECTED['boolean']}")
+    return values
 
 
 def _first_line(error: BaseException) -> str:

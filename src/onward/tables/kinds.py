@@ -19,6 +19,7 @@ MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None"
 DAY = 86_400_000_000  # µs
 # Polars divides by a number as it multiplies by its reciprocal; said so here, single values get the same bits.
 YEARS, DAYS, CLOCK_DAYS = 1 / (365.2425 * DAY), 1 / DAY, 1 / (1000 * DAY)
+WHOLE = 1e15  # below which floats that are whole numbers are written as such
 ORIGIN = 10_957 * DAY  # 2000-01-01 in µs since 1970
 
 # What ISO 8601 and databases write. Days before months, or months before days, is not for us to guess.
@@ -48,6 +49,18 @@ def as_numbers(column: pl.Series) -> pl.Series:
     if column.dtype == pl.Time:
         return column.to_physical().cast(pl.Float64) * CLOCK_DAYS
     return column.cast(pl.Float64)
+
+
+def as_texts(column: pl.Series) -> pl.Series:
+    """The levels of a category as texts, null where a value is missing.
+
+    A whole number is written without a point: pandas turns whole numbers into 1.0 where one is missing.
+    """
+    if not column.dtype.is_float():
+        return column.cast(pl.String)
+    given = column.cast(pl.Float64).fill_nan(None)
+    whole = ((given == given.floor()) & (given.abs() < WHOLE)).fill_null(False)
+    return given.set(~whole, 0.0).cast(pl.Int64).cast(pl.String).zip_with(whole, given.cast(pl.String))
 
 
 def without(column: pl.Series, na: Sequence[str]) -> pl.Series:

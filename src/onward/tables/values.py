@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from onward.tables.kinds import CLOCK_DAYS, DAY, DAYS, ORIGIN, YEARS, as_numbers, read_texts
+from onward.tables.kinds import CLOCK_DAYS, DAY, DAYS, ORIGIN, YEARS, as_numbers, as_texts, read_texts
 from onward.tables.notation import Notation
 from onward.tables.recipe import Kind
 
@@ -106,7 +106,7 @@ def _read_text(text: str, kind: Kind, notation: Notation) -> float | None:
 
 @lru_cache(maxsize=4096, typed=True)
 def _level_text(value: Any) -> str:
-    return str(pl.Series([value]).cast(pl.String)[0])
+    return str(as_texts(pl.Series([value]))[0])
 
 
 def _by_column(value: Any) -> float:
