@@ -132,7 +132,7 @@ class ColumnLearner(Guarantees):
             from onward.tables.encode_values import encode_frame
 
             names = self._fitted().names or []
-            encoded = encode_frame(self._recipe, names, X)
+            encoded = encode_frame(self._own_recipe(), names, X)
             rows = CheckedRows(np.ascontiguousarray(encoded.X[:, : len(names)]), names)
             unknown = encoded.X[:, len(names) :].any(axis=1)
             out = np.full((_count_rows(X), 2), np.nan)
@@ -176,8 +176,7 @@ class ColumnLearner(Guarantees):
 
         return has_columns(self.recipe_, self._feature_names(), columns, "the data frame")
 
-    @property
-    def _recipe(self) -> Recipe:
+    def _own_recipe(self) -> Recipe:
         assert self.recipe_ is not None
         return self.recipe_
 
@@ -190,7 +189,7 @@ class ColumnLearner(Guarantees):
         names, n = self._fitted().names or [], _count_rows(X)
         weights = as_weights(sample_weight, n)
         predictions, leverages = np.full(n, np.nan), np.full(n, np.nan)
-        for block in encode_blocks(self._recipe, names, X):
+        for block in encode_blocks(self._own_recipe(), names, X):
             read = super().predict_many(block, writeable(weights[block.rows]), return_leverage=True)
             predictions[block.rows], leverages[block.rows] = read
         return predictions, leverages
@@ -208,8 +207,8 @@ class ColumnLearner(Guarantees):
             if not flat:
                 raise ValueError(f"y has {describe_targets(matrix.shape[1], flat)}, but this model has a single target")
             targets = matrix[:, 0]
-        names, remember = self._feature_names(), remember if self._recipe.lags else None
-        return encode_blocks(self._recipe, names, X, learning=True, y=targets, weight=weights, remember=remember)
+        names, remember = self._feature_names(), remember if self._own_recipe().lags else None
+        return encode_blocks(self._own_recipe(), names, X, learning=True, y=targets, weight=weights, remember=remember)
 
     def _learn_columns(self, X: Any, y: Any, sample_weight: Any) -> Learned:
         self._check_settings()

@@ -105,7 +105,7 @@ def _inputs(
             if column in features or column == target:
                 continue
             content = contents[column]
-            if content not in (*KINDS, "text"):
+            if content not in (*KINDS, "text", UNKNOWN):
                 raise DataError(f"{file}: column {column!r} holds {content}, expected numbers for {term.text}")
             is_category = column in categories or content == "text"
             found[column] = Column(column, "category" if is_category else _kind(content))
