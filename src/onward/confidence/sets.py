@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from onward.confidence.widths import Bias, bias_width, largest_lam
 from onward.core import Information, kernel
+from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 
@@ -214,7 +215,7 @@ class QuadraticSet:
 
     def interval(self, X: ArrayLike) -> Matrix:
         """Lower and upper ends (n, 2) of xᵀθ over the set; ±inf where it is unbounded."""
-        return self._ends(_full_rows(self.state, X))
+        return self._ends(_feature_rows(self.state, X), self.state.intercept)
 
     def coordinates(self) -> Matrix:
         """Lower and upper ends (d, 2) of each coordinate of θ over the set; ±inf where it is unbounded."""
@@ -231,19 +232,23 @@ class QuadraticSet:
         covariance = (along[:, stiff] / self.stiffness[stiff]) @ along[:, stiff].T
         return _ellipse(self.center[[first, second]], self.radius**2 * covariance, points)
 
-    def _ends(self, rows: Matrix) -> Matrix:
-        # Not by BLAS: an interval must not depend, in its last bits, on the rows that it is asked for together with.
-        stiff, own = self.stiffness > 0, rows * own_scale(self.state)
-        along = _product(own, self.axes[:, stiff] / np.sqrt(self.stiffness[stiff]))
-        reach = self.radius * np.sqrt(np.einsum("ij,ij->i", along, along))
+    def _ends(self, rows: Matrix, intercept: bool = False) -> Matrix:
+        """The ends for rows over all coordinates; or over the features alone, behind a constant."""
+        stiff, scale = self.stiffness > 0, own_scale(self.state)
+        along = scale[:, None] * (self.axes[:, stiff] / np.sqrt(self.stiffness[stiff]))
+        middle, reach = np.empty(len(rows)), np.empty(len(rows))
+        kernel.reaches(rows, intercept, self.center, np.ascontiguousarray(along), middle, reach)
+        reach *= self.radius
         if not stiff.all():
+            full = np.column_stack([np.ones(len(rows)), rows]) if intercept else rows
+            own = full * scale
             size = np.sqrt(np.einsum("ij,ij->i", own, own))
             if (self.stiffness < 0).any():
                 reach[size > 0] = np.inf
             else:
                 open_along = np.abs(_product(own, self.axes[:, ~stiff])).max(axis=1)
                 reach[open_along > 1e-12 * size] = np.inf
-        return _around(_product(rows, self.center[:, None])[:, 0], reach)
+        return _around(middle, reach)
 
 
 def own_scale(state: Information) -> Vector:
@@ -253,6 +258,12 @@ def own_scale(state: Information) -> Vector:
 
 def _full_rows(state: Information, X: ArrayLike) -> Matrix:
     """Rows over all coordinates: behind the constant, if there is one."""
+    rows = _feature_rows(state, X)
+    return np.column_stack([np.ones(len(rows)), rows]) if state.intercept else rows
+
+
+def _feature_rows(state: Information, X: ArrayLike) -> Matrix:
+    """Rows over the features, laid out as compiled loops take them; ValueError if they are no such rows."""
     if hasattr(X, "columns"):
         raise ValueError(
             "a set takes arrays, in the order of the model's features; ask the model's interval for frames"
@@ -262,9 +273,9 @@ def _full_rows(state: Information, X: ArrayLike) -> Matrix:
         raise ValueError(f"x must be one row or a table of rows, got shape {rows.shape}")
     if rows.shape[1] != state.n_features:
         raise ValueError(f"x has {counted(rows.shape[1], 'feature')}, but this set is over {state.n_features}")
-    if not np.isfinite(rows).all():
+    if not np.isfinite(sum_of_squares(rows)) and not np.isfinite(rows).all():
         raise ValueError(f"x must hold finite numbers, got {rows[~np.isfinite(rows)][0]}")
-    return np.column_stack([np.ones(len(rows)), rows]) if state.intercept else rows
+    return rows
 
 
 def _check_pair(first: int, second: int, d: int, points: int) -> None:

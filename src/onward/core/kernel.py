@@ -4,6 +4,7 @@ A call from Python costs as much as what it does, and more for each array that i
 are looked up inside.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -145,6 +146,31 @@ def multiply(X: Matrix, intercept: bool, theta: Matrix) -> Matrix:
             for h in range(theta.shape[1]):
                 out[i, h] = fma(x, theta[j + lead, h], out[i, h])
     return out
+
+
+@compiled
+def reaches(X: Matrix, intercept: bool, center: Vector, along: Matrix, middle: Vector, reach: Vector) -> None:
+    """xᵀθ at the center, and ‖xᵀA‖ for the columns of A (`along`), of each row. Overwrites `middle` and `reach`.
+
+    The same bits for a row, whatever rows stand beside it: so not by BLAS.
+    """
+    lead = 1 if intercept else 0
+    k = along.shape[1]
+    sums = np.empty(k)
+    for i in range(X.shape[0]):
+        at = center[0] if intercept else 0.0
+        for h in range(k):
+            sums[h] = along[0, h] if intercept else 0.0
+        for j in range(X.shape[1]):
+            x = X[i, j]
+            at = fma(x, center[j + lead], at)
+            for h in range(k):
+                sums[h] = fma(x, along[j + lead, h], sums[h])
+        total = 0.0
+        for h in range(k):
+            total = fma(sums[h], sums[h], total)
+        middle[i] = at
+        reach[i] = math.sqrt(total)
 
 
 @inlined

@@ -86,7 +86,13 @@ def _parquet_writer(file: IO[bytes]) -> Iterator[Write]:
         nonlocal writer
         table = frame.to_arrow()
         if writer is None:
-            writer = pq.ParquetWriter(file, table.schema, compression="zstd", compression_level=1)
+            texts = [
+                field.name for field in table.schema if str(field.type) in ("string", "large_string", "string_view")
+            ]
+            # Numbers hardly repeat: to look for those that do would take three times as long as to write them.
+            writer = pq.ParquetWriter(
+                file, table.schema, compression="zstd", compression_level=1, use_dictionary=texts or False
+            )
         writer.write_table(table)
 
     try:

@@ -68,16 +68,18 @@ class DirectFile:
 
     def _write_until(self, stop: int) -> None:
         """Write the rows before `stop` in groups; those that did not come are null."""
-        rows = pl.concat(self._waiting) if self._waiting else None
+        rows = pl.concat(self._waiting) if self._waiting else _EMPTY
+        numbers, taken = rows["row"].to_numpy(), 0
         for first in range(self._next, max(stop, self._next + (stop == self._begin)), GROUP):
             last = min(first + GROUP, stop)
-            group = _EMPTY if rows is None else rows.filter(pl.col("row").is_between(first, last - 1))
+            until = int(np.searchsorted(numbers, last))
+            group, taken = rows[taken:until], until
             if len(group) < last - first:
-                numbers = pl.DataFrame({"row": np.arange(first, last)})
-                group = numbers.join(group, on="row", how="left", maintain_order="left")
+                every = pl.DataFrame({"row": np.arange(first, last)})
+                group = every.join(group, on="row", how="left", maintain_order="left")
             self._write(group.rechunk())
         self._next = stop
-        self._waiting = [] if rows is None else [rows.filter(pl.col("row") >= stop)]
+        self._waiting = [rows[taken:]] if taken < len(rows) else []
 
     def finish(self, stop: int) -> None:
         """As in `PredictionFile`."""

@@ -5,10 +5,10 @@ well, if a little wider than its own would be; to make one for every row would c
 """
 
 from collections.abc import Sequence
-from copy import deepcopy
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onward.confidence import Ellipsoid, ForwardSet, QuadraticSet, observation_reach
 from onward.core.known import Known
@@ -35,7 +35,7 @@ class Intervals:
 
     def refresh(self, model: OnlineRegressor) -> None:
         """Take the sets anew, from what the model has learned by now. Without regularisation there are none."""
-        self.model = deepcopy(model)
+        self.model = model.copy()
         if not model.information_.regularized:
             return
         sigma, bound = self._known.sigma, self._known.theta_bound
@@ -55,14 +55,19 @@ class Intervals:
         if self.model is None or not self._sets:
             return out
         width = self.model.information_.n_features
-        # Of a feature that was born since, the set says nothing.
-        known = ~X[:, width:].any(axis=1) if X.shape[1] > width else np.ones(len(X), dtype=np.bool_)
-        rows = X if X.shape[1] == width else np.ascontiguousarray(X[known, :width])
-        if not len(rows):
-            return out
+        known: slice | NDArray[np.bool_] = slice(None)
+        rows = X
+        if X.shape[1] > width:  # of a feature that was born since, the set says nothing
+            known = ~np.any(X[:, width:] != 0.0, axis=1)
+            rows = np.ascontiguousarray(X[known, :width])
+            if not len(rows):
+                return out
         with np.errstate(divide="ignore"):
             spread = 1.0 / np.sqrt(w[known])  # a row of weight w has noise σ/√w
         for place, (region, reach) in enumerate(self._sets):
-            around = reach * np.where(np.isinf(spread) & (reach == 0), 0.0, spread)
-            out[place, known] = region.interval(rows) + np.column_stack([-around, around])
+            ends = region.interval(rows)
+            around = reach * np.where(np.isinf(spread), 0.0, spread) if reach == 0 else reach * spread
+            ends[:, 0] -= around
+            ends[:, 1] += around
+            out[place, known] = ends
         return out

@@ -8,7 +8,7 @@ rows and frames of the features themselves are taken as they are.
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Literal, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,7 +217,7 @@ class ColumnLearner(Guarantees):
         predictions, leverages = np.full(n, np.nan), np.full(n, np.nan)
         first, second = next(blocks, None), next(blocks, None)
         # A block is learned or refused as a whole; several need a copy to be thrown away if a later one is refused.
-        learner = self if second is None else self._copied()
+        learner = self if second is None else self.copy()
         for block in chain(*([each] for each in (first, second) if each is not None), blocks):
             assert block.y is not None
             learned = learner.learn_block(block.X, block.y, block.weight, block.names)
@@ -228,7 +228,8 @@ class ColumnLearner(Guarantees):
             self.recipe_ = recipes[-1]
         return predictions, leverages
 
-    def _copied(self) -> "ColumnLearner":
+    def copy(self) -> Self:
+        """A model of the same parameters that has learned the same, and learns on without touching this one."""
         copied = copy.copy(self)
         if self._state is not None:
             copied._commit(self._state.copy())

@@ -20,7 +20,7 @@ from onward.tables.kinds import MISSING, UNKNOWN, Content, guess, read_texts, wi
 from onward.tables.lines import LONGEST, Chunk, TextFile
 from onward.tables.notation import Notation
 from onward.tables.quotes import first_record, is_tidy, outside, whole_records
-from onward.tables.readers import Piece, check_columns, check_names, expected, parsed_pieces
+from onward.tables.readers import Piece, check_columns, check_names, expected, parsed_ahead, parsed_pieces
 from onward.tables.recipe import Kind
 from onward.tables.sources import File
 
@@ -112,8 +112,11 @@ class DelimitedReader:
     def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
         """As in `Reader`; `start` counts bytes."""
         check_columns(self.name, self.columns, [*wanted, *keep])
-        for chunk in self._text.chunks(max(start, self._body), self._whole):
-            yield from parsed_pieces(chunk, partial(self._parsed, wanted, keep), self._where, self._whole)
+        parse = partial(self._parsed, wanted, keep)
+        chunks = self._text.chunks(max(start, self._body), self._whole)
+        yield from parsed_ahead(
+            chunks, lambda chunk: parsed_pieces(chunk, parse, self._where, self._whole), self._text.parsers
+        )
 
     @property
     def done(self) -> float:
@@ -145,9 +148,9 @@ class DelimitedReader:
                 self._notice(frames[0])
                 return frames
         texts = self._texts(chunk)
-        frame = self._converted(texts.select(list(wanted)), wanted, chunk)
+        frame = self._converted(texts[list(wanted)], wanted, chunk)
         self._notice(frame)
-        return frame, _as_they_are(texts.select(keep))
+        return frame, _as_they_are(texts[list(keep)] if keep else pl.DataFrame())
 
     def _told_by(self, name: str) -> Literal["none", "few", "many"]:
         """How many rows may have told what a column holds."""
@@ -201,7 +204,7 @@ class DelimitedReader:
             filled = frame[self.columns[-1]].null_count() > 0 and outside(data, self.separator.encode()) != fields
         if filled:
             raise pl.exceptions.ComputeError("a line may be blank or too short")
-        return self._converted(frame.select(list(wanted)), wanted, None), frame.select(keep)
+        return self._converted(frame[list(wanted)], wanted, None), (frame[list(keep)] if keep else pl.DataFrame())
 
     def _converted(self, frame: pl.DataFrame, wanted: dict[str, Kind], chunk: Chunk | None) -> pl.DataFrame:
         """Texts as what they stand for. With the chunk at hand, what is wrong is named; else an error of polars."""

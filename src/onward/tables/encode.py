@@ -241,7 +241,7 @@ class Encoder:
         """The columns that make one feature each, and the terms without categories, (n, k)."""
         X = np.zeros((len(piece.frame), 0))
         if self._plain:
-            X = piece.frame.select(self._plain).to_numpy(order="c", writable=True)
+            X = piece.frame[self._plain].to_numpy(order="c", writable=True)
         if not np.isfinite(sum_of_squares(X)):
             for j, column in enumerate(self._plain):
                 if not np.isfinite(X[:, j]).all():

@@ -12,7 +12,7 @@ from onward.tables.errors import DataError
 from onward.tables.kinds import UNKNOWN, Content, guess, read_texts, widen_kind, without
 from onward.tables.lines import Chunk, TextFile
 from onward.tables.notation import Notation
-from onward.tables.readers import Piece, check_columns, expected, parsed_pieces
+from onward.tables.readers import Piece, check_columns, expected, parsed_ahead, parsed_pieces
 from onward.tables.recipe import Kind
 from onward.tables.sources import File
 
@@ -77,8 +77,12 @@ class JsonLinesReader:
         """As in `Reader`; `start` counts bytes."""
         if start == 0 and self._sample and not self._text.arrives:  # else too few rows may be known to tell
             check_columns(self.name, self.columns, [*wanted, *keep])
-        for chunk in self._text.chunks(start, _whole):
-            yield from parsed_pieces(chunk, partial(self._with_kept, wanted, keep), self._where, _whole)
+        parse = partial(self._with_kept, wanted, keep)
+        yield from parsed_ahead(
+            self._text.chunks(start, _whole),
+            lambda chunk: parsed_pieces(chunk, parse, self._where, _whole),
+            self._text.parsers,
+        )
 
     def _with_kept(
         self, wanted: dict[str, Kind], keep: Sequence[str], chunk: Chunk

@@ -13,6 +13,7 @@ from onward.tables.errors import DataError
 from onward.tables.sources import File
 
 CHUNK = 1 << 21  # bytes: long enough to forget the overhead of a chunk, short enough for a small memory
+PARSERS = 2  # threads that parse chunks: one cannot keep up with a learner of few features
 LONGEST = 1 << 25  # bytes of one record: more than any real one, so a quote must be open
 
 Cut = Callable[[bytes], int]
@@ -124,16 +125,19 @@ class TextFile:
     be looked at before reading.
     """
 
-    def __init__(self, file: File, stop: int | None = None, encoding: str | None = None) -> None:
+    def __init__(self, file: File, stop: int | None = None, encoding: str | None = None, *, alone: bool = True) -> None:
         """`stop` is a descriptor that becomes readable when no more is to be read of what arrives.
 
-        Text of another encoding than UTF-8 is decoded as it comes, and its bytes are counted as those of UTF-8.
+        Text of another encoding than UTF-8 is decoded as it comes, and its bytes are counted as those of UTF-8. If the
+        file is read `alone`, its chunks may be parsed by more than one thread (`parsers`); what arrives is not, as a
+        row may tell how the next ones are to be read.
         """
         self.file = file
         self._decoder = None if encoding is None else Decoder(file.name, encoding)
         plain = file.path is not None and file.path.is_file()
         self.seeks = plain and file.compression is None and encoding is None
         self.arrives = not plain and file.compression is None
+        self.parsers = min(PARSERS, os.cpu_count() or 1) if alone and not self.arrives else 1
         self._source = self._open(stop)
         self._done = 0
         self._first = b""

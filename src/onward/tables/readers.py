@@ -1,6 +1,8 @@
 """What every kind of file is read as: pieces of a table, each a data frame of the columns that are wanted."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
@@ -83,6 +85,22 @@ def parsed_pieces(
         return
     if len(frame):
         yield Piece(frame, chunk.start, partial(where, chunk), kept)
+
+
+def parsed_ahead(chunks: Iterator[Chunk], parse: Callable[[Chunk], Iterator[Piece]], parsers: int) -> Iterator[Piece]:
+    """The pieces of chunks, in order, of which so many are parsed at the same time."""
+    if parsers == 1:
+        for chunk in chunks:
+            yield from parse(chunk)
+        return
+    with ThreadPoolExecutor(parsers, thread_name_prefix="onward-parser") as pool:
+        waiting: deque[Future[list[Piece]]] = deque()
+        for chunk in chunks:
+            waiting.append(pool.submit(lambda each: list(parse(each)), chunk))
+            if len(waiting) > parsers:
+                yield from waiting.popleft().result()
+        while waiting:
+            yield from waiting.popleft().result()
 
 
 def check_columns(name: str, columns: Sequence[str], wanted: Iterable[str]) -> None:

@@ -307,7 +307,7 @@ class Stream:
             if file.format == "parquet":
                 return columnar.ParquetReader(file, self._notation, self._groups)
             return columnar.IpcReader(file, self._notation)
-        text = TextFile(file, self._stop, self._table.encoding)
+        text = TextFile(file, self._stop, self._table.encoding, alone=not self._apart)
         is_json = file.format == "jsonl"
         if file.format is None:  # standard input, of which nothing is known: an object begins with a brace
             is_json = text.head(_after_space, 1).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
