@@ -289,9 +289,9 @@ class Pass:
         return float(part.y[-1]), float(predictions[-1])
 
     def _record(self, part: Block, y: Vector, predictions: Vector, leverage: Vector, ends: Matrix) -> None:
-        columns = np.column_stack([y, predictions, ends[self.own], leverage])
+        columns = (y, predictions, ends[self.own, :, 0], ends[self.own, :, 1], leverage)
         if self.predictions is not None or self.follow is not None:
-            frame = prediction_frame(part.rows + (self.before + 1), columns)
+            frame = prediction_frame(part.rows + (self.before + 1), *columns)
             frame = with_kept(frame, part.kept, self.before + part.first + 1)
             if self.predictions is not None:
                 self.predictions.write(frame)
@@ -299,7 +299,7 @@ class Pass:
                 self.follow(frame.drop_nulls("prediction"))
         if self.recorder is not None:
             self.recorder.count_misses(y, ends)
-            self.recorder.sample.add(np.column_stack([part.rows, columns]))
+            self.recorder.sample.add(np.column_stack([part.rows, *columns]))
         if self.learned >= self.next_reading:
             self._read_off()
 
@@ -309,7 +309,7 @@ class Pass:
             return
         left = self.rows.kept_after
         if len(left):
-            none = prediction_frame(np.zeros(0, dtype=np.int64), np.zeros((0, len(COLUMNS))))
+            none = prediction_frame(np.zeros(0, dtype=np.int64), *np.zeros((len(COLUMNS), 0)))
             self.predictions.write(with_kept(none, left, self.before + self.rows.read - len(left) + 1))
         self.predictions.finish(self.before + self.rows.read + 1)
 

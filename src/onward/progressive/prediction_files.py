@@ -7,6 +7,7 @@ messages one after the other: what came after the last checkpoint is cut off, an
 import contextlib
 import os
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -15,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from onward.core.types import Matrix
+from onward.core.types import Vector
 from onward.progressive.frame_writers import Write, open_writer
 
 COLUMNS = ("target", "prediction", "lower", "upper", "leverage")
@@ -36,9 +37,9 @@ class PredictionFile(Protocol):
         """Let go of it; nothing is left of a file that was not finished."""
 
 
-def prediction_frame(rows: NDArray[np.int64], values: Matrix) -> pl.DataFrame:
-    """Numbers of rows (n,) from 1, and (n, 5) the columns, as a frame."""
-    return pl.DataFrame({"row": rows} | {name: values[:, j] for j, name in enumerate(COLUMNS)})
+def prediction_frame(rows: NDArray[np.int64], *columns: Vector) -> pl.DataFrame:
+    """Numbers of rows (n,) from 1, and the columns, as a frame."""
+    return pl.DataFrame({"row": rows} | dict(zip(COLUMNS, map(np.ascontiguousarray, columns), strict=True)))
 
 
 def with_kept(frame: pl.DataFrame, kept: pl.DataFrame, first: int) -> pl.DataFrame:
@@ -56,6 +57,8 @@ class DirectFile:
         """`first` is the number of the first row."""
         self._stack = ExitStack()
         self._write: Write = self._stack.enter_context(open_writer(path))
+        self._pool = self._stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="onward-writer"))
+        self._writing: Future[None] | None = None  # the group that is being written while rows are learned
         self._begin = self._next = first  # the number of the next row to be written
         self._waiting: list[pl.DataFrame] = []
         self._finished = False
@@ -77,13 +80,20 @@ class DirectFile:
             if len(group) < last - first:
                 every = pl.DataFrame({"row": np.arange(first, last)})
                 group = every.join(group, on="row", how="left", maintain_order="left")
-            self._write(group.rechunk())
+            self._wait()
+            self._writing = self._pool.submit(self._write, group.rechunk())
         self._next = stop
         self._waiting = [rows[taken:]] if taken < len(rows) else []
+
+    def _wait(self) -> None:
+        """Wait for the group that is being written; what went wrong with it is raised here."""
+        if self._writing is not None:
+            self._writing.result()
 
     def finish(self, stop: int) -> None:
         """As in `PredictionFile`."""
         self._write_until(stop)
+        self._wait()
         self._finished = True
         self._stack.close()
 
