@@ -1,5 +1,6 @@
 """`onward fit`: one pass over one's own data."""
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from onward.core.known import Known
     from onward.progressive import Fit
     from onward.regression import OnlineRegressor
+    from onward.scale import Engine
     from onward.tables.table import Table
 
 EXAMPLES = """Examples:
@@ -27,6 +29,8 @@ onward fit big.csv.gz -t y --save m.onward --checkpoint-every 1000000   (and wit
 
 tail -n +1 -f live.csv | onward fit - -t y --save m.onward --save-every 30s --follow   (Ctrl-C ends it and saves)"""
 
+_What = tuple[tuple[list[str], "Table", "OnlineRegressor"], dict[str, Any]]
+"""What is learned from what, and the options of every `fit`."""
 _OWN = ("learner", "lam", "no_intercept")  # beside the columns: what a model that is gone on with has of its own
 
 
@@ -153,12 +157,12 @@ def command(
         model = _model(learner, lam, no_intercept) if start is None else _started(start, context, table)
     if save is not None and not resume and beside(save).exists() and not quiet:
         typer.echo(f"onward: starting anew; {beside(save)} is from a run that --resume would go on with", err=True)
+    what: _What = (data, table, model), {"known": known, "with_scores": not no_scores, **outputs}
     if workers:
-        result = _fit_with_workers(data, table, model, known, no_scores, jobs, backend, address, quiet or json, outputs)
+        engine = o.engine(-1 if jobs is None else jobs, backend, address)
+        result = _fit_with_workers(what, engine, backend in (None, o.Backend.loky), quiet or json)
     else:
-        result = _fit_here(
-            data, table, model, known, report is not None, json if follow else None, quiet or json, outputs
-        )
+        result = _fit_here(what, report is not None, json if follow else None, quiet or json)
     for note in () if quiet else result.notes:
         typer.echo(f"onward: {note}", err=True)
     if report is not None:
@@ -172,9 +176,9 @@ def command(
         show_json(fit_record(result))
     elif not quiet and not follow:
         show(result)
-        for what, path in (("Model", save), ("Predictions", predictions), ("Report", report)):
+        for named, path in (("Model", save), ("Predictions", predictions), ("Report", report)):
             if path is not None:
-                typer.echo(f"{what}: {path}")
+                typer.echo(f"{named}: {path}")
     if result.stopped is not None:
         from onward.core.stopping import StoppedError
 
@@ -217,52 +221,40 @@ def _started(path: Path, context: typer.Context, table: "Table") -> "OnlineRegre
     return model
 
 
-def _fit_here(
-    data: list[str],
-    table: "Table",
-    model: "OnlineRegressor",
-    known: "Known",
-    history: bool,
-    follow_json: bool | None,
-    quiet: bool,
-    outputs: Any,
-) -> "Fit":
+def _fit_here(what: _What, history: bool, follow_json: bool | None, quiet: bool) -> "Fit":
     """One pass in this process; `follow_json` says how predictions are printed, None for not at all."""
     from onward.cli.display import watching
     from onward.progressive import fit
     from onward.progressive.frame_writers import open_writer
 
+    arguments, options = what
     with (
-        watching(quiet or follow_json is not None) as watch,
+        watching(quiet or follow_json is not None or not options["with_scores"]) as watch,
         open_writer(None, sys.stdout.buffer, "jsonl" if follow_json else "csv") as write,
     ):
         if follow_json is not None:
-            outputs = {**outputs, "follow": write}
-        return fit(data, table, model, known=known, history=history, watch=watch, **outputs)
+            options = {**options, "follow": write}
+        return fit(*arguments, history=history, watch=watch, **options)
 
 
-def _fit_with_workers(
-    data: list[str],
-    table: "Table",
-    model: "OnlineRegressor",
-    known: "Known",
-    no_scores: bool,
-    jobs: int | None,
-    backend: o.Backend | None,
-    address: str | None,
-    quiet: bool,
-    outputs: Any,
-) -> "Fit":
+def _fit_with_workers(what: _What, engine: "Engine", local: bool, quiet: bool) -> "Fit":
+    """A pass that workers share; if they are `local` processes, it is said beforehand when they cannot pay."""
     from onward import scale
     from onward.cli.display import chunks_done
+    from onward.tables.sources import find_files
 
+    arguments, options = what
+    data, table, _ = arguments
     if "-" in data:
         raise typer.BadParameter("standard input comes in one order and once: expected files for workers")
-    engine = o.engine(-1 if jobs is None else jobs, backend, address)
+    if local and not quiet:
+        chunks = scale.chunks_of(find_files(data, table.format))
+        workers = min(engine.jobs if engine.jobs > 0 else os.cpu_count() or 1, len(chunks))
+        reason = scale.why_workers_do_not_pay(chunks, workers, with_scores=options["with_scores"])
+        if reason is not None:
+            typer.echo(f"onward: workers do not pay here: {reason}; without --jobs it is faster", err=True)
     with chunks_done(quiet) as advance:
-        return scale.fit(
-            data, table, model, engine=engine, known=known, with_scores=not no_scores, advance=advance, **outputs
-        )
+        return scale.fit(*arguments, engine=engine, advance=advance, **options)
 
 
 def show(result: "Fit") -> None:

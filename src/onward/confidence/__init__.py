@@ -15,9 +15,9 @@ With a λ for each of them, λ below is the largest, and S is in the norm √(Σ
 (Theorem 1 of Tirinzoni et al. 2020, which the paper quotes, leaves its constant open, so it gives no set to compute.)
 """
 
-from onward.confidence.choose import confidence_set, observation_reach
+from onward.confidence.choose import confidence_set, confidence_sets, observation_reach
 from onward.confidence.sequence import RunningIntersection, needed_noise_width
-from onward.confidence.sets import ConfidenceSet, Ellipsoid, ForwardSet, QuadraticSet
+from onward.confidence.sets import ConfidenceSet, Ellipsoid, ForwardSet, QuadraticSet, interval_of_each
 from onward.confidence.widths import Bias, Width, bias_width, information, noise_width
 
 __all__ = [
@@ -30,7 +30,9 @@ __all__ = [
     "Width",
     "bias_width",
     "confidence_set",
+    "confidence_sets",
     "information",
+    "interval_of_each",
     "needed_noise_width",
     "noise_width",
     "observation_reach",

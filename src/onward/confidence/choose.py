@@ -1,15 +1,15 @@
 """Which set to use for what is known, and how far the next observation can be from its mean."""
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
-from onward.confidence.sets import Ellipsoid, ForwardSet, QuadraticSet, own_scale
+from onward.confidence.sets import Ellipsoid, ForwardSet, LeastSquares, QuadraticSet, own_scale
 from onward.confidence.widths import Bias, Width, bias_width, information, largest_lam, noise_width
 from onward.core import Information
 from onward.core.checks import not_negative, positive, probability
-from onward.core.types import Matrix, Vector
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -29,7 +29,26 @@ def confidence_set(
 
     `state` has one target and is kept, not copied: hand in a copy (`of_target` makes one) if it will learn on.
     """
-    probability("delta", delta)
+    (region,) = confidence_sets(
+        state, kind, [delta], sigma, theta_bound, width=width, bias=bias, feature_bound=feature_bound
+    )
+    return region
+
+
+def confidence_sets(
+    state: Information,
+    kind: Literal["ridge", "forward"],
+    deltas: Sequence[float],
+    sigma: float | None = None,
+    theta_bound: float | None = None,
+    *,
+    width: Width = "determinant",
+    bias: Bias = "tight",
+    feature_bound: float | None = None,
+) -> list[Ellipsoid | ForwardSet | QuadraticSet]:
+    """`confidence_set` for each of several δ: what is dear to compute is the same for all of them."""
+    for delta in deltas:
+        probability("delta", delta)
     gain = information(state, width, feature_bound)
     bias_width(1.0, 0.0, bias)  # an unknown bias is refused whatever is known
     if sigma is None:
@@ -37,36 +56,39 @@ def confidence_set(
             raise ValueError(
                 f"theta_bound says nothing while sigma is unknown: expected sigma too, got theta_bound={theta_bound}"
             )
-        return _unknown_sigma_set(state, delta, gain)
-    noise = float(noise_width(sigma, delta, gain))
+        fitted = fit_least_squares(state)
+        return [_unknown_sigma_set(state, fitted, delta, gain) for delta in deltas]
+    noises = [float(noise_width(sigma, delta, gain)) for delta in deltas]
     if theta_bound is None:
-        return _free_set(state, noise)
+        fitted = fit_least_squares(state)
+        return [_free_set(state, fitted, noise) for noise in noises]
     not_negative("theta_bound", theta_bound)
     center = state.coefficients()[:, 0] + state.prior[:, 0]
     if kind == "forward":
-        return ForwardSet(state, center, noise, theta_bound, bias)
-    return Ellipsoid(state, center, noise + math.sqrt(largest_lam(state)) * theta_bound)
+        return [ForwardSet(state, center, noise, theta_bound, bias) for noise in noises]
+    return [Ellipsoid(state, center, noise + math.sqrt(largest_lam(state)) * theta_bound) for noise in noises]
 
 
-def _free_set(state: Information, noise: float) -> QuadraticSet:
+def _free_set(state: Information, fitted: LeastSquares, noise: float) -> QuadraticSet:
     """No bound on θ*: (b − Aθ)ᵀ G⁻¹ (b − Aθ) ≤ noise², so m = α²/(α + λ) for A's eigenvalues α."""
-    axes, alpha, center, _ = _ordinary_least_squares(state)
-    return QuadraticSet(state, center, noise, axes, alpha**2 / (alpha + largest_lam(state)))
+    alpha = fitted.eigenvalues
+    return QuadraticSet(state, fitted.center, noise, fitted.axes, alpha**2 / (alpha + largest_lam(state)), fitted)
 
 
-def _unknown_sigma_set(state: Information, delta: float, gain: float) -> QuadraticSet:
+def _unknown_sigma_set(state: Information, fitted: LeastSquares, delta: float, gain: float) -> QuadraticSet:
     """σ unknown: Q < γ s with γ = 1 − exp(−(2 log(1/δ) + I)/n), so m = α (α/(α + λ) − γ) and radius² = γ s_0."""
-    axes, alpha, center, residual = _ordinary_least_squares(state)
+    alpha = fitted.eigenvalues
     n = state.counted
     gamma = -math.expm1((2 * math.log(delta) - gain) / n) if n else 1.0
     share = alpha / (alpha + largest_lam(state))
     # Below what rounding can tell from 0, a direction is open rather than wrongly closed.
     stiffness = np.where(alpha > 0, alpha * (share - gamma), -1.0 if n == 0 else 0.0)
-    return QuadraticSet(state, center, math.sqrt(gamma * residual), axes, stiffness, sigma_unknown=True)
+    radius = math.sqrt(gamma * fitted.residual)
+    return QuadraticSet(state, fitted.center, radius, fitted.axes, stiffness, fitted, sigma_unknown=True)
 
 
-def _ordinary_least_squares(state: Information) -> tuple[Matrix, Vector, Vector, float]:
-    """A's axes and eigenvalues (0 where rounding could have made them), A⁺b + θ_0, and the squared residuals there.
+def fit_least_squares(state: Information) -> LeastSquares:
+    """Ordinary least squares in a state; eigenvalues are 0 where rounding could have made them.
 
     All in the coordinates in which λ is the same for each (`own_scale`), but for A⁺b + θ_0, which is in the model's.
     From singular values of √D·U, never from G multiplied out: that would square the spread of the columns' scales.
@@ -83,7 +105,7 @@ def _ordinary_least_squares(state: Information) -> tuple[Matrix, Vector, Vector,
     loss, total = float(state.loss[0]), float(state.loss[0] + share @ share)  # the latter is Σ w y²
     # What rounding may have taken off is given back: rather too wide than too narrow.
     rounding = 64 * d * EPS * (math.sqrt(max(loss, 0.0) * total) + shrunk + EPS * total)
-    return right.T, alpha, center, max(loss - shrunk, 0.0) + rounding
+    return LeastSquares(right.T, alpha, center, max(loss - shrunk, 0.0) + rounding)
 
 
 # The next observation
@@ -113,7 +135,7 @@ def _sigma_bound(region: QuadraticSet, delta: float) -> float:
     at most its largest value on the region.
     """
     n, a = region.state.counted, 0.5
-    _, alpha, _, residual = _ordinary_least_squares(region.state)
+    alpha, residual = region.fitted.eigenvalues, region.fitted.residual
     seen = alpha > 0  # along directions that no row has shown, s does not change: the region may be open there
     if n < 1 or not (region.stiffness[seen] > 0).all():
         return math.inf

@@ -1,11 +1,12 @@
 """The sets themselves, and what can be asked of each."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from onward.confidence.widths import Bias, bias_width, largest_lam
 from onward.core import Information, kernel
@@ -174,6 +175,15 @@ class ForwardSet:
         return _around(middle, self._radii(rows) * np.sqrt(q / (1 + q)))
 
 
+class LeastSquares(NamedTuple):
+    """Ordinary least squares in a state: A's axes and eigenvalues, the estimate, and the squared residuals there."""
+
+    axes: Matrix
+    eigenvalues: Vector
+    center: Vector
+    residual: float
+
+
 @dataclass(frozen=True)
 class QuadraticSet:
     """{θ : Σ m_i e_i² ≤ radius²}, e the deviation from `center` along the axes of A = Σ xxᵀ.  [§3]
@@ -188,6 +198,7 @@ class QuadraticSet:
     radius: float
     axes: Matrix = field(repr=False)  # orthonormal columns
     stiffness: Vector = field(repr=False)  # m
+    fitted: LeastSquares = field(repr=False)  # what it was made from
     sigma_unknown: bool = False
 
     @property
@@ -215,7 +226,7 @@ class QuadraticSet:
 
     def interval(self, X: ArrayLike) -> Matrix:
         """Lower and upper ends (n, 2) of xᵀθ over the set; ±inf where it is unbounded."""
-        return self._ends(_feature_rows(self.state, X), self.state.intercept)
+        return self._ends(feature_rows(self.state, X), self.state.intercept)
 
     def coordinates(self) -> Matrix:
         """Lower and upper ends (d, 2) of each coordinate of θ over the set; ±inf where it is unbounded."""
@@ -234,21 +245,47 @@ class QuadraticSet:
 
     def _ends(self, rows: Matrix, intercept: bool = False) -> Matrix:
         """The ends for rows over all coordinates; or over the features alone, behind a constant."""
-        stiff, scale = self.stiffness > 0, own_scale(self.state)
-        along = scale[:, None] * (self.axes[:, stiff] / np.sqrt(self.stiffness[stiff]))
-        middle, reach = np.empty(len(rows)), np.empty(len(rows))
-        kernel.reaches(rows, intercept, self.center, np.ascontiguousarray(along), middle, reach)
-        reach *= self.radius
-        if not stiff.all():
-            full = np.column_stack([np.ones(len(rows)), rows]) if intercept else rows
-            own = full * scale
-            size = np.sqrt(np.einsum("ij,ij->i", own, own))
-            if (self.stiffness < 0).any():
-                reach[size > 0] = np.inf
-            else:
-                open_along = np.abs(_product(own, self.axes[:, ~stiff])).max(axis=1)
-                reach[open_along > 1e-12 * size] = np.inf
-        return _around(middle, reach)
+        return quadratic_ends([self], rows, intercept)[0]
+
+
+def interval_of_each(regions: Sequence[Ellipsoid | ForwardSet | QuadraticSet], X: ArrayLike) -> list[Matrix]:
+    """`interval` of several sets that differ in their δ alone: what is dear to compute is done once for all."""
+    if all(isinstance(each, QuadraticSet) for each in regions):
+        state = regions[0].state
+        return quadratic_ends(cast(Sequence[QuadraticSet], regions), feature_rows(state, X), state.intercept)
+    return [each.interval(X) for each in regions]
+
+
+def quadratic_ends(regions: Sequence[QuadraticSet], rows: Matrix, intercept: bool) -> list[Matrix]:
+    """Lower and upper ends (n, 2) over each of some sets of one estimate and axes; ±inf where a set is unbounded."""
+    first = regions[0]
+    scale, center = own_scale(first.state), first.center
+    with np.errstate(divide="ignore"):
+        inverses = np.array([np.where(each.stiffness > 0, 1.0 / each.stiffness, 0.0) for each in regions])
+    middle, reach = np.empty(len(rows)), np.empty((len(regions), len(rows)))
+    axes = np.ascontiguousarray(scale[:, None] * first.axes)
+    kernel.reaches(rows, intercept, center, axes, inverses, middle, reach)
+    out = []
+    for each, own_reach in zip(regions, reach, strict=True):
+        own_reach *= each.radius
+        if not each.bounded:
+            own_reach[_open_rows(each, rows, intercept)] = np.inf
+        out.append(_around(middle, own_reach))
+    return out
+
+
+def _open_rows(region: QuadraticSet, rows: Matrix, intercept: bool) -> NDArray[np.bool_]:
+    """Whether a set is unbounded along a row."""
+    own = (np.column_stack([np.ones(len(rows)), rows]) if intercept else rows) * own_scale(region.state)
+    size = np.sqrt(np.einsum("ij,ij->i", own, own))
+    if (region.stiffness < 0).any():
+        open_all: NDArray[np.bool_] = size > 0
+        return open_all
+    # Not by BLAS: an interval must not depend, in its last bits, on the rows that it is asked for together with.
+    open_along: NDArray[np.bool_] = np.abs(_product(own, region.axes[:, ~(region.stiffness > 0)])).max(axis=1) > (
+        1e-12 * size
+    )
+    return open_along
 
 
 def own_scale(state: Information) -> Vector:
@@ -258,11 +295,11 @@ def own_scale(state: Information) -> Vector:
 
 def _full_rows(state: Information, X: ArrayLike) -> Matrix:
     """Rows over all coordinates: behind the constant, if there is one."""
-    rows = _feature_rows(state, X)
+    rows = feature_rows(state, X)
     return np.column_stack([np.ones(len(rows)), rows]) if state.intercept else rows
 
 
-def _feature_rows(state: Information, X: ArrayLike) -> Matrix:
+def feature_rows(state: Information, X: ArrayLike) -> Matrix:
     """Rows over the features, laid out as compiled loops take them; ValueError if they are no such rows."""
     if hasattr(X, "columns"):
         raise ValueError(

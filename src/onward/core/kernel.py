@@ -27,6 +27,7 @@ STATE = np.dtype(
     ]
 )
 N_STATE = 4
+REACHED = 8  # rows whose intervals are made together
 _as_header = records_of(STATE)
 
 
@@ -149,28 +150,46 @@ def multiply(X: Matrix, intercept: bool, theta: Matrix) -> Matrix:
 
 
 @compiled
-def reaches(X: Matrix, intercept: bool, center: Vector, along: Matrix, middle: Vector, reach: Vector) -> None:
-    """xᵀθ at the center, and ‖xᵀA‖ for the columns of A (`along`), of each row. Overwrites `middle` and `reach`.
+def reaches(
+    X: Matrix, intercept: bool, center: Vector, axes: Matrix, inverses: Matrix, middle: Vector, reach: Matrix
+) -> None:
+    """xᵀθ at the center, and √(Σ (xᵀa_h)² / m_h) over the axes a_h, of each row and for each row of `inverses` (1/m).
 
-    The same bits for a row, whatever rows stand beside it: so not by BLAS.
+    Overwrites `middle` (n,) and `reach` (levels, n). The same bits for a row, whatever rows and levels stand beside it:
+    so not by BLAS.
     """
     lead = 1 if intercept else 0
-    k = along.shape[1]
-    sums = np.empty(k)
-    for i in range(X.shape[0]):
-        at = center[0] if intercept else 0.0
-        for h in range(k):
-            sums[h] = along[0, h] if intercept else 0.0
-        for j in range(X.shape[1]):
-            x = X[i, j]
-            at = fma(x, center[j + lead], at)
-            for h in range(k):
-                sums[h] = fma(x, along[j + lead, h], sums[h])
-        total = 0.0
-        for h in range(k):
-            total = fma(sums[h], sums[h], total)
-        middle[i] = at
-        reach[i] = math.sqrt(total)
+    d, (n, k) = axes.shape[1], X.shape
+    along = np.empty((REACHED, d))
+    for start in range(0, n, REACHED):  # several rows at a time, so that each axis is fetched once for all of them
+        rows = min(REACHED, n - start)
+        for b in range(rows):
+            middle[start + b] = center[0] if intercept else 0.0
+            for h in range(d):
+                along[b, h] = axes[0, h] if intercept else 0.0
+        for j in range(0, k - k % 4, 4):  # four axes at a time: what they add up to is fetched and put back once
+            for b in range(rows):
+                x0, x1, x2, x3 = X[start + b, j], X[start + b, j + 1], X[start + b, j + 2], X[start + b, j + 3]
+                a = j + lead
+                at = fma(x1, center[a + 1], fma(x0, center[a], middle[start + b]))
+                middle[start + b] = fma(x3, center[a + 3], fma(x2, center[a + 2], at))
+                for h in range(d):
+                    sum01 = fma(x1, axes[a + 1, h], fma(x0, axes[a, h], along[b, h]))
+                    along[b, h] = fma(x3, axes[a + 3, h], fma(x2, axes[a + 2, h], sum01))
+        for j in range(k - k % 4, k):
+            for b in range(rows):
+                x = X[start + b, j]
+                middle[start + b] = fma(x, center[j + lead], middle[start + b])
+                for h in range(d):
+                    along[b, h] = fma(x, axes[j + lead, h], along[b, h])
+        for b in range(rows):
+            for h in range(d):
+                along[b, h] *= along[b, h]
+            for level in range(inverses.shape[0]):
+                total = 0.0
+                for h in range(d):
+                    total = fma(along[b, h], inverses[level, h], total)
+                reach[level, start + b] = math.sqrt(total)
 
 
 @inlined

@@ -21,7 +21,7 @@ from onward.progressive.outputs import Outputs, check_outputs, is_folder
 from onward.progressive.prediction_files import COLUMNS, DirectFile, PredictionFile, Spool, prediction_frame, with_kept
 from onward.progressive.recorder import Recorder
 from onward.progressive.results import Fit, Scores, known_names
-from onward.progressive.running_scores import ROWS, WEIGHT, count_all, new_totals, scores
+from onward.progressive.running_scores import ROWS, SQUARED, WEIGHT, count_all, new_totals, scores
 from onward.progressive.schedule import Alarm, Every, next_power, next_reading
 from onward.progressive.target_intervals import Intervals
 from onward.regression import ForwardRegressor, OnlineRegressor
@@ -54,6 +54,7 @@ def fit(
     model: OnlineRegressor | None = None,
     *,
     known: Known | None = None,
+    with_scores: bool = True,
     history: bool = False,
     watch: Watch | None = None,
     **outputs: Unpack[Outputs],
@@ -66,6 +67,7 @@ def fit(
         model: what learns; None for the forward algorithm at its defaults. It is changed. One that has learned from a
             table goes on as it has read that one: of this one it takes the target and how files are written.
         known: what is known of the noise and of θ*, for intervals.
+        with_scores: False to learn only, without online scores.
         history: record readings along the way, for a report.
         watch: called now and then with how far it is.
         outputs: what is written, and where: see `Outputs`.
@@ -97,6 +99,7 @@ def fit(
             "known": vars(known),
             "predictions": None if outputs.get("predictions") is None else str(outputs["predictions"]),
             "history": history,
+            "scores": with_scores,
             "started from": checkpoints.digest_of(model),
         },
         "files": checkpoints.described(files),
@@ -125,7 +128,7 @@ def fit(
             raise
         rows = stack.enter_context(opened)
         model.recipe_ = rows.recipe
-        work = Pass(model, rows, known, predicts=_predicts(outputs), history=history)
+        work = Pass(model, rows, known, with_scores=with_scores, predicts=_predicts(outputs), history=history)
         work.follow = outputs.get("follow")
         spooled = work.restore(earlier) if earlier is not None else 0
         work.predictions = _open_predictions(outputs, spooled, stack)
@@ -238,6 +241,7 @@ class Pass:
         rows: Stream,
         known: Known,
         *,
+        with_scores: bool = True,
         predicts: bool = False,
         history: bool = False,
         before: int = 0,
@@ -245,6 +249,9 @@ class Pass:
         """`predicts`: intervals are wanted for each row; `before`: rows of the data before the stream's first."""
         self.model, self.rows, self.known = model, rows, known
         self.totals = new_totals()
+        self.with_scores = with_scores
+        if not with_scores:
+            self.totals[SQUARED:] = np.nan
         self.predictions: PredictionFile | None = None
         self.follow: Write | None = None
         self.before = before
@@ -283,7 +290,11 @@ class Pass:
             predictions, leverage = self.model.learn_block(part.X, part.y, part.weight, part.names)
         except ValueError as error:
             raise DataError(f"rows {part.rows[0] + 1:,} to {part.rows[-1] + 1:,} of the data: {error}") from error
-        count_all(predictions, part.y, part.weight, self.totals)
+        if self.with_scores:
+            count_all(predictions, part.y, part.weight, self.totals)
+        else:
+            self.totals[ROWS] += len(part.y)
+            self.totals[WEIGHT] += part.weight.sum()
         if ends is not None:
             self._record(part, part.y, predictions, leverage, ends)
         return float(part.y[-1]), float(predictions[-1])
@@ -317,7 +328,7 @@ class Pass:
         assert self.intervals is not None
         self.intervals.refresh(self.model)
         if self.recorder is not None:
-            self.recorder.take(self.model, self.totals, self.known)
+            self.recorder.take(self.model, self.totals, self.intervals.region)
         self.next_reading = next_reading(self.learned, self.model.n_features_in_)
 
     def result(self, seconds: float, stopped: int | None = None) -> Fit:
@@ -325,7 +336,9 @@ class Pass:
         history = None
         if self.recorder is not None:
             if self.recorder.latest < self.learned:
-                self.recorder.take(self.model, self.totals, self.known)
+                assert self.intervals is not None
+                self.intervals.refresh(self.model)
+                self.recorder.take(self.model, self.totals, self.intervals.region)
             constant = ["(intercept)"] if self.model.fit_intercept else []
             history = self.recorder.history([*constant, *known_names(self.model)])
         return Fit(

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from onward import storage
-from onward.core.known import Known
+from onward.confidence import ConfidenceSet
 from onward.core.types import Matrix, Vector
-from onward.progressive.results import History, coefficient_columns
+from onward.progressive.results import History
 from onward.progressive.running_scores import scores
 from onward.regression import OnlineRegressor
 
@@ -59,12 +59,13 @@ class Recorder:
         self._misses += ((y < ends[:, :, 0]) | (y > ends[:, :, 1])).sum(axis=1)
         self._open += np.isinf(ends).any(axis=2).sum(axis=1)
 
-    def take(self, model: OnlineRegressor, totals: Vector, known: Known) -> None:
-        """Read off what is known now."""
-        table = coefficient_columns(model, known)
+    def take(self, model: OnlineRegressor, totals: Vector, region: ConfidenceSet | None) -> None:
+        """Read off what is known now; `region` is the set of the model's coefficients, None without regularisation."""
+        theta = model._theta()[:, 0]
+        ends = np.full((len(theta), 2), [-np.inf, np.inf]) if region is None else region.coordinates()
         self._totals.append(totals.copy())
         self._counts.append(np.concatenate([self._misses, self._open]))
-        self._coefficients.append(np.stack([table["estimate"], table["lower"], table["upper"]]))
+        self._coefficients.append(np.stack([theta, ends[:, 0], ends[:, 1]]))
 
     @property
     def latest(self) -> int:

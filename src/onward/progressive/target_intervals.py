@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.confidence import Ellipsoid, ForwardSet, QuadraticSet, observation_reach
+from onward.confidence import Ellipsoid, ForwardSet, QuadraticSet, confidence_sets, interval_of_each, observation_reach
 from onward.core.known import Known
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
@@ -21,6 +21,7 @@ class Intervals:
 
     Attributes:
         model: the model as it was when the sets were taken; None before.
+        region: the set of its coefficients, at the δ of what is known; None before, and without regularisation.
     """
 
     def __init__(
@@ -30,6 +31,7 @@ class Intervals:
         self.deltas = list(deltas)
         self._of = of
         self.model: OnlineRegressor | None = None
+        self.region: Ellipsoid | ForwardSet | QuadraticSet | None = None
         self._known = known
         self._sets: list[tuple[Ellipsoid | ForwardSet | QuadraticSet, float]] = []
 
@@ -39,13 +41,14 @@ class Intervals:
         if not model.information_.regularized:
             return
         sigma, bound = self._known.sigma, self._known.theta_bound
-        if self._of == "mean":
-            self._sets = [(model.confidence_set(delta, sigma, bound), 0.0) for delta in self.deltas]
-            return
-        sets = [model.confidence_set(delta / 2, sigma, bound) for delta in self.deltas]
+        of_mean = self._of == "mean"
+        deltas = self.deltas if of_mean else [delta / 2 for delta in self.deltas]
+        *sets, self.region = confidence_sets(
+            model.information_.of_target(0), model._kind, [*deltas, self._known.delta], sigma, bound
+        )
         self._sets = [
-            (region, observation_reach(region, delta / 2, sigma))
-            for region, delta in zip(sets, self.deltas, strict=True)
+            (region, 0.0 if of_mean else observation_reach(region, delta, sigma))
+            for region, delta in zip(sets, deltas, strict=True)
         ]
 
     def ends(self, X: Matrix, w: Vector) -> Matrix:
@@ -64,8 +67,8 @@ class Intervals:
                 return out
         with np.errstate(divide="ignore"):
             spread = 1.0 / np.sqrt(w[known])  # a row of weight w has noise σ/√w
-        for place, (region, reach) in enumerate(self._sets):
-            ends = region.interval(rows)
+        intervals = interval_of_each([region for region, _ in self._sets], rows)
+        for place, (ends, (_, reach)) in enumerate(zip(intervals, self._sets, strict=True)):
             around = reach * np.where(np.isinf(spread), 0.0, spread) if reach == 0 else reach * spread
             ends[:, 0] -= around
             ends[:, 1] += around

@@ -61,3 +61,22 @@ def _of_file(file: File, sizes: list[int], rows: int) -> Iterator[Chunk]:
             first, total = group, 0
         total += size
     yield Chunk(file, range(first, len(sizes)), round(total * share))
+
+
+STARTING = 3.0  # seconds until a worker process has loaded what it needs
+SPEED = 250e6  # bytes of text or Parquet that one pass reads and learns in a second, of few features
+
+
+def why_workers_do_not_pay(chunks: Sequence[Chunk], workers: int, *, with_scores: bool) -> str | None:
+    """Why new processes would take longer than one pass, in words; None if they may be worth it.
+
+    With W workers the work is (2W − 1)/W² of one pass, or 1/W without scores; starting them comes on top. Sizes and
+    speeds are rough: the reason is told only where it is clear.
+    """
+    if len(chunks) < 2:
+        return "all rows are in one chunk (a text file, or one row group), which workers cannot share"
+    share = (2 * workers - 1) / workers**2 if with_scores else 1 / workers
+    seconds = sum(chunk.size for chunk in chunks) / SPEED
+    if workers < 2 or 2 * seconds * (1 - share) < STARTING:
+        return f"one pass takes about {seconds:.1f} s, workers about {STARTING:g} s to start alone"
+    return None
