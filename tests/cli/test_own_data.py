@@ -324,7 +324,7 @@ def test_a_stream_that_is_stopped_is_saved(tmp_path: Path, name: str) -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert b"Learned 377 of 377 rows" in out
-    assert one_line(err.decode()) == "onward: stopped"
+    assert one_line(err.decode()) == f"onward: stopped after 377 rows, the model is in {tmp_path / 'm'}"
     assert load(tmp_path / "m").n_seen_ == 377
 
 
@@ -415,7 +415,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_every_command_has_help_with_examples(run: Run) -> None:
-    for command in ("fit", "compare", "predict", "show", "merge", "reproduce"):
+    for command in ("fit", "compare", "predict", "score", "show", "export", "merge", "reproduce"):
         code, out, _ = run(command, "--help")
         assert code == 0
         assert "Examples:" in out
