@@ -81,7 +81,7 @@ SESSIONS: dict[str, Sequence[Step]] = {
     ],
     "kinds": [
         Step("fit trips.csv --target fare", code=1),
-        Step("fit trips.csv --target fare --categorical city", code=1),
+        Step("fit trips.csv --target fare --categorical city --quiet", code=1),
         Step("fit trips.csv --target fare --categorical city --missing skip"),
     ],
     "reading": [
