@@ -422,6 +422,16 @@ def test_every_command_has_help_with_examples(run: Run) -> None:
         assert f"onward {command}" in out
 
 
+def test_help_shows_no_type_of_flags_and_breaks_lines_at_the_edge_only() -> None:
+    command = [sys.executable, "-m", "onward", "fit", "--help"]
+    out = subprocess.run(
+        command, check=True, capture_output=True, text=True, env=ENVIRONMENT | {"COLUMNS": "80"}
+    ).stdout
+    assert "--no-header" in out
+    assert "<bool>" not in out
+    assert "since 2000, true and false" in out  # where the docstring has a new line
+
+
 def test_shells_complete_commands_and_options() -> None:
     def completed(words: str, place: int) -> str:
         asked = {"_ONWARD_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(place)}
