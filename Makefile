@@ -26,7 +26,7 @@ HAVE_BENCH := $(VENV)/.stamp-bench
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: lint types layers $(HAVE_DEV) ## lint, types, layers, then every test, the README's examples among them
+test: lint types layers $(HAVE_DEV) ## lint, types, layers, then every test, the examples of README.md and docs/ among them
 	@echo "==> tests"
 	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(TESTS)
 
@@ -54,9 +54,9 @@ reproduce: $(HAVE_RUNTIME) ## the paper at full size: run it, judge its claims, 
 	@echo "==> the paper's experiments (about ten minutes on two cores; stopped, it goes on where it was)"
 	@$(ONE_THREAD) $(BIN)/onward reproduce --out reproduction
 
-examples: $(HAVE_RUNTIME) ## run the README's examples and show what they print
-	@echo "==> README examples"
-	@$(BIN)/python tools/run_readme.py README.md
+examples: $(HAVE_RUNTIME) ## run the examples of README.md and docs/ and show what they print
+	@echo "==> examples"
+	@$(BIN)/python tools/run_readme.py
 
 bench: $(HAVE_BENCH) ## measure learners, guarantees, bandits, the command line and many workers, beside others
 	@echo "==> benchmarks"

@@ -123,9 +123,3 @@ def test_other_numbers_are_seen() -> None:
     assert not same("rmse 61.75", "rmse 61.76")
     assert not same("rmse 61.75", "mae 61.75")
     assert not same("−1", "1")
-
-
-def test_the_example_of_the_page_runs() -> None:
-    from tools.run_readme import run
-
-    assert run(Path(__file__).resolve().parent.parent / "docs" / "own_data.md") == 0

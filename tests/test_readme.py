@@ -1,4 +1,4 @@
-"""The README's Python examples are run, and its shell lines checked as far as names can be."""
+"""Python examples of the README and of docs/ are run, and their shell lines checked as far as names can be."""
 
 import re
 import shlex
@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tools.run_readme import blocks
+from tools.run_readme import blocks, pages_with_examples
 
 ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+WITH_EXAMPLES = {"README", "bandits", "guarantees", "learners", "own_data", "own_policy", "scaling"}
 TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.M))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 COMMANDS = {"cd", "git", "python", "python3", *PROJECT.get("scripts", {})}
@@ -36,7 +37,7 @@ def shell_lines(markdown: str) -> list[str]:
 
 
 def complaint(line: str) -> str | None:
-    """Why a shell line of the README could not work, or None."""
+    """Why a shell line of a page could not work, or None."""
     words = shlex.split(line, comments=True)
     while words and re.match(r"[A-Z_]+=", words[0]):
         words = words[1:]
@@ -55,14 +56,27 @@ def complaint(line: str) -> str | None:
     return "not a command we recognise"
 
 
-def test_python_examples_run() -> None:
-    result = run_readme(README, "--require-extras")
+def test_pages_with_examples_are_found() -> None:
+    assert {page.stem for page in pages_with_examples()} == WITH_EXAMPLES
+
+
+@pytest.mark.parametrize("page", pages_with_examples(), ids=lambda page: page.stem)
+def test_python_examples_run(page: Path) -> None:
+    result = run_readme(page, "--require-extras")
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_shell_lines_are_known() -> None:
-    complaints = {line: complaint(line) for line in shell_lines(README.read_text(encoding="utf-8"))}
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_shell_lines_are_known(page: Path) -> None:
+    complaints = {line: complaint(line) for line in shell_lines(page.read_text(encoding="utf-8"))}
     assert {line: why for line, why in complaints.items() if why} == {}
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    local = [link for link in links if "://" not in link]
+    assert [link for link in local if not (page.parent / link).exists()] == []
 
 
 @pytest.mark.parametrize(
@@ -112,6 +126,17 @@ def test_examples_share_a_namespace_and_leave_no_files(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert "\n42\n" in result.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["PAGE.md"]
+
+
+def test_each_page_has_a_namespace_and_a_folder_of_its_own(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.md", tmp_path / "two.md"
+    one.write_text("```python\nx = 1\nopen('left.txt', 'w').close()\n```\n")
+    two.write_text("```python\nimport os\nassert 'x' not in globals()\nassert os.listdir() == []\n```\n")
+    bad = tmp_path / "bad.md"
+    bad.write_text("```python\n1 / 0\n```\n")
+    command = [sys.executable, str(ROOT / "tools" / "run_readme.py")]
+    assert subprocess.run([*command, str(one), str(two)], capture_output=True, check=False).returncode == 0
+    assert subprocess.run([*command, str(bad), str(one)], capture_output=True, check=False).returncode == 1
 
 
 def test_missing_extra_is_skipped_unless_required(tmp_path: Path) -> None:

@@ -33,6 +33,16 @@ SALES = """Tag;Nr;Filiale;Preis;Umsatz
 08.03.2026;A7;Köln;1,8;1.580,00
 """
 
+# Rows as a device sends them: one is cut in two by a decimal comma.
+METER = """load,hot,power
+1.0,no,10.2
+2.0,no,19.8
+3.0,yes,33.1
+4,0,yes,41.0
+2.5,maybe,26.3
+3.5,yes,38.4
+"""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -43,6 +53,7 @@ class Step:
     stdin: str | None = None
     lines: int = 0
     most: int | None = None  # lines of the output that are shown
+    shows_notes: bool = False  # whether standard error is shown where all went well, too
 
 
 SESSIONS: dict[str, Sequence[Step]] = {
@@ -57,9 +68,20 @@ SESSIONS: dict[str, Sequence[Step]] = {
         Step("merge first.onward second.onward --save merged.onward"),
     ],
     "stdin": [Step("predict both.onward - --json", stdin="second.csv", lines=3)],
+    "live": [
+        Step("fit - --target power --schema hot=category --save meter.onward --follow", stdin="meter.csv", lines=4),
+        Step("fit - --target power --schema hot=category --save meter.onward --follow", 1, stdin="meter.csv", lines=7),
+        Step(
+            "fit - --target power --schema hot=category --save meter.onward --follow --json --bad-rows skip",
+            stdin="meter.csv",
+            lines=7,
+            shows_notes=True,
+        ),
+        Step("show meter.onward", most=7),
+    ],
     "kinds": [
         Step("fit trips.csv --target fare", code=1),
-        Step("fit trips.csv --target fare --categorical city", code=1),
+        Step("fit trips.csv --target fare --categorical city --quiet", code=1),
         Step("fit trips.csv --target fare --categorical city --missing skip"),
     ],
     "reading": [
@@ -99,6 +121,7 @@ def prepare(folder: Path) -> None:
     frame[FIRST:].write_csv(folder / "second.csv")
     (folder / "trips.csv").write_text(TRIPS, encoding="utf-8")
     (folder / "sales.csv").write_text(SALES, encoding="latin-1")
+    (folder / "meter.csv").write_text(METER, encoding="utf-8")
 
 
 def sections(folder: Path, names: Sequence[str] = tuple(SESSIONS)) -> dict[str, str]:
@@ -115,7 +138,7 @@ def _shown(step: Step, folder: Path) -> str:
         lines = (folder / step.stdin).read_text(encoding="utf-8").splitlines(keepends=True)
         text, typed = "".join(lines[: step.lines]), f"head -n {step.lines} {step.stdin} | {typed}"
     said = onward(*shlex.split(step.command), stdin=text, folder=folder, expected=step.code)
-    output = steady(said.out if step.code == 0 else said.err).rstrip().splitlines()
+    output = steady(said.out + (said.err if step.code or step.shows_notes else "")).rstrip().splitlines()
     if step.most is not None and len(output) > step.most:
         output = [*output[: step.most], "…"]
     return "\n".join([f"$ {typed}", *(line.rstrip() for line in output)])

@@ -1,9 +1,10 @@
-"""Run the Python examples of a Markdown file, in order, in one shared namespace.
+"""Run the Python examples of Markdown pages: those of a page in order, in one namespace of its own.
 
-    python tools/run_readme.py README.md
+    python tools/run_readme.py                     # README.md and every page of docs/ that has some
+    python tools/run_readme.py docs/learners.md    # one page
 
 An example fenced as ``python extra=river`` is passed over, and says so, when river cannot be imported; with
-``--require-extras`` that is an error instead. Examples run in a temporary folder, so files they write vanish.
+``--require-extras`` that is an error instead. A page runs in a temporary folder, so files that it writes vanish.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+ROOT = Path(__file__).resolve().parent.parent
 PYTHON = {"python", "python3", "py"}
 FENCE = re.compile(r" {0,3}(?P<ticks>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)$")
 
@@ -59,6 +61,12 @@ def blocks(text: str) -> Iterator[Block]:
             lines.append(line)
     if ticks:
         raise ValueError(f"line {start - 1}: this fence is never closed")
+
+
+def pages_with_examples() -> list[Path]:
+    """README.md and the pages of docs/ that have Python examples."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [page for page in pages if any(block.language in PYTHON for block in blocks(page.read_text("utf-8")))]
 
 
 def missing(modules: list[str]) -> list[str]:
@@ -129,11 +137,11 @@ def run(path: Path, require_extras: bool = False) -> int:
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Run the Python examples of a Markdown file, in order.")
-    parser.add_argument("file", type=Path)
+    parser = argparse.ArgumentParser(description="Run the Python examples of Markdown pages, in order.")
+    parser.add_argument("pages", type=Path, nargs="*", metavar="PAGE", help="without any: README.md and docs/")
     parser.add_argument("--require-extras", action="store_true", help="fail instead of skipping")
     options = parser.parse_args()
-    return run(options.file, options.require_extras)
+    return max(run(page, options.require_extras) for page in options.pages or pages_with_examples())
 
 
 if __name__ == "__main__":

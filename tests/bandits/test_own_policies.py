@@ -308,10 +308,3 @@ def test_overriding_index_alone_makes_a_policy(tmp_path: Path) -> None:
     block = WORLD.start(np.random.SeedSequence(0, spawn_key=(0, 0))).rounds(50)
     assert runs.chosen is not None
     assert_array_equal(runs.chosen[0, 0], [np.argmin(np.abs(A - 0.3).sum(axis=1)) for A in block.actions])
-
-
-def test_the_guide_s_examples_run() -> None:
-    command = [sys.executable, str(ROOT / "tools" / "run_readme.py"), str(ROOT / "docs" / "own_policy.md")]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "estimated coefficients" in result.stdout

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 
 from onward import RidgeRegressor
 from onward.bandits import mean_intervals
+from onward.bandits.policy_value import Learn, Method
 from onward.bandits.replay import LoggedData, Value, compare, dr, evaluate, ips, replay, snips
-from onward.bandits.values import Learn, Method
 from onward.core.types import Matrix, Vector
 from tests.bandits.log_worlds import CHANCES, MEANS, UNIFORM, Fixed, Learning, Softmax, log
 

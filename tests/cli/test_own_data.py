@@ -324,7 +324,7 @@ def test_a_stream_that_is_stopped_is_saved(tmp_path: Path, name: str) -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert b"Learned 377 of 377 rows" in out
-    assert one_line(err.decode()) == "onward: stopped"
+    assert one_line(err.decode()) == f"onward: stopped after 377 rows, the model is in {tmp_path / 'm'}"
     assert load(tmp_path / "m").n_seen_ == 377
 
 
@@ -415,11 +415,21 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_every_command_has_help_with_examples(run: Run) -> None:
-    for command in ("fit", "compare", "predict", "show", "merge", "reproduce"):
+    for command in ("fit", "compare", "predict", "score", "show", "export", "merge", "reproduce"):
         code, out, _ = run(command, "--help")
         assert code == 0
         assert "Examples:" in out
         assert f"onward {command}" in out
+
+
+def test_help_shows_no_type_of_flags_and_breaks_lines_at_the_edge_only() -> None:
+    command = [sys.executable, "-m", "onward", "fit", "--help"]
+    out = subprocess.run(
+        command, check=True, capture_output=True, text=True, env=ENVIRONMENT | {"COLUMNS": "80"}
+    ).stdout
+    assert "--no-header" in out
+    assert "<bool>" not in out
+    assert "since 2000, true and false" in out  # where the docstring has a new line
 
 
 def test_shells_complete_commands_and_options() -> None:

@@ -2,7 +2,6 @@
 
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.functions import index_function, width_function
-from onward.bandits.known import Known
 from onward.bandits.memories import Detecting, Discounted, Everything, Restarting, Window
 from onward.bandits.policies import (
     OFUL,
@@ -16,6 +15,7 @@ from onward.bandits.policies import (
     SWLinUCB,
 )
 from onward.bandits.policy import Policy
+from onward.bandits.policy_known import Known
 from onward.bandits.replay import LoggedData, Value, evaluate
 from onward.bandits.rules import AtRandom, EpsilonGreedily, Greedily, Optimistic, Sampling
 from onward.bandits.runs import Runs

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onward.bandits.known import Known
 from onward.bandits.memories import KINDS, Everything, Memory
+from onward.bandits.policy_known import Known
 from onward.bandits.rules import ESTIMATORS, RULES, Estimator, Optimistic, Rule, one_of
 
 Lam = float | ArrayLike

@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike
 
 from onward.bandits.design import Lam
 from onward.bandits.functions import CompiledFunction
-from onward.bandits.known import Known
 from onward.bandits.memories import Detecting, Discounted, Everything, Memory, Restarting, Window
 from onward.bandits.policy import Policy
+from onward.bandits.policy_known import Known
 from onward.bandits.randomness import Seed
 from onward.bandits.rules import (
     AtRandom,

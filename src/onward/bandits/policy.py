@@ -22,9 +22,9 @@ from onward.bandits.buffers import (
 )
 from onward.bandits.design import Design, Lam
 from onward.bandits.inputs import as_actions, as_mask, as_reward, as_rewards
-from onward.bandits.known import Known
 from onward.bandits.memories import Memory
 from onward.bandits.pending import LateRewards, Pending
+from onward.bandits.policy_known import Known
 from onward.bandits.randomness import Seed, draw, own_generator, share_of_best
 from onward.bandits.rules import Estimator, Rule
 from onward.bandits.saving import SavedPolicy, register

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from onward.bandits import mean_intervals
 from onward.bandits.logs import LoggedData
-from onward.bandits.values import Interval, Learn, Method, Value
+from onward.bandits.policy_value import Interval, Learn, Method, Value
 from onward.core.checks import positive, probability
 from onward.core.types import Matrix, Vector
 from onward.regression import ForwardRegressor

@@ -5,9 +5,10 @@ import io
 import os
 import signal
 import sys
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from onward.cli import (
     compare_command,
@@ -21,8 +22,33 @@ from onward.cli import (
 )
 from onward.core.stopping import StoppedError
 
+
+def _without_types(params: list[Any]) -> list[Any]:
+    """Parameters whose flags are shown without a type: they take no value."""
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_types(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_types(super().get_params(ctx))
+
+
+def _paragraphs(text: str | None) -> str:
+    """A docstring with each paragraph in one line: a terminal breaks it where it ends."""
+    return "\n\n".join(" ".join(each.split()) for each in (text or "").split("\n\n"))
+
+
 app = typer.Typer(
     name="onward",
+    cls=_Group,
     help="Online linear regression and linear bandits, with guarantees that hold at every round.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -38,7 +64,7 @@ for name, module in (
     ("merge", merge_command),
     ("reproduce", reproduce_command),
 ):
-    app.command(name, epilog=module.EXAMPLES)(module.command)
+    app.command(name, cls=_Command, help=_paragraphs(module.command.__doc__), epilog=module.EXAMPLES)(module.command)
 
 
 def _version(wanted: bool) -> None:

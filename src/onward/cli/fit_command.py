@@ -98,7 +98,7 @@ def command(
         bool,
         typer.Option(
             "--follow",
-            help="Print these columns as rows are predicted, in CSV; JSON lines with --json. No summary then.",
+            help="Print the same columns as rows are predicted, in CSV (JSON lines with --json), instead of a summary.",
             rich_help_panel=o.OUTPUT,
         ),
     ] = False,

@@ -57,10 +57,10 @@ Data = Annotated[
 NoIntercept = Annotated[
     bool, typer.Option("--no-intercept", help="Leave out the constant feature.", rich_help_panel=_MODEL)
 ]
-LearnerOf = Annotated[Learner, typer.Option("--learner", help="Which learner.", rich_help_panel=_MODEL)]
-Lam = Annotated[
-    float, typer.Option("--lam", help="Regularisation λ; 0 is possible with forward.", rich_help_panel=_MODEL)
+LearnerOf = Annotated[
+    Learner, typer.Option("--learner", help="The learner: both read the same state.", rich_help_panel=_MODEL)
 ]
+Lam = Annotated[float, typer.Option("--lam", help="Regularisation λ; forward takes 0, too.", rich_help_panel=_MODEL)]
 BackendOf = Annotated[
     Backend | None,
     typer.Option(
@@ -74,7 +74,7 @@ Address = Annotated[
     str | None,
     typer.Option(
         "--address",
-        help="Of a running cluster, such as tcp://host:8786 (Dask) or ray://host:10001.",
+        help="The address of a running cluster, such as tcp://host:8786 (Dask) or ray://host:10001.",
         rich_help_panel=_WORKERS,
         show_default=False,
     ),

@@ -12,10 +12,15 @@ from onward.cli import options as o
 if TYPE_CHECKING:
     from onward.experiments.reproduction_report import Section
 
-EXAMPLES = (
-    "Examples:  onward reproduce  ·  onward reproduce figure4a figure4b --repeats 20 --out changing  ·  "
-    "onward reproduce figure3 --set figure3.horizon=20000 --set figure3.lam=0.001  ·  onward reproduce --quick"
-)
+EXAMPLES = """Examples:
+
+onward reproduce
+
+onward reproduce figure4a figure4b --repeats 20 --out changing
+
+onward reproduce figure3 --set figure3.horizon=20000 --set figure3.lam=0.001
+
+onward reproduce --quick"""
 
 
 def command(
@@ -23,8 +28,10 @@ def command(
         list[str] | None, typer.Argument(help="figure1, figure2, figure3, figure4a, figure4b; all of them without any.")
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder for report, figures and results.")] = Path("reproduction"),
-    repeats: Annotated[int | None, typer.Option(help="Repeats of each experiment; without it the paper's 100.")] = None,
-    seed: Annotated[int, typer.Option(help="Of everything random; the same seed gives the same bits.")] = 0,
+    repeats: Annotated[
+        int | None, typer.Option(help="Repeats of each experiment. Without it: the paper's 100.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The seed of all that is random; the same seed gives the same bits.")] = 0,
     jobs: Annotated[int, typer.Option(help="Processes at a time; -1 for as many as there are processors.")] = -1,
     changes: Annotated[
         list[str] | None,

@@ -49,7 +49,7 @@ def _parameter(field: Field[Any], panel: str) -> inspect.Parameter:
         kind = _enumeration(field.name, about["choices"])
         default, shown = (kind(default), True) if default is not None else (None, False)
     elif isinstance(default, bool):
-        kind = bool
+        kind, default = bool, False  # a flag; that of a field that is true says no
     elif isinstance(default, int | float):
         kind, shown = type(default), True
     elif _is_list(field) or _is_mapping(field):
@@ -59,7 +59,7 @@ def _parameter(field: Field[Any], panel: str) -> inspect.Parameter:
     if default is None:
         kind = kind | None
     option = typer.Option(
-        *([f" /{flag}" for flag in about["flags"]] if default is True else about["flags"]),  # a flag that says no
+        *about["flags"],
         help=about["help"],
         metavar=about.get("metavar"),
         rich_help_panel=panel,
@@ -91,6 +91,8 @@ def _plain(value: Any, field: Field[Any]) -> Any:
     """An option's value as the field has it."""
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, bool):
+        return value != field.default
     if _is_list(field):
         names = tuple(field.metadata.get("split", split_names)(value))
         return names or field.default

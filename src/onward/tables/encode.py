@@ -12,10 +12,10 @@ from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.tables.errors import DataError, RowError
 from onward.tables.levels import Flags, Levels, check_size, level_texts
-from onward.tables.memory import Memory
 from onward.tables.missing_values import MissingValues
 from onward.tables.readers import Piece
 from onward.tables.recipe import Recipe
+from onward.tables.recipe_memory import Memory
 from onward.tables.rows import CheckedRows
 from onward.tables.term_values import LagValues, Values, feature_names, feature_values, product_values
 

@@ -20,8 +20,8 @@ from onward.tables.kinds import Content
 from onward.tables.levels import level_name
 from onward.tables.readers import EXPECTED, Piece, missing_column
 from onward.tables.recipe import Column, Kind, Recipe
+from onward.tables.single_values import ABSENT, as_level, as_number
 from onward.tables.sources import Frame
-from onward.tables.values import ABSENT, as_level, as_number
 
 _ROW = "the row"  # what messages call a single row
 

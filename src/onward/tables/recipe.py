@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
-from onward.tables.memory import Memory
 from onward.tables.notation import Notation
+from onward.tables.recipe_memory import Memory
 from onward.tables.terms import Lag, Name, Number, Product, Term, columns_in, lags_in, parse_term
 
 Kind = Literal["number", "boolean", "time", "duration", "category"]

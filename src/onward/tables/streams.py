@@ -14,10 +14,10 @@ from onward.tables.errors import DataError
 from onward.tables.json_lines import JsonLinesReader
 from onward.tables.kinds import Content
 from onward.tables.lines import TextFile
-from onward.tables.memory import Memory
 from onward.tables.prefetch import Wait, prefetched
 from onward.tables.readers import Piece, Reader
 from onward.tables.recipe import Kind, Recipe
+from onward.tables.recipe_memory import Memory
 from onward.tables.sources import File, Frame, Source, find_files
 from onward.tables.table import Table, as_table
 

@@ -63,7 +63,8 @@ class Table:
     """
 
     target: str | None = field(
-        default=None, metadata=_option("--target -t", "The column to predict.", of="learning", required=True)
+        default=None,
+        metadata=_option("--target -t", "The column to predict.", of="learning", metavar="COLUMN", required=True),
     )
     features: Sequence[str] | None = field(
         default=None,
@@ -80,7 +81,7 @@ class Table:
         default=(),
         metadata=_option(
             "--categorical",
-            "Columns that stand for categories: a feature for each level, which is born when the level is first seen.",
+            "Columns that hold categories: a feature for each level, from the row on that has it first.",
             metavar="COLUMN,...",
         ),
     )
@@ -96,16 +97,15 @@ class Table:
         default=(),
         metadata=_option(
             "--add",
-            "More features, made of columns: log(x), sqrt(x), x^2; lag(x, 1), the value 1 row before, also of the "
-            "target; hour(t), weekday(t), month(t) of a time (UTC), as sine and cosine; a:b, a product, with a feature "
-            "for each level where a or b is a category; spline(x, lo, hi, k), k cubic B-splines on an even grid from "
-            "lo to hi, beyond which x counts as the nearer end; random(n, gamma, a, b), n random features of an RBF "
-            "kernel. Names with other signs in `backquotes`.",
+            "More features, made of columns: log(x), x^2, lag(x, 1), a:b, hour(t), spline(x, lo, hi, k), "
+            "random(n, gamma, a, b); see docs/own_data.md.",
             metavar="TERM",
             split=split_terms,
         ),
     )
-    weight: str | None = field(default=None, metadata=_option("--weight", "The rows' weights.", metavar="COLUMN"))
+    weight: str | None = field(
+        default=None, metadata=_option("--weight", "The column of the rows' weights.", metavar="COLUMN")
+    )
     missing: Missing = field(
         default="error",
         metadata=_option(
@@ -153,31 +153,47 @@ class Table:
         default=None,
         metadata=_option(
             "--date-format",
-            "How dates are written in text files, such as %d.%m.%Y; without it: 2026-01-31, with a time or without.",
+            "How dates are written in text files, such as %d.%m.%Y. Without it: 2026-01-31, with or without a time.",
             metavar="FORMAT",
         ),
     )
     format: Format | None = field(
         default=None,
-        metadata=_option("--format", "Without it: by the names of the files.", choices=FORMATS, of="files"),
+        metadata=_option(
+            "--format",
+            "csv, tsv, jsonl, parquet or ipc (Arrow). Without it: by the names of the files.",
+            metavar="FORMAT",
+            choices=FORMATS,
+            of="files",
+        ),
     )
     separator: str | None = field(
         default=None,
-        metadata=_option("--separator", "Between the fields of a CSV file; without it: by its header.", of="files"),
+        metadata=_option(
+            "--separator",
+            "The character between the fields of a CSV file. Without it: by its header.",
+            metavar="CHARACTER",
+            of="files",
+        ),
     )
     header: bool = field(
         default=True,
-        metadata=_option("--no-header", "CSV files begin with a row; columns are called c1, c2, …", of="files"),
+        metadata=_option("--no-header", "CSV files have no line of names; columns are called c1, c2, …", of="files"),
     )
     encoding: str | None = field(
         default=None,
-        metadata=_option("--encoding", "Of text files, such as latin-1 or utf-16; without it: UTF-8.", of="files"),
+        metadata=_option(
+            "--encoding",
+            "The encoding of text files, such as latin-1 or utf-16. Without it: UTF-8.",
+            metavar="NAME",
+            of="files",
+        ),
     )
     keep: Sequence[str] = field(
         default=(),
         metadata=_option(
             "--keep",
-            "Columns to carry to the predictions as they are; no features unless named as such.",
+            "Columns to carry to the predictions as they are; not features unless named as such.",
             metavar="COLUMN,...",
             of="files",
         ),

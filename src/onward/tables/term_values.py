@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.core.types import Matrix, Vector
-from onward.tables.memory import Memory
+from onward.tables.recipe_memory import Memory
 from onward.tables.terms import (
     Cycle,
     CycleName,
