@@ -215,8 +215,8 @@ def test_what_is_wrong_is_named(tmp_path: Path, case: str, way: str, monkeypatch
     else:
         source = text_of(tmp_path, data)
     monkeypatch.setattr(delimited, "SAMPLE", 1000)
-    if (case, way) == ("a number among booleans", "pipe"):  # of what arrives, few rows may have told that they are
-        assert read(source, **options).X[-1] == [2.0]
+    if case in ("a number among booleans", "true among numbers") and way == "pipe":  # few rows may have told its kind
+        assert read(source, **options).X[-1] == [2.0 if case == "a number among booleans" else 1.0]
         return
     with small_pieces(5000 if way == "chunks" else 1 << 22), pytest.raises(DataError) as error:
         read(source, **options)

@@ -11,12 +11,11 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Literal
 
 import polars as pl
 
 from onward.tables.errors import DataError
-from onward.tables.kinds import MISSING, UNKNOWN, Content, guess, read_texts, widen_kind
+from onward.tables.kinds import MISSING, TOLD_BY, UNKNOWN, Content, guess, read_texts, read_wider
 from onward.tables.lines import LONGEST, Chunk, TextFile
 from onward.tables.notation import Notation
 from onward.tables.quotes import first_record, is_tidy, outside, whole_records
@@ -105,7 +104,8 @@ class DelimitedReader:
                 raise error
             return {}
         frame = pl.concat(frames)
-        found = {name: guess(frame[name], self._notation) for name in self.columns}
+        told_by: TOLD_BY = "few" if self._text.arrives else "many"
+        found = {name: guess(frame[name], self._notation, told_by) for name in self.columns}
         self._unknown = {name for name, content in found.items() if content == UNKNOWN}
         return found
 
@@ -152,7 +152,7 @@ class DelimitedReader:
         self._notice(frame)
         return frame, _as_they_are(texts[list(keep)] if keep else pl.DataFrame())
 
-    def _told_by(self, name: str) -> Literal["none", "few", "many"]:
+    def _told_by(self, name: str) -> TOLD_BY:
         """How many rows may have told what a column holds."""
         return "none" if name in self._unknown else "few" if self._text.arrives else "many"
 
@@ -215,9 +215,8 @@ class DelimitedReader:
                 done[name], wrong = read_texts(column, kind, self._notation, self._formats)
                 if wrong is not None and chunk is None:
                     raise pl.exceptions.ComputeError(f"{column[wrong]!r} in {name!r}")
-                if wrong is not None and (wider := widen_kind(kind, self._told_by(name), column, self._notation)):
-                    wanted[name] = wider
-                    done[name], wrong = read_texts(column, wider, self._notation, self._formats)
+                if wrong is not None and (wider := read_wider(column, kind, self._told_by(name), self._notation)):
+                    wanted[name], (done[name], wrong) = wider
                 if wrong is not None and chunk is not None:
                     place = f"{self._where(chunk, wrong)}, column {name!r}"
                     raise DataError(f"{place}: got {_short(column[wrong])}, expected {expected(kind, self._notation)}")

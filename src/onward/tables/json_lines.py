@@ -3,13 +3,13 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from onward.tables.errors import DataError
-from onward.tables.kinds import UNKNOWN, Content, guess, read_texts, widen_kind, without
+from onward.tables.kinds import TOLD_BY, UNKNOWN, Content, guess, read_texts, read_wider, without
 from onward.tables.lines import Chunk, TextFile
 from onward.tables.notation import Notation
 from onward.tables.readers import Piece, check_columns, expected, parsed_ahead, parsed_pieces
@@ -65,7 +65,7 @@ class JsonLinesReader:
             return _NESTED
         column = pl.Series("", [self._written(value) for value in values], dtype=pl.String)
         # Numbers in quotes are numbers, too: many programs write them so.
-        return guess(column, self._notation)
+        return guess(column, self._notation, "few" if self._text.arrives else "many")
 
     def _written(self, value: Any) -> str | None:
         """A JSON value as a text in the notation of the texts: numbers have theirs, whatever the others have."""
@@ -131,7 +131,7 @@ class JsonLinesReader:
             raise pl.exceptions.ComputeError(f"wrong in {column.name!r}")
         return values
 
-    def _told_by(self, name: str) -> Literal["none", "few", "many"]:
+    def _told_by(self, name: str) -> TOLD_BY:
         """How many rows may have told what a name stands for."""
         return "none" if name in self._unknown else "few" if self._text.arrives else "many"
 
@@ -142,9 +142,8 @@ class JsonLinesReader:
             column = [record.get(name) for record in records]
             texts = pl.Series(name, map(self._written, column), dtype=pl.String)
             done[name], wrong = read_texts(texts, kind, self._notation, self._formats)
-            if wrong is not None and (wider := widen_kind(kind, self._told_by(name), texts, self._notation)):
-                wanted[name] = wider
-                done[name], wrong = read_texts(texts, wider, self._notation, self._formats)
+            if wrong is not None and (wider := read_wider(texts, kind, self._told_by(name), self._notation)):
+                wanted[name], (done[name], wrong) = wider
             nested = (row for row, value in enumerate(column) if isinstance(value, list | dict))
             if kind == "category":
                 wrong = next(nested, None)

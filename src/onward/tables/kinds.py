@@ -36,6 +36,7 @@ _TIMES = (
     "%Y/%m/%d",
     "%Y/%m/%d %H:%M:%S%.f",
 )
+_NUMERIC: tuple[Kind, Kind] = ("number", "boolean")
 _TRUTHS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "t": 1.0, "f": 0.0, "1": 1.0, "0": 0.0}
 
 
@@ -106,7 +107,11 @@ def read_texts(
     return values, (values.is_null() & texts.is_not_null()).arg_max()
 
 
-def guess(column: pl.Series, notation: Notation | None = None) -> Content:
+TOLD_BY = Literal["none", "few", "many"]
+"""How many rows may have told what a column holds: none that had a value; few, as in a stream; or many."""
+
+
+def guess(column: pl.Series, notation: Notation | None = None, told_by: TOLD_BY = "many") -> Content:
     """What a column of texts holds: what all of them can be read as, or most of them as numbers; else "text"."""
     if read_texts(column, "category", notation)[0].null_count() == len(column):
         return UNKNOWN
@@ -117,25 +122,37 @@ def guess(column: pl.Series, notation: Notation | None = None) -> Content:
         values, wrong = read_texts(column, kind, notation)
         if wrong is None and (kind != "time" or values.count()):
             return kind
+    if told_by == "few" and _numbers_and_truths(column, notation or Notation()) is not None:
+        return "number"
     numbers = read_texts(column, "number", notation)[0]
     # A stray word among numbers is an error to be told of, with its line, rather than a column of texts.
     return "number" if 2 * numbers.count() > len(column) else "text"
 
 
-def widen_kind(
-    kind: Kind, told_by: Literal["none", "few", "many"], column: pl.Series, notation: Notation
-) -> Kind | None:
-    """As what a column can be read that holds texts which are not of its kind; None if as nothing.
+def read_wider(
+    column: pl.Series, kind: Kind, told_by: TOLD_BY, notation: Notation
+) -> tuple[Kind, tuple[pl.Series, int | None]] | None:
+    """A column that holds texts which are not of its kind, as what it can be read after all; None if as nothing.
 
-    Its kind was told by the rows that came first. If `none` of these had a value, it can become anything; if there may
-    have been but `few` of them, as in a stream, a column of truths can become one of numbers.
+    If none of the rows so far had a value, it can be anything. If few have told its kind, truths and numbers can stand
+    in one column of numbers.
     """
     if told_by == "none":
         kinds: dict[Content, Kind] = {"boolean": "boolean", "time": "time"}
-        return kinds.get(guess(column, notation))
-    if told_by == "few" and kind == "boolean" and read_texts(column, "number", notation)[1] is None:
-        return "number"
+        guessed = kinds.get(guess(column, notation))
+        return None if guessed is None else (guessed, read_texts(column, guessed, notation))
+    if told_by == "few" and kind in ("boolean", "number"):
+        values = _numbers_and_truths(column, notation)
+        return None if values is None else ("number", (values, None))
     return None
+
+
+def _numbers_and_truths(column: pl.Series, notation: Notation) -> pl.Series | None:
+    """A column each of whose values is a number or a truth; None if one is neither."""
+    numbers, truths = (read_texts(column, kind, notation)[0] for kind in _NUMERIC)
+    values = numbers.zip_with(numbers.is_not_null(), truths)
+    missing = read_texts(column, "category", notation)[0].null_count()
+    return values if values.null_count() == missing else None
 
 
 def _parse_numbers(texts: pl.Series, notation: Notation) -> pl.Series:
