@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 from onward import ForwardRegressor, load, scale
-from onward.progressive import fit
-from onward.progressive.fitting import Progress
+from onward.progressive import Progress, fit
 from onward.progressive.predicting import predict
 from onward.tables import DataError, Table
 from tests.progressive.made_up import small_pieces, table, written

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from onward.progressive import Progress, Scores
-    from onward.progressive.fitting import Watch
+    from onward.progressive.learning_pass import Watch
     from onward.scale.parallel_fit import Advance
 
 FEW = 20  # coefficients that a summary shows

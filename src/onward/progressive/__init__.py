@@ -1,7 +1,8 @@
 """One pass over files: predict each row before its target is seen, learn it, keep score (progressive validation)."""
 
 from onward.progressive.comparing import compare
-from onward.progressive.fitting import Progress, fit
+from onward.progressive.fitting import fit
+from onward.progressive.learning_pass import Progress
 from onward.progressive.results import Comparison, Fit, History, Scores
 
 __all__ = ["Comparison", "Fit", "History", "Progress", "Scores", "compare", "fit"]

@@ -10,7 +10,8 @@ import numpy as np
 
 from onward.core.types import Vector
 from onward.progressive.contender import Contender
-from onward.progressive.fitting import Progress, Watch, nothing_learned
+from onward.progressive.fitting import nothing_learned
+from onward.progressive.learning_pass import Progress, Watch
 from onward.progressive.results import Comparison, Scores
 from onward.progressive.running_scores import WEIGHT, scores
 from onward.progressive.schedule import next_power, next_reading

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from onward.core.known import Known
 from onward.core.types import Vector
-from onward.progressive.fitting import Pass
+from onward.progressive.learning_pass import Pass
 from onward.progressive.prediction_files import DirectFile
 from onward.progressive.results import known_names
 from onward.progressive.running_scores import MEAN, ROWS, WEIGHT, new_totals
