@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -108,6 +109,22 @@ def fit_least_squares(state: Information) -> LeastSquares:
     return LeastSquares(right.T, alpha, center, max(loss - shrunk, 0.0) + rounding)
 
 
+def _smaller_root(s: float, K: float) -> float:
+    """The smaller u with u − s log u = K; 0 if there is none, as there is where K is below its least value, at u = s.
+
+    The left side falls and is convex up to s, so that Newton's steps from the left rise to the solution.
+    """
+    if K <= s - s * math.log(s):
+        return 0.0
+    u = math.exp(-K / s)
+    for _ in range(200):
+        step = (u - s * math.log(u) - K) * u / (s - u)
+        if not step > 4 * EPS * u:
+            break
+        u += step
+    return u
+
+
 # The next observation
 
 
@@ -122,9 +139,7 @@ def observation_reach(region: QuadraticSet | Ellipsoid | ForwardSet, delta: floa
         return positive("sigma", sigma) * math.sqrt(2 * math.log(2 / delta))
     if not isinstance(region, QuadraticSet) or not region.sigma_unknown:
         raise ValueError("sigma must be given unless the set is the one for unknown sigma, got None")
-    from scipy.special import ndtri  # here, so that what asks for no interval does not wait for it
-
-    return _sigma_bound(region, delta / 2) * float(ndtri(1 - delta / 4))
+    return _sigma_bound(region, delta / 2) * NormalDist().inv_cdf(1 - delta / 4)
 
 
 def _sigma_bound(region: QuadraticSet, delta: float) -> float:
@@ -140,13 +155,10 @@ def _sigma_bound(region: QuadraticSet, delta: float) -> float:
     if n < 1 or not (region.stiffness[seen] > 0).all():
         return math.inf
 
-    from scipy.special import lambertw
-
-    # M = 1/δ, solved for u = a + v/2: u − s log u = K has its smaller solution at u = −s W(−exp(−K/s)/s), and none if
-    # there are too few rounds to bound σ.
+    # M = 1/δ, solved for u = a + v/2: u − s log u = K.
     s = a + n / 2
     K = a - math.log(delta) - math.lgamma(s) + math.lgamma(a) - a * math.log(a)
-    least = -2 * (s * float(lambertw(-math.exp(-K / s - math.log(s))).real) + a)
+    least = 2 * (_smaller_root(s, K) - a)
     if not least > 0:
         return math.inf
     largest = residual + region.radius**2 * float(np.max(alpha[seen] / region.stiffness[seen], initial=0.0))
