@@ -161,10 +161,15 @@ def command(
     if workers:
         engine = o.engine(-1 if jobs is None else jobs, backend, address)
         result = _fit_with_workers(what, engine, backend in (None, o.Backend.loky), quiet or json)
+        for note in () if quiet else result.notes:
+            _tell(note)
     else:
+        if not quiet:
+            what[1]["tell"] = _tell
         result = _fit_here(what, report is not None, json if follow else None, quiet or json)
-    for note in () if quiet else result.notes:
-        typer.echo(f"onward: {note}", err=True)
+    if follow and not quiet:  # which leaves no room for a summary
+        for line in left_out(result.skipped, result.filled):
+            _tell(line)
     if report is not None:
         from onward.progressive.report import write_fit_report
 
@@ -183,7 +188,12 @@ def command(
         from onward.core.stopping import StoppedError
 
         saved = "" if save is None else f", the model is in {save}"
-        raise StoppedError(result.stopped, f" after {result.read:,} rows{saved}")
+        raise StoppedError(result.stopped, f" after {counted(result.read, 'row')}{saved}")
+
+
+def _tell(remark: str) -> None:
+    """A remark for a person, on standard error."""
+    typer.echo(f"onward: {remark}", err=True)
 
 
 def _model(learner: o.Learner, lam: float, no_intercept: bool) -> "OnlineRegressor":
@@ -252,7 +262,7 @@ def _fit_with_workers(what: _What, engine: "Engine", local: bool, quiet: bool) -
         workers = min(engine.jobs if engine.jobs > 0 else os.cpu_count() or 1, len(chunks))
         reason = scale.why_workers_do_not_pay(chunks, workers, with_scores=options["with_scores"])
         if reason is not None:
-            typer.echo(f"onward: workers do not pay here: {reason}; without --jobs it is faster", err=True)
+            _tell(f"workers do not pay here: {reason}; without --jobs it is faster")
     with chunks_done(quiet) as advance:
         return scale.fit(*arguments, engine=engine, advance=advance, **options)
 

@@ -114,7 +114,7 @@ def _smaller_root(s: float, K: float) -> float:
 
     The left side falls and is convex up to s, so that Newton's steps from the left rise to the solution.
     """
-    if K <= s - s * math.log(s):
+    if s - s * math.log(s) >= K:
         return 0.0
     u = math.exp(-K / s)
     for _ in range(200):

@@ -10,6 +10,7 @@ from onward.progressive.predicting import recipe_of
 from onward.regression import OnlineRegressor
 from onward.regression.start import prior_of
 from onward.tables import Recipe, as_mapping
+from onward.tables.term_values import feature_names
 
 INTERCEPT = "(intercept)"
 _TRUE, _FALSE = "('true', 't', 'yes', '1')", "('false', 'f', 'no', '0')"
@@ -38,8 +39,18 @@ def export_terms(model: OnlineRegressor) -> list[dict[str, Any]]:
         terms.append({"feature": INTERCEPT, "column": None, "kind": None, "level": None, "coefficient": theta.pop(0)})
     names = [str(name) for name in model.feature_names_in_]
     plain, levels = {column.name: column.kind for column in recipe.plain}, iter(recipe.levels(names))
+    made = {name for term in recipe.fixed_terms for name in feature_names(term)}
+    column: str | None
+    kind: str
+    level: str | None
     for name, coefficient in zip(names, theta, strict=True):
-        column, kind, level = (name, plain[name], None) if name in plain else _of_category(*next(levels))
+        if name in plain:
+            column, kind, level = name, plain[name], None
+        elif name in made:
+            column, kind, level = None, "term", None
+        else:
+            column, level = next(levels)
+            kind = "category" if column in recipe.categories else "term"
         terms.append({"feature": name, "column": column, "kind": kind, "level": level, "coefficient": coefficient})
     return terms
 
@@ -61,6 +72,9 @@ def sql_select(model: OnlineRegressor, table: str = "data") -> str:
 def sql_expression(model: OnlineRegressor) -> str:
     """The ridge prediction as an expression in the columns of a table that is called t."""
     recipe = _checked_recipe(model)
+    if recipe.terms or recipe.notation.is_local:
+        what = ", ".join(term.text for term in recipe.terms) or "numbers as people write them"
+        raise ValueError(f"SQL is made of columns one by one: expected a model without {what}")
     if model.clip is not None:
         raise ValueError(f"expected a model without clip to be written as SQL, got clip={model.clip!r}")
     parts: list[str] = []
@@ -82,15 +96,7 @@ def sql_expression(model: OnlineRegressor) -> str:
 def _checked_recipe(model: OnlineRegressor) -> Recipe:
     if model.information_.n_targets > 1:
         raise ValueError(f"expected a model of one target, got one of {model.information_.n_targets}")
-    recipe = recipe_of(model)
-    if recipe.terms or recipe.notation.is_local:
-        what = ", ".join(term.text for term in recipe.terms) or "numbers or dates as people write them"
-        raise ValueError(f"SQL and the like make features of columns one by one: expected a model without {what}")
-    return recipe
-
-
-def _of_category(column: str, level: str) -> tuple[str, str, str]:
-    return column, "category", level
+    return recipe_of(model)
 
 
 def _unseen_levels(model: OnlineRegressor, recipe: Recipe) -> Mapping[tuple[str, str], float]:

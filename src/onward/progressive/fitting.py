@@ -1,8 +1,8 @@
 """One pass over the data: predict each row, then learn it. A stream that is stopped is saved."""
 
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -34,6 +34,7 @@ def fit(
     with_scores: bool = True,
     history: bool = False,
     watch: Watch | None = None,
+    tell: Callable[[str], None] = lambda remark: None,
     **outputs: Unpack[Outputs],
 ) -> Fit:
     """Learn the rows of files in order, predicting each before its target is seen.
@@ -47,6 +48,8 @@ def fit(
         with_scores: False to learn only, without online scores.
         history: record readings along the way, for a report.
         watch: called now and then with how far it is.
+        tell: called with remarks for a person as they arise: rows that are skipped as they cannot be read, what many
+            levels cost, a save that failed on the way. `Fit.notes` has those on the data.
         outputs: what is written, and where: see `Outputs`.
 
     Standard input and named pipes are read as rows arrive. There Ctrl-C, SIGTERM, SIGHUP, the end of the pipe and a row
@@ -56,14 +59,13 @@ def fit(
         DataError: if the data cannot be read. Of files, nothing is saved then, and what was saved before stays.
     """
     begun = time.perf_counter()
-    table, known = as_table(table), known or Known()
+    table, known = as_table(table), checked_known(known)
     if table.target is None:
         raise ValueError("expected a table with a target, got none")
     check_outputs(source, table.format, outputs)
     if outputs.get("predictions") is not None and is_folder(outputs["predictions"] or ""):
         raise ValueError("one pass writes its predictions to one file: expected a name that does not end in /")
-    model = ForwardRegressor() if model is None else model
-    model._check_settings()
+    model = checked_model(model)
     check_target_of(model, table)
     files = find_files(source, table.format)
     save = outputs.get("save")
@@ -109,18 +111,23 @@ def fit(
         work.follow = outputs.get("follow")
         spooled = work.restore(earlier) if earlier is not None else 0
         work.predictions = _open_predictions(outputs, spooled, stack)
-        saving = _Saving(work, outputs, place, about)
+        saving, told = _Saving(work, outputs, place, about, tell), 0
         try:
             for block in rows.blocks(saving.wait):
                 if block is not None:
                     work.learn(block, watch)
                     model.recipe_ = rows.recipe
                 saving.after(block)
+                while len(rows.notes) > told:
+                    tell(rows.notes[told])
+                    told += 1
             model.recipe_ = rows.recipe  # which has seen rows that were skipped after the latest block
         except Exception:
             if live and work.learned:  # the rows are gone from where they came: what was learned must not be
                 with interrupts_deferred():
                     saving.save()
+                    with suppress(OSError):  # which may be what has ended it
+                        work.finish_predictions()
             raise
         with interrupts_deferred():
             if not work.totals[WEIGHT] > 0:
@@ -147,6 +154,22 @@ def _warm_up(model: OnlineRegressor, known: Known, *, predicts: bool) -> None:
                 work.learn(block, None)
 
 
+def checked_known(known: Known | None) -> Known:
+    """What is known; TypeError if it is something else."""
+    if known is not None and not isinstance(known, Known):
+        raise TypeError(f"known must be a Known, such as Known(sigma=1.0), got {known!r}")
+    return known or Known()
+
+
+def checked_model(model: OnlineRegressor | None) -> OnlineRegressor:
+    """The model that learns, forward at its defaults for None; TypeError if it is none, ValueError for its settings."""
+    if model is not None and not isinstance(model, OnlineRegressor):
+        raise TypeError(f"model must be a learner, such as RidgeRegressor(), got {model!r}")
+    model = ForwardRegressor() if model is None else model
+    model._check_settings()
+    return model
+
+
 def check_target_of(model: OnlineRegressor, table: Table) -> None:
     """DataError if the model was made for another target."""
     if model.recipe_ is not None and model.recipe_.target != table.target:
@@ -171,7 +194,10 @@ def _open_predictions(outputs: Outputs, spooled: int, stack: ExitStack) -> Predi
 class _Saving:
     """What is written along a pass, and at its end."""
 
-    def __init__(self, work: "Pass", outputs: Outputs, place: Path | None, about: dict[str, Any]) -> None:
+    def __init__(
+        self, work: Pass, outputs: Outputs, place: Path | None, about: dict[str, Any], tell: Callable[[str], None]
+    ) -> None:
+        self._tell = tell
         self._work, self._save, self._place, self._about = work, outputs.get("save"), place, about
         self._model_due = Alarm(Every.parse("save_every", outputs.get("save_every")), work.learned)
         self._checkpoint_due = Alarm(Every.parse("checkpoint_every", outputs.get("checkpoint_every")), work.learned)
@@ -184,8 +210,11 @@ class _Saving:
         """Save what is due after a block, or after none came for a while."""
         work = self._work
         if self._model_due.is_due(work.learned):
-            with interrupts_deferred():
-                self.save()
+            try:
+                with interrupts_deferred():
+                    self.save()
+            except OSError as error:  # a disk may be full for a while: what was learned is not lost for that
+                self._tell(f"{self._save}: not saved, as {error.strerror or error}; it is tried again")
             self._model_due.reset(work.learned)
         at_end = block is not None and block.stop == work.rows.read  # of a piece: from there a file can be read on
         if at_end and self._place is not None and self._checkpoint_due.is_due(work.learned):

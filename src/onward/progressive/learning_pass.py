@@ -98,7 +98,15 @@ class Pass:
         try:
             predictions, leverage = self.model.learn_block(part.X, part.y, part.weight, part.names)
         except ValueError as error:
-            raise DataError(f"rows {part.rows[0] + 1:,} to {part.rows[-1] + 1:,} of the data: {error}") from error
+            n = part.shape[0]
+            if n > 1:  # the row that cannot be learned is looked for, and those before it are learned
+                self._learn_part(part.part(0, n // 2))
+                return self._learn_part(part.part(n // 2, n))
+            message = f"row {part.rows[0] + 1:,} of the data: {error}"
+            if not self.rows.skips_bad_rows:
+                raise DataError(message) from error
+            self.rows.skip_row("its numbers are too large", message)
+            return float(part.y[-1]), float("nan")
         if self.with_scores:
             count_all(predictions, part.y, part.weight, self.totals)
         else:

@@ -37,9 +37,14 @@ class Outputs(TypedDict, total=False):
 
 def check_outputs(source: Source | Sequence[Source], format: Format | None, outputs: Outputs) -> None:
     """OSError or ValueError if an output cannot be written, contradicts another, or would overwrite what is read."""
+    unknown = [name for name in outputs if name not in Outputs.__annotations__]
+    if unknown:
+        raise TypeError(f"unexpected argument {unknown[0]!r}, expected one of {', '.join(Outputs.__annotations__)}")
     save, predictions = outputs.get("save"), outputs.get("predictions")
     checkpoints = outputs.get("checkpoint_every") is not None or outputs.get("resume")
-    if save is None and (checkpoints or outputs.get("save_every") is not None):
+    if save is None and outputs.get("save_every") is not None:
+        raise ValueError("save_every says when, not where: expected save, too")
+    if save is None and checkpoints:
         raise ValueError("checkpoints lie beside the saved model: expected save, too")
     Every.parse("checkpoint_every", outputs.get("checkpoint_every"))
     Every.parse("save_every", outputs.get("save_every"))

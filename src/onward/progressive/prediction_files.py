@@ -21,6 +21,7 @@ from onward.progressive.frame_writers import Write, open_writer
 
 COLUMNS = ("target", "prediction", "lower", "upper", "leverage")
 GROUP = 1 << 16  # rows in a row group, whatever the blocks they came in
+MANY = 256  # frames that wait to be written
 _EMPTY = pl.DataFrame(schema={"row": pl.Int64} | dict.fromkeys(COLUMNS, pl.Float64))
 
 
@@ -66,6 +67,8 @@ class DirectFile:
     def write(self, frame: pl.DataFrame) -> None:
         """As in `PredictionFile`."""
         self._waiting.append(frame)
+        if len(self._waiting) > MANY:  # rows that come one by one would take a hundred times their memory
+            self._waiting = [pl.concat(self._waiting).rechunk()]
         if frame["row"][-1] >= self._next + GROUP:
             self._write_until(self._next + (frame["row"][-1] - self._next) // GROUP * GROUP)
 

@@ -23,12 +23,12 @@ import pyarrow.parquet as pq
 
 from onward.core.known import Known
 from onward.progressive.checkpoints import described, digest_of
-from onward.progressive.fitting import check_target_of, nothing_learned
+from onward.progressive.fitting import check_target_of, checked_known, checked_model, nothing_learned
 from onward.progressive.frame_writers import open_writer
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
 from onward.progressive.results import Fit, known_names
 from onward.progressive.running_scores import MEAN, ROWS, SQUARED, WEIGHT, new_totals, scores
-from onward.regression import ForwardRegressor, OnlineRegressor
+from onward.regression import OnlineRegressor
 from onward.scale.chunk_cache import ChunkCache
 from onward.scale.chunk_results import Predicted
 from onward.scale.chunks import Chunk, chunks_of
@@ -74,7 +74,7 @@ def fit(
         came to is cached beside `save`, and with `resume` it is not computed again.
     """
     begun = time.perf_counter()
-    table, known = as_table(table), known or Known()
+    table, known = as_table(table), checked_known(known)
     predictions, save = outputs.get("predictions"), outputs.get("save")
     if table.target is None:
         raise ValueError("expected a table with a target, got none")
@@ -83,8 +83,7 @@ def fit(
     if outputs.get("save_every") is not None or outputs.get("follow") is not None:
         raise ValueError("save_every and follow go along one pass: expected neither with workers")
     check_outputs(source, table.format, outputs)
-    model = ForwardRegressor() if model is None else model
-    model._check_settings()
+    model = checked_model(model)
     if model.prior_mean is not None or np.any(model.prior_intercept):
         raise ValueError("parts that are learned apart know of no prior: expected a model without prior_mean")
     check_target_of(model, table)

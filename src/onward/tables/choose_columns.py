@@ -32,7 +32,8 @@ def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> 
             raise missing_column(file, pattern, columns)
     special = {target, table.weight}
     categories = {each for pattern in table.categorical for each in fitting(pattern, columns)}
-    categories |= {each for each, kind in table.schema.items() if kind == "category"}
+    named_categories = categories | {each for each, kind in table.schema.items() if kind == "category"}
+    categories = named_categories | {each for each, content in contents.items() if content == "category"} - special
     left_out = {each for pattern in table.exclude for each in fitting(pattern, columns)}
     wrong = [each for each in (*table.categorical, *(table.features or ())) if each in special]
     if wrong:
@@ -46,7 +47,7 @@ def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> 
             notes.append(f"left out column {first!r}, the index of a data frame; name it in features to use it")
     else:  # a column that is named as a category is meant to be used
         named = [each for pattern in table.features for each in fitting(pattern, columns)]
-        taken = [*named, *(each for each in columns if each in categories)]
+        taken = [*named, *(each for each in columns if each in named_categories)]
     used = [each for each in dict.fromkeys(taken) if each not in special | left_out]
     if "" in used and table.features is None:
         raise DataError(f"{file}: column {columns.index('') + 1} has no name; exclude '', or give it a name")

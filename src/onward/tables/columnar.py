@@ -210,7 +210,13 @@ class FrameReader:
 
 
 def _contents(schema: pa.Schema) -> Mapping[str, Content]:
-    return {name: content_of(schema.field(index).type) for index, name in enumerate(schema.names)}
+    return {name: _declared(schema.field(index).type) for index, name in enumerate(schema.names)}
+
+
+def _declared(dtype: pa.DataType) -> Content:
+    """What a column of an Arrow type holds; a dictionary of texts says that it stands for categories."""
+    content = content_of(dtype)
+    return "category" if isinstance(dtype, pa.DictionaryType) and content == "text" else content
 
 
 def content_of(dtype: pa.DataType) -> Content:

@@ -157,7 +157,10 @@ class TextFile:
             if file.compression is not None:
                 return _Compressed(file)
             if self.arrives:
-                return _Arriving(os.open(file.path, os.O_RDONLY), stop, ours=True)
+                # Not to wait here until somebody writes to it: nobody could stop that.
+                descriptor = os.open(file.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+                os.set_blocking(descriptor, True)
+                return _Arriving(descriptor, stop, ours=True)
             return open(file.path, "rb", buffering=0)
         except OSError as error:
             raise DataError(f"{file.name}: cannot be opened ({_reason(error)})") from error

@@ -1,12 +1,15 @@
 """Work ahead in a second thread, so that reading the next rows goes on while the last ones are being learned."""
 
+import math
 import queue
 import threading
+import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+LOOK_UP = 0.2  # seconds
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,20 @@ class _Made(Generic[T]):
 @dataclass(frozen=True)
 class _Ended:
     error: BaseException | None
+
+
+def _next(made: "queue.Queue[_Made[T] | _Ended]", seconds: float | None) -> "_Made[T] | _Ended | None":
+    """The next item; None if none comes within that time.
+
+    It looks up every now and then, because libraries may install handlers of signals that do not end a longer wait.
+    """
+    end = math.inf if seconds is None else time.monotonic() + seconds
+    while True:
+        try:
+            return made.get(timeout=max(0.0, min(LOOK_UP, end - time.monotonic())))
+        except queue.Empty:
+            if time.monotonic() >= end:
+                return None
 
 
 Wait = Callable[[], float | None]
@@ -58,9 +75,8 @@ def prefetched(
     threading.Thread(target=work, name="onward-reader", daemon=True).start()
     try:
         while True:
-            try:
-                item = made.get(timeout=None if wait is None else wait())
-            except queue.Empty:
+            item = _next(made, None if wait is None else wait())
+            if item is None:
                 yield None
                 continue
             if isinstance(item, _Made):

@@ -108,6 +108,7 @@ class Stream:
             raise ValueError(f"target must be {recipe.target!r} as in the recipe, got {table.target!r}")
         self.files = files
         self.notes: list[str] = []
+        self._n_shown = 0  # rows that were skipped as they cannot be read
         self._table, self._stop, self._groups, self._apart = table, stop, groups, apart
         self._notation = table.notation if recipe is None else recipe.notation
         self._with_target = table.target is not None
@@ -245,14 +246,30 @@ class Stream:
         """A row that could not be read, as one of which nothing is known; the error itself, if that is the rule."""
         if self._table.bad_rows == "error":
             raise error
-        if len(self.notes) < SHOWN:
-            self.notes.append(f"skipped: {error}")
+        self._note_skipped(str(error))
         types = {name: pl.String if kind == "category" else pl.Float64 for name, kind in self._wanted.items()}
         frame, kept = (
             pl.DataFrame({name: [None] for name in schema}, schema=schema)
             for schema in (types, dict.fromkeys(self._keep, pl.String))
         )
         return Piece(frame, piece.start, piece.where, kept, error)
+
+    def _note_skipped(self, message: str) -> None:
+        self._n_shown += 1
+        if self._n_shown <= SHOWN:
+            self.notes.append(f"skipped: {message}")
+        elif self._n_shown == SHOWN + 1:
+            self.notes.append("more rows are skipped, and only counted from here on")
+
+    @property
+    def skips_bad_rows(self) -> bool:
+        """Whether rows that cannot be read, or learned, are left out."""
+        return self._table.bad_rows == "skip"
+
+    def skip_row(self, reason: str, message: str) -> None:
+        """Count a row that was read but could not be learned."""
+        self.skipped[reason] += 1
+        self._note_skipped(message)
 
     def _widen(self) -> None:
         """Take over what rows have shown of columns since the recipe was made."""

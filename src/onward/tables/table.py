@@ -4,7 +4,7 @@ The command line makes its options from the fields of `Table`, with what their m
 a new field here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
@@ -200,12 +200,17 @@ class Table:
     )
 
     def __post_init__(self) -> None:
+        if not isinstance(self.schema, Mapping):
+            raise ValueError(f"schema must be a dict of columns and what they hold, got {self.schema!r}")
+        object.__setattr__(self, "schema", dict(self.schema))
         for each in fields(self):
             value, choices = getattr(self, each.name), each.metadata.get("choices")
             if choices and value is not None and value not in choices:
                 raise ValueError(f"{each.name} must be one of {', '.join(choices)}, got {value!r}")
             if isinstance(each.default, tuple) or each.name == "features":
-                object.__setattr__(self, each.name, _names(each.name, value))
+                object.__setattr__(
+                    self, each.name, _names(each.name, value, () if isinstance(each.default, tuple) else None)
+                )
         for name in ("target", "weight", "separator"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
@@ -235,11 +240,11 @@ class Table:
         return Notation(tuple(self.na), self.decimal, self.thousands, self.date_format)
 
 
-def _names(name: str, value: Any) -> tuple[str, ...] | None:
-    """Names as a tuple; ValueError for one text, which would be taken for its letters."""
+def _names(name: str, value: Any, default: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Names as a tuple, the default for None; ValueError for one text, which would be taken for its letters."""
     if value is None:
-        return None
-    if isinstance(value, str) or not all(isinstance(each, str) for each in value):
+        return default
+    if isinstance(value, str) or not isinstance(value, Iterable) or not all(isinstance(each, str) for each in value):
         raise ValueError(f"{name} must be a list of texts, got {value!r}")
     return tuple(value)
 
