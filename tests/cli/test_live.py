@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -161,3 +162,64 @@ def test_a_checkpoint_is_a_model(tmp_path: Path) -> None:
     went_on = streamed(path.read_bytes(), "--start", str(checkpoint), "--save", str(tmp_path / "n"))
     assert went_on.returncode == 0, went_on.stderr
     assert load(tmp_path / "n").n_seen_ == model.n_seen_ + 100
+
+
+def test_a_quote_that_is_left_open_costs_one_line(tmp_path: Path) -> None:
+    good = [f"{i % 7},{i % 5}" for i in range(300)]
+    text = "\n".join(["x,y", *good[:50], '"oops,1', *good[50:]]) + "\n"
+    path = tmp_path / "d.csv"
+    path.write_text(text)
+    result = fit(path, Table("y", bad_rows="skip"))
+    assert (result.read, result.scores.rows, result.skipped) == (301, 300, {"the row cannot be read": 1})
+    assert f"{path}, line 52: cannot be read as a record" in result.notes[0]
+    command = [*ONWARD, "fit", "-", "-t", "y", "--save", str(tmp_path / "m"), "--quiet"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(text.encode())
+        process.stdin.flush()
+        assert process.wait(60) == 1  # though the pipe stays open
+        assert b"standard input, line 52: cannot be read as a record" in process.stderr.read()
+    assert load(tmp_path / "m").n_seen_ == 50
+
+
+def test_a_stream_that_ends_in_a_bad_row_keeps_its_predictions(tmp_path: Path) -> None:
+    rows = "".join(f"{i % 7},{i % 5}\n" for i in range(100))
+    out = tmp_path / "p.csv"
+    text = f"x,y\n{rows}1e200,3\n{rows}".encode()
+    done = streamed(text, "--save", str(tmp_path / "m"), "--predictions", str(out), "-q")
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"onward: row 101 of the data: ")
+    assert load(tmp_path / "m").n_seen_ == 100
+    assert pl.read_csv(out)["row"].to_list() == list(range(1, 101))
+    skipped = streamed(text, "--bad-rows", "skip", "--json", "-q")
+    assert json.loads(skipped.stdout)["rows"]["skipped"] == {"its numbers are too large": 1}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="named pipes of POSIX")
+@pytest.mark.parametrize("command", ["fit", "predict"])
+def test_waiting_ends_with_a_signal(tmp_path: Path, command: str) -> None:
+    """For a pipe that nobody writes to yet, and for the next row of a prediction."""
+    path = tmp_path / "d.csv"
+    path.write_text("x,y\n1,2\n2,3\n3,5\n")
+    fit(path, "y", save=tmp_path / "m")
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    options = {"fit": ["fit", str(pipe), "-t", "y", "-q"], "predict": ["predict", str(tmp_path / "m"), "-"]}[command]
+    with subprocess.Popen([*ONWARD, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if command == "predict":
+            process.stdin.write(b"x\n1\n")
+            process.stdin.flush()
+            process.stdout.readline()
+        else:
+            time.sleep(5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+
+
+def test_a_misspelt_output_is_refused(tmp_path: Path) -> None:
+    wrong: Any = {"sav": tmp_path / "m"}
+    with pytest.raises(TypeError, match="unexpected argument 'sav', expected one of save, "):
+        fit(pl.DataFrame({"x": [1.0], "y": [2.0]}), "y", **wrong)

@@ -248,7 +248,7 @@ def test_intervals_of_observations_keep_their_level(tmp_path: Path) -> None:
         ({"model": RidgeRegressor(0.0)}, "lam must be positive for ridge"),
         ({"checkpoint_every": 5}, "checkpoints lie beside the saved model"),
         ({"resume": True}, "checkpoints lie beside the saved model"),
-        ({"save_every": "5m"}, "checkpoints lie beside the saved model"),
+        ({"save_every": "5m"}, "save_every says when, not where"),
         ({"checkpoint_every": 0, "save": "m"}, "checkpoint_every must be a number of rows or a time .*, got 0"),
         ({"save_every": "5 weeks", "save": "m"}, "save_every must be a number of rows or a time .*, got '5 weeks'"),
         ({"table": Table(exclude=("x",))}, "expected a table with a target, got none"),

@@ -127,7 +127,7 @@ def fit(
                 with interrupts_deferred():
                     saving.save()
                     with suppress(OSError):  # which may be what has ended it
-                        work.finish_predictions()
+                        work.finish_predictions(early=True)
             raise
         with interrupts_deferred():
             if not work.totals[WEIGHT] > 0:

@@ -64,6 +64,7 @@ class Pass:
         self.predictions: PredictionFile | None = None
         self.follow: Write | None = None
         self.before = before
+        self.reached = 0  # rows of the stream until the latest that was learned
         levels = sorted({known.delta, *(LEVELS if history else ())}, reverse=True)
         self.own = levels.index(known.delta)
         self.recorder = Recorder(levels) if history else None
@@ -112,6 +113,7 @@ class Pass:
         else:
             self.totals[ROWS] += len(part.y)
             self.totals[WEIGHT] += part.weight.sum()
+        self.reached = int(part.rows[-1]) + 1
         if ends is not None:
             self._record(part, part.y, predictions, leverage, ends)
         return float(part.y[-1]), float(predictions[-1])
@@ -131,9 +133,12 @@ class Pass:
         if self.learned >= self.next_reading:
             self._read_off()
 
-    def finish_predictions(self) -> None:
-        """All rows are predicted: those that were skipped last are written down, too."""
+    def finish_predictions(self, *, early: bool = False) -> None:
+        """All rows are predicted: those that were skipped last are written down, too, unless it is an `early` end."""
         if self.predictions is None:
+            return
+        if early:
+            self.predictions.finish(self.before + self.reached + 1)
             return
         left = self.rows.kept_after
         if len(left):

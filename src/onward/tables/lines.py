@@ -14,6 +14,7 @@ from onward.tables.sources import File
 
 CHUNK = 1 << 21  # bytes: long enough to forget the overhead of a chunk, short enough for a small memory
 PARSERS = 2  # threads that parse chunks: one cannot keep up with a learner of few features
+OPEN_LINES = 100  # of a record that arrives: more than any real one, so a quote must be open
 LONGEST = 1 << 25  # bytes of one record: more than any real one, so a quote must be open
 
 Cut = Callable[[bytes], int]
@@ -229,6 +230,10 @@ class TextFile:
             elif len(whole) > LONGEST:
                 raise self._too_long()
             rest = whole[length:]
+            if self.arrives and rest.count(b"\n") >= OPEN_LINES:  # a quote must be open: nobody waits for its end
+                yield Chunk(rest[: rest.rfind(b"\n") + 1], start, line)
+                line += rest.count(b"\n", 0, rest.rfind(b"\n") + 1)
+                start, rest = start + rest.rfind(b"\n") + 1, rest[rest.rfind(b"\n") + 1 :]
             data = self._read()
         stopped = isinstance(self._source, _Arriving) and self._source.stopped
         if rest.strip(b" \r\n") and not stopped:

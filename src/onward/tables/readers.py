@@ -78,6 +78,13 @@ def parsed_pieces(
         frame, kept = parse(chunk)
     except DataError as error:
         parts = halves(chunk, cut)
+        line = chunk.data.find(b"\n") + 1
+        if parts is None and cut(chunk.data) == 0 and 0 < line < len(chunk.data):
+            # A quote is left open: the line in which it stands is given up, and not all that come after it.
+            rest = Chunk(chunk.data[line:], chunk.start + line, chunk.line + 1)
+            yield Piece(pl.DataFrame(), chunk.start, partial(where, chunk), error=error)
+            yield from parsed_pieces(rest, parse, where, cut)
+            return
         if parts is None:
             yield Piece(pl.DataFrame(), chunk.start, partial(where, chunk), error=error)
         for part in parts or ():
