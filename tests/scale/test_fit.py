@@ -400,3 +400,13 @@ def test_another_model_to_start_from_is_another_run(tmp_path: Path, folder: Path
 def test_frames_cannot_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected files to resume"):
         scale.fit(table(50), TABLE, engine=Engine(1), save=tmp_path / "m", resume=True)
+
+
+def test_a_folder_of_predictions_holds_nothing_else(tmp_path: Path, folder: Path) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    (parts / "other.parquet").write_bytes(b"")
+    with pytest.raises(
+        ValueError, match=r"holds 'other.parquet', which would be read with them: expected an empty folder"
+    ):
+        scale.fit(folder, TABLE, engine=Engine(1), predictions=f"{parts}/")

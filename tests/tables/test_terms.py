@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from onward import fit
 from onward.core.types import Matrix
 from onward.tables import Column, DataError, Position, Recipe, Stream, Table, lines, stream
 from onward.tables.sources import find_files
@@ -439,3 +441,15 @@ def test_recipes_with_other_terms_do_not_fit(path: Path) -> None:
     assert Recipe.from_record(one.to_record()) == one
     with pytest.raises(ValueError, match=r"'square\(x\)' comes from none of the columns .* none of the terms"):
         one.levels(["x", "square(x)"])
+
+
+def test_single_values_of_any_library_go_into_terms() -> None:
+    rows = pl.DataFrame(
+        {"when": [datetime(2026, 1, day) for day in range(1, 21)], "x": [2.0] * 20, "y": [1.0, 3.0] * 10}
+    )
+    model = fit(rows, Table("y", terms=["weekday(when)"], missing="skip")).model
+    moment = datetime(2026, 2, 1)
+    expected = model.predict(pl.DataFrame({"when": [moment], "x": [2.0]}))[0]
+    for value in (moment, np.datetime64(moment, "ns"), np.datetime64(moment, "s"), pd.Timestamp(moment)):
+        assert model.predict_one({"when": value, "x": np.float32(2.0)}) == expected
+    assert np.isnan(model.predict_one({"when": pd.NaT, "x": 2.0}))

@@ -50,6 +50,13 @@ def check_outputs(source: Source | Sequence[Source], format: Format | None, outp
     Every.parse("save_every", outputs.get("save_every"))
     if predictions is not None and not is_folder(predictions):
         check_ending(predictions)
+    elif predictions is not None:
+        foreign = [path.name for path in sorted(Path(predictions).glob("*")) if not path.match("part-*.parquet")]
+        if foreign:
+            raise ValueError(
+                f"predictions: the folder {predictions} holds {foreign[0]!r}, which would be read with them: expected "
+                "an empty folder, a new one, or one of earlier predictions"
+            )
     check_targets(source, format, {"save": save, "predictions": predictions}, may_be_folder="predictions")
 
 

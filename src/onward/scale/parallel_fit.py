@@ -35,7 +35,7 @@ from onward.scale.chunks import Chunk, chunks_of
 from onward.scale.engine import Engine, Workers
 from onward.scale.scan import Tree, prefixes
 from onward.scale.summary import Summary
-from onward.scale.tasks import Predict, Predicting, Reading, Reduce, do, part
+from onward.scale.tasks import PARTS, Predict, Predicting, Reading, Reduce, do, part
 from onward.tables import DataError, Stream, Table
 from onward.tables.prefetch import prefetched
 from onward.tables.sources import Frame, Source, find_files, name_files
@@ -274,7 +274,7 @@ def _part_folder(predictions: str | os.PathLike[str], cache: ChunkCache, stack: 
 def _move_parts(folder: Path, parts: Sequence[Path]) -> None:
     """The parts as the result: a folder that holds them and nothing of an earlier result."""
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob(part(folder, 0).name.replace("000000", "*")):
+    for old in folder.glob(PARTS):
         old.unlink()
     for each in parts:
         os.replace(each, folder / each.name)

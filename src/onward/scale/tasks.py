@@ -133,6 +133,9 @@ class Predict:
             )
 
 
+PARTS = "part-*.parquet"
+
+
 def part(folder: Path, place: int) -> Path:
     """The file of a chunk's predictions."""
     return folder / f"part-{place:06d}.parquet"

@@ -20,7 +20,7 @@ from onward.tables.kinds import Content
 from onward.tables.levels import level_name
 from onward.tables.readers import EXPECTED, Piece, missing_column
 from onward.tables.recipe import Column, Kind, Recipe
-from onward.tables.single_values import ABSENT, as_level, as_number
+from onward.tables.single_values import ABSENT, as_level, as_number, as_plain
 from onward.tables.sources import Frame
 
 _ROW = "the row"  # what messages call a single row
@@ -134,7 +134,7 @@ def encode_row(recipe: Recipe, names: Sequence[Hashable], row: Mapping[str, Any]
 def _encode_terms(recipe: Recipe, names: Sequence[Hashable], row: Mapping[str, Any]) -> dict[str, float] | None:
     """The features of one row, of which some are made of several columns: it goes the way of tables."""
     wanted = [*recipe.kinds, *([recipe.target] if recipe.looks_back_to_target and recipe.target in row else [])]
-    block = encode_frame(recipe, names, pl.DataFrame({name: [row[name]] for name in wanted}, strict=False))
+    block = encode_frame(recipe, names, pl.DataFrame({name: [as_plain(row[name])] for name in wanted}, strict=False))
     if not len(block.X):
         return None
     return {str(name): float(value) for name, value in zip(block.names, block.X[0], strict=True)}

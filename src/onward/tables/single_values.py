@@ -40,6 +40,15 @@ def as_level(value: Any, notation: Notation) -> str | None:
     return None if value in notation.na else str(value)
 
 
+def as_plain(value: Any) -> Any:
+    """A value as plain Python has it, None where it is missing: what any column can be made of."""
+    if is_missing(value):
+        return None
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return value.astype("datetime64[us]" if isinstance(value, np.datetime64) else "timedelta64[us]").item()
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def is_missing(value: Any) -> bool:
     """Whether it is None, or NaN, NaT or NA of some library."""
     if value is None:
