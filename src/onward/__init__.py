@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from onward.progressive.results import Fit as Fit
 
     __version__: str
+    from onward.regression import AutoRegressor as AutoRegressor
     from onward.regression import ForwardRegressor as ForwardRegressor
     from onward.regression import RidgeRegressor as RidgeRegressor
     from onward.storage import StorageError as StorageError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from onward.tables.table import Table as Table
 
 __all__ = [
+    "AutoRegressor",
     "Comparison",
     "DataError",
     "Fit",
@@ -37,6 +39,7 @@ __all__ = [
 
 # Imported when first asked for: the compiler alone takes long, and the command line's help needs none of it.
 _HOMES = {
+    "AutoRegressor": "onward.regression",
     "Comparison": "onward.progressive.results",
     "DataError": "onward.tables.errors",
     "Fit": "onward.progressive.results",

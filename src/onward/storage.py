@@ -44,6 +44,7 @@ T = TypeVar("T", bound=Recorded)
 _kinds: dict[str, Callable[[Settings, Arrays], Any]] = {}
 # Files of these kinds are loaded by modules that are imported when one comes, and not before.
 _HOMES = {
+    "auto": "onward.regression",
     "forward": "onward.regression",
     "ridge": "onward.regression",
     "checkpoint": "onward.progressive.checkpoints",

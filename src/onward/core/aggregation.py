@@ -23,7 +23,7 @@ from onward.core.simd import dot_from, fma, padded
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = ""  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "7ac786c6d562a608"  # other files whose code is compiled into this one: see tools/digests.py
 
 WAYS = 3
 RECENT = 10.0
@@ -85,13 +85,13 @@ def view_mixture(buffer: Vector, at: int, K: int) -> Mixture:
     )
 
 
+padded_to = inlined(padded)
+
+
 @inlined
 def new_weights(K: int) -> Weights:
     """Room for the weights of K experts."""
     return Weights(np.zeros((WAYS, padded_to(K))), np.zeros(WAYS))
-
-
-padded_to = inlined(padded)
 
 
 @intrinsic
@@ -146,7 +146,7 @@ def _least(values: Vector) -> float:
         k += 1
     a = b if b < a else a
     c = d if d < c else c
-    return c if c < a else a
+    return float(c if c < a else a)
 
 
 @inlined
@@ -165,7 +165,7 @@ def _greatest(values: Vector) -> float:
         k += 1
     a = b if b > a else a
     c = d if d > c else c
-    return c if c > a else a
+    return float(c if c > a else a)
 
 
 @inlined
@@ -219,6 +219,14 @@ def weigh(mixture: Mixture, weights: Weights, ones: Vector) -> None:
     total = weights.ways[0] + weights.ways[1] + weights.ways[2]
     for way in range(WAYS):
         weights.ways[way] = weights.ways[way] / total if total > 0.0 else 1.0 / WAYS
+
+
+@compiled
+def weights_of(mixture: Mixture) -> Weights:
+    """The weights that the next row is predicted with, for Python."""
+    weights = new_weights(mixture.regret.shape[0])
+    weigh(mixture, weights, np.ones(weights.experts.shape[1]))
+    return weights
 
 
 @inlined

@@ -24,7 +24,7 @@ from onward.core.factor import Factor, aligned, factor_size, view_factor
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = ""  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ef7f55ee5661de71"  # other files whose code is compiled into this one: see tools/digests.py
 
 ENSEMBLE = np.dtype(
     [
@@ -35,11 +35,9 @@ ENSEMBLE = np.dtype(
         ("means", "f8"),  # H, running means among the experts
         ("seen", "f8"),  # rows learned
         ("counted", "f8"),  # those of them with a weight: the others change nothing
-        ("largest", "f8"),  # the largest number among the rows, targets and weights, and 1 / the smallest weight
-        ("smallest", "f8"),  # the smallest scale of a column, above 0
     ]
 )
-N_ENSEMBLE = 9
+N_ENSEMBLE = 7
 FLAT = 1.0  # pivot of a column that has not varied yet: it takes no part, so any number will do
 EVEN = 1.0 / 12.0  # the variance of values spread evenly over an interval of length 1
 _as_header = records_of(ENSEMBLE)

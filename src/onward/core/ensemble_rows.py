@@ -22,11 +22,12 @@ from onward.core.tiles import absorb_rows, regularize
 from onward.core.types import Matrix, Vector
 from onward.core.views import as_matrix
 
-COMPILED_FROM = ""  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "865cb9211166a1b4"  # other files whose code is compiled into this one: see tools/digests.py
 
 BLOCK = 256  # rows whose experts' predictions are made before they are weighed: few enough to stay in the cache
 FEW_ROWS = 4  # from so many rows in a run on, a tile pays
 ROOM = 1.0  # a prediction leaves the interval of the targets seen by at most so many times its length
+SHORTEST = 1e-100  # a column that varies less has not varied: its square would have no digits
 GROWS_BY = 1.5  # a scale that grows at all grows by so much
 
 
@@ -34,7 +35,7 @@ GROWS_BY = 1.5  # a scale that grows at all grows by so much
 def _new_scale(x: float, low: float, high: float, scale: float) -> float:
     """The scale of a column once x is in it."""
     length = max(high, x) - min(low, x)
-    return max(length, GROWS_BY * scale) if length > scale else scale
+    return max(length, GROWS_BY * scale) if length > scale and length > SHORTEST else scale
 
 
 @inlined
@@ -80,7 +81,9 @@ def _restore(buffer: Vector, ensemble: Ensemble, memory: int, scale: Vector, scr
 
 
 @inlined
-def _absorb_run(factor: Factor, X: Matrix, Y: Matrix, w: Vector, p: Matrix, q: Vector, scratch: Matrix, more: Matrix) -> None:
+def _absorb_run(
+    factor: Factor, X: Matrix, Y: Matrix, w: Vector, p: Matrix, q: Vector, scratch: Matrix, more: Matrix
+) -> None:
     """Absorb rows that follow each other; overwrites the factor, p and q."""
     n, m = Y.shape
     if n >= FEW_ROWS:

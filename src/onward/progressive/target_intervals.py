@@ -44,7 +44,9 @@ class Intervals:
         sigma, bound = self._known.sigma, self._known.theta_bound
         of_mean = self._of == "mean"
         deltas = self.deltas if of_mean else [delta / 2 for delta in self.deltas]
-        *sets, self.region = confidence_sets(state, model._kind, [*deltas, self._known.delta], sigma, bound)
+        *sets, self.region = confidence_sets(
+            state, "forward" if model._read_out.shrinks else "ridge", [*deltas, self._known.delta], sigma, bound
+        )
         self._sets = [
             (region, 0.0 if of_mean else observation_reach(region, delta, sigma))
             for region, delta in zip(sets, deltas, strict=True)

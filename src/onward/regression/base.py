@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from onward.core import Information
 from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
+from onward.regression.ensembles import Fitted
 from onward.regression.estimator import Estimator
 from onward.regression.fitted import FittedState, ReadOut
 from onward.regression.start import Lam, Prior, check_lam, lam_vector, prior_matrix, same_setting
@@ -27,8 +28,9 @@ _CACHED = ("_loops", "_dict_loops", "_names_in_order")
 class Learner(Estimator):
     """Everything is checked, and learned, before anything of the model is replaced: by `_commit`."""
 
-    _kind: Literal["forward", "ridge"]
-    _state: FittedState | None = None
+    _kind: Literal["forward", "ridge", "auto"]
+    _state: Fitted | None = None
+    _has_sets = True  # whether there are confidence sets that hold
     recipe_: Recipe | None = None  # how the columns of a table became the features, where that is known
 
     # For one row at a time, from the fitted state: its buffer, and what rows and targets must look like.
@@ -82,24 +84,26 @@ class Learner(Estimator):
     @property
     def information_(self) -> Information:
         """The state itself."""
-        return self._fitted().state
+        fitted = self._fitted()
+        assert isinstance(fitted, FittedState)
+        return fitted.state
 
     @property
     def coef_(self) -> NDArray[np.float64]:
         """The ridge coefficients, (features,) or (targets, features). Forward shares them: it has one θ for each x."""
-        theta = self._theta()[int(self.information_.intercept) :].T
+        theta = self._theta()[int(self._fitted().state.intercept) :].T
         return theta[0] if self._fitted().flat else theta
 
     @property
     def intercept_(self) -> Any:
         """The coefficient of the constant, a number or (targets,); 0 without one."""
         theta = self._theta()
-        return self._scalar(theta[0] if self.information_.intercept else np.zeros(theta.shape[1]))
+        return self._scalar(theta[0] if self._fitted().state.intercept else np.zeros(theta.shape[1]))
 
     @property
     def n_seen_(self) -> int:
         """How many rows were learned."""
-        return self.information_.rows
+        return self._fitted().state.rows
 
     @property
     def information_gain_(self) -> float:
@@ -114,7 +118,7 @@ class Learner(Estimator):
     @property
     def online_loss_(self) -> Any:
         """Σ w (ŷ − y)² of the predictions that were made, or would have been, just before each row was learned."""
-        return self._scalar(self.information_.online_loss)
+        return self._scalar(self._fitted().state.online_loss)
 
     def _theta(self) -> Matrix:
         return self.information_.coefficients() + self.information_.prior
@@ -126,7 +130,7 @@ class Learner(Estimator):
 
     def _new_state(
         self, n_features: int, n_targets: int | None, flat: bool | None, names: list[Hashable] | None
-    ) -> FittedState:
+    ) -> Fitted:
         """Nothing learned yet. Without targets to go by (None), there are as many as the prior has."""
         intercept = bool(self.fit_intercept)
         prior = prior_matrix(self.prior_mean, self.prior_intercept, intercept, n_features, n_targets, names)
@@ -135,7 +139,7 @@ class Learner(Estimator):
         state = Information(n_features, m, lam, intercept, prior)
         return FittedState(state, names, open=False, flat=m == 1 if flat is None else flat)
 
-    def _commit(self, fitted: FittedState) -> None:
+    def _commit(self, fitted: Fitted) -> None:
         """From here on the model is what was learned."""
         self._state = fitted
         state = fitted.state
@@ -155,7 +159,7 @@ class Learner(Estimator):
         if self._state is not None:
             self._buffer = self._state.buffer  # what was one array may have become two
 
-    def _fitted(self) -> FittedState:
+    def _fitted(self) -> Fitted:
         if self._state is None:
             from sklearn.exceptions import NotFittedError  # here, so that what is fitted does not wait for it
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from onward.core.types import Matrix, Vector
 from onward.regression.base import Learned, Learner
-from onward.regression.fitted import FittedState
+from onward.regression.ensembles import Fitted
 from onward.tables import CheckedRows, Rows, as_rows, as_targets, as_weights, blocks, in_one_block, placed
 
 
@@ -73,7 +73,7 @@ class BatchLearner(Learner):
             out[where] = fitted.leverages(block)
         return out
 
-    def _readable(self, X: Any) -> tuple[FittedState, Rows]:
+    def _readable(self, X: Any) -> tuple[Fitted, Rows]:
         fitted = self._fitted()
         rows = as_rows(X, self)
         if isinstance(rows, CheckedRows):
@@ -119,7 +119,7 @@ class BatchLearner(Learner):
         self._commit(fitted)
         return shaped(predictions, flat), leverages
 
-    def _go_on(self, fitted: FittedState, rows: Rows, targets: Matrix, weights: Vector, flat: bool) -> Learned:
+    def _go_on(self, fitted: Fitted, rows: Rows, targets: Matrix, weights: Vector, flat: bool) -> Learned:
         came, expected = describe_targets(targets.shape[1], flat), describe_targets(fitted.state.n_targets, fitted.flat)
         if came != expected:
             raise ValueError(f"y has {came}, but this model was fitted with {expected}")
@@ -129,7 +129,7 @@ class BatchLearner(Learner):
         self._commit(fitted)
         return shaped(predictions, flat), leverages
 
-    def _learn(self, fitted: FittedState, rows: Rows, targets: Matrix, weights: Vector) -> Learned:
+    def _learn(self, fitted: Fitted, rows: Rows, targets: Matrix, weights: Vector) -> Learned:
         predictions, leverages = np.empty_like(targets), np.empty(rows.shape[0])
         constant = weights.strides == (0,)  # one number for all rows: written out once, for the longest block
         w = np.empty(0)
@@ -140,7 +140,7 @@ class BatchLearner(Learner):
         return predictions, leverages
 
 
-def _in_order(fitted: FittedState, rows: CheckedRows) -> Rows:
+def _in_order(fitted: Fitted, rows: CheckedRows) -> Rows:
     """Rows of exactly the model's features, in its order; ValueError if they are others."""
     if fitted.names is None or set(rows.names) != set(fitted.names):
         raise ValueError(f"the rows have features {rows.names}, but this model was fitted with {fitted.names}")

@@ -51,8 +51,16 @@ class Guarantees(MergeableLearner):
         if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < count:
             raise ValueError(f"target must be one of 0 to {count - 1} for a model of {count} targets, got {target!r}")
         state = self.state_for_sets(given)
+        kind: Literal["forward", "ridge"] = "forward" if self._read_out.shrinks else "ridge"
         return confidence_set(
-            state, self._kind, delta, sigma, theta_bound, width=width, bias=bias, feature_bound=feature_bound
+            state,
+            kind,
+            delta,
+            sigma,
+            theta_bound,
+            width=width,
+            bias=bias,
+            feature_bound=feature_bound,
         )
 
     def state_for_sets(self, target: int = 0) -> Information:

@@ -39,7 +39,7 @@ class ForwardRegressor(OnlineRegressor):
         prior_intercept: the same for the constant.
     """
 
-    _kind: Literal["forward", "ridge"] = "forward"
+    _kind: Literal["forward", "ridge", "auto"] = "forward"
 
     @property
     def _read_out(self) -> ReadOut:
@@ -61,7 +61,7 @@ class RidgeRegressor(OnlineRegressor):
         prior_intercept: the same for the constant.
     """
 
-    _kind: Literal["forward", "ridge"] = "ridge"
+    _kind: Literal["forward", "ridge", "auto"] = "ridge"
 
     def __init__(
         self,

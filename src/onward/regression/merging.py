@@ -9,6 +9,7 @@ import numpy as np
 
 from onward import storage
 from onward.regression.batches import describe_targets
+from onward.regression.ensembles import Fitted
 from onward.regression.fitted import FittedState
 from onward.regression.named import NamedLearner
 from onward.regression.start import lam_of, prior_of, same_setting
@@ -72,7 +73,9 @@ class MergeableLearner(NamedLearner):
         """Say what the predictions cost, where parts were merged and their rows predicted by others."""
         self.information_.online_loss[:] = loss
 
-    def _merge(self, fitted: FittedState, added: FittedState) -> Self:
+    def _merge(self, fitted: Fitted, added: Fitted) -> Self:
+        assert isinstance(fitted, FittedState)  # others refuse to merge
+        assert isinstance(added, FittedState)
         mine, theirs = (describe_targets(each.state.n_targets, each.flat) for each in (fitted, added))
         if mine != theirs:
             raise ValueError(f"cannot merge: this model has {mine}, the other has {theirs}")
@@ -99,10 +102,14 @@ class MergeableLearner(NamedLearner):
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
         """The model that a file holds."""
         model = cls.from_parameters(settings["parameters"], arrays)
-        model._commit(FittedState.from_record(settings, arrays))
+        model._commit(cls._fitted_from_record(settings, arrays))
         if settings.get("recipe") is not None:
             model.recipe_ = Recipe.from_record(settings["recipe"])
         return model
+
+    @classmethod
+    def _fitted_from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Fitted:
+        return FittedState.from_record(settings, arrays)
 
     def parameters_to_record(self) -> tuple[storage.Settings, storage.Arrays]:
         """The parameters that the model was made with, for a file."""

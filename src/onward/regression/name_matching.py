@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from onward.core.types import Matrix
 from onward.core.words import counted
-from onward.regression.fitted import FittedState
+from onward.regression.ensembles import Fitted
 from onward.tables import Rows, as_mapping, as_row, as_rows
 
 Row = ArrayLike | Mapping[Any, Any]
@@ -32,9 +32,7 @@ def named_table(X: Any) -> tuple[list[Hashable] | None, Rows]:
     return rows.names, rows
 
 
-def match_names(
-    fitted: FittedState, names: list[Hashable] | None, width: int
-) -> tuple[list[int], list[int], list[int]]:
+def match_names(fitted: Fitted, names: list[Hashable] | None, width: int) -> tuple[list[int], list[int], list[int]]:
     """Which columns are known, where they stand in the model, and which columns are not known."""
     expected = fitted.state.n_features
     if names is None:

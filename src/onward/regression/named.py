@@ -13,7 +13,8 @@ from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.regression.base import Learned
 from onward.regression.batches import BatchLearner, shaped, writeable
-from onward.regression.fitted import FittedState, NewFeatures
+from onward.regression.ensembles import Fitted
+from onward.regression.fitted import NewFeatures
 from onward.regression.name_matching import Row, match_names, named_row, named_table
 from onward.regression.start import lam_of, prior_of
 from onward.tables import (
@@ -244,16 +245,14 @@ class NamedLearner(BatchLearner):
             self._commit(fitted)
         return predictions[:, 0], leverages
 
-    def _fitted_or_new(
-        self, names: list[Hashable] | None, n_features: int
-    ) -> tuple[FittedState, list[Hashable] | None]:
+    def _fitted_or_new(self, names: list[Hashable] | None, n_features: int) -> tuple[Fitted, list[Hashable] | None]:
         """What to read rows with these names against, and the names that are still to be matched with it."""
         if self._state is not None:
             return self._state, names
         self._check_settings()  # nothing learned: what is predicted is the prior's part
         return self._new_state(n_features, None, None, names), None
 
-    def _read_named(self, fitted: FittedState, names: list[Hashable] | None, X: Matrix, w: Vector) -> Learned:
+    def _read_named(self, fitted: Fitted, names: list[Hashable] | None, X: Matrix, w: Vector) -> Learned:
         known, places, unknown = match_names(fitted, names, X.shape[1])
         if names is None:
             return fitted.predict(X, w, self._read_out)

@@ -1,0 +1,107 @@
+"""One row at a time into an ensemble: the loops that Python calls for every row.
+
+A row that such a loop does not take is refused (NaN or False) and changes nothing: its caller looks at it closely.
+"""
+
+import math
+from functools import cache
+
+import numpy as np
+
+from onward.core.compile import compiled, inlined
+from onward.core.ensemble import ENSEMBLE, N_ENSEMBLE, ensemble_size, view_ensemble
+from onward.core.ensemble_rows import learn_ensemble, read_ensemble
+from onward.core.factor import ORDINARY
+from onward.core.fast_path import close
+from onward.core.single import Loops, Row
+from onward.core.types import Matrix, Vector
+from onward.core.views import as_matrix
+
+COMPILED_FROM = "a7ea1c06fc0f8372"  # other files whose code is compiled into this one: see tools/digests.py
+
+
+@inlined
+def _loaded(x: Row) -> Matrix:
+    """A row of numbers as a matrix of one row; of none, if a number is not finite or extreme."""
+    X = np.empty((1, len(x)))
+    for j in range(len(x)):
+        value = x[j]
+        if not abs(value) < ORDINARY:
+            return X[:0]
+        X[0, j] = value
+    return X
+
+
+@compiled
+def ordinary_rows(X: Matrix, Y: Matrix, w: Vector) -> bool:
+    """Whether no number is so large or small that learning it could overflow."""
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            if not abs(X[i, j]) < ORDINARY:
+                return False
+        for h in range(Y.shape[1]):
+            if not abs(Y[i, h]) < ORDINARY:
+                return False
+        if not (w[i] == 0.0 or 1.0 / ORDINARY < w[i] < ORDINARY):
+            return False
+    return True
+
+
+@cache
+def ensemble_loops(single: bool, count: int | None = None) -> Loops:
+    """The loops for rows of weight 1, with one target or several, closed: see `core.single.row_loops`."""
+
+    @compiled
+    def predict(buffer: Vector, x: Row) -> float:
+        ensemble, X = view_ensemble(buffer), _loaded(x)
+        if X.shape[0] == 0 or len(x) != ensemble.scale.shape[0] or ensemble.online_loss.shape[0] != 1:
+            return math.nan
+        out = np.empty((1, 1))
+        read_ensemble(buffer, X, np.ones(1), out, np.empty(1))
+        return float(out[0, 0])
+
+    @compiled
+    def learn(buffer: Vector, x: Row, y: float) -> bool:
+        ensemble, X = view_ensemble(buffer), _loaded(x)
+        if X.shape[0] == 0 or len(x) != ensemble.scale.shape[0] or ensemble.online_loss.shape[0] != 1:
+            return False
+        if not abs(y) < ORDINARY:
+            return False
+        target = np.empty((1, 1))
+        target[0, 0] = y
+        learn_ensemble(buffer, X, target, np.ones(1), np.empty((1, 1)), np.empty(1))
+        return True
+
+    @compiled
+    def predict_all(buffer: Vector, x: Row) -> Vector:
+        ensemble, X = view_ensemble(buffer), _loaded(x)
+        m = ensemble.online_loss.shape[0]
+        out = np.empty(m)
+        if X.shape[0] == 0 or len(x) != ensemble.scale.shape[0]:
+            out[0] = math.nan
+            return out
+        read_ensemble(buffer, X, np.ones(1), as_matrix(out, 1, m), np.empty(1))
+        return out
+
+    @compiled
+    def learn_all(buffer: Vector, x: Row, y: Vector) -> bool:
+        ensemble, X = view_ensemble(buffer), _loaded(x)
+        m = ensemble.online_loss.shape[0]
+        if X.shape[0] == 0 or len(x) != ensemble.scale.shape[0] or y.shape[0] != m:
+            return False
+        target = np.empty((1, m))
+        for h in range(m):
+            if not abs(y[h]) < ORDINARY:
+                return False
+            target[0, h] = y[h]
+        learn_ensemble(buffer, X, target, np.ones(1), np.empty((1, m)), np.empty(1))
+        return True
+
+    loops: Loops = (predict, learn) if single else (predict_all, learn_all)
+    buffer = np.zeros(ensemble_size(1, 3, 1, 1, 1))  # of no features and three targets: it refuses every row
+    header = buffer[:N_ENSEMBLE].view(ENSEMBLE)
+    header["coordinates"], header["targets"], header["lams"], header["memories"], header["means"] = 1, 3, 1, 1, 1
+    row = np.zeros(1) if count is None else (0.0,) * count
+    close(loops[0], buffer, row)
+    close(loops[1], buffer, row, 0.0 if single else np.zeros(2))
+    return loops

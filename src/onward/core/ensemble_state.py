@@ -1,0 +1,253 @@
+"""The state of an ensemble, for Python: how it begins, learns, grows, and whom it leans on."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from onward.core import ensemble as layout
+from onward.core.aggregation import WAYS, Mixture, Weights, weights_of
+from onward.core.ensemble_rows import learn_ensemble, read_ensemble
+from onward.core.ensemble_single import ordinary_rows
+from onward.core.factor import Factor
+from onward.core.interrupts import interrupts_deferred
+from onward.core.state import TooExtremeError
+from onward.core.types import Matrix, Vector
+from onward.core.views import owned
+
+PERIOD = 2.0  # half-lives after which λ is given back what it lost: until then it is a quarter at least
+
+
+class Expert(NamedTuple):
+    """One of the learners whose predictions are weighed."""
+
+    learner: str  # "ridge", "forward", or "mean" for a running mean of the targets
+    lam: float | None  # λ in the features' own units; None for a mean
+    half_life: float | None  # rows after which a row counts half; None if all count alike
+
+
+class EnsembleState:
+    """What an ensemble has learned, in one buffer: see `core.ensemble`."""
+
+    buffer: Vector
+    intercept = True  # there is always a constant, and it is not regularised
+
+    def __init__(
+        self,
+        n_features: int,
+        n_targets: int,
+        lams: Sequence[float],
+        half_lives: Sequence[float | None],
+        means: Sequence[float | None],
+    ) -> None:
+        sizes = n_features + 1, n_targets, len(lams), len(half_lives), len(means)
+        buffer = np.zeros(layout.ensemble_size(*sizes))
+        header = buffer[: layout.N_ENSEMBLE].view(layout.ENSEMBLE)
+        for name, size in zip(("coordinates", "targets", "lams", "memories", "means"), sizes, strict=True):
+            header[name] = size
+        self._bind(buffer)
+        views = self.views
+        views.lams[:] = lams
+        views.gammas[:] = [_gamma(each) for each in half_lives]
+        views.periods[:] = [0.0 if each is None else max(1, round(PERIOD * each)) for each in half_lives]
+        views.growth[:] = 1.0
+        views.fading[:] = [_gamma(each) for each in means]
+
+    def _bind(self, buffer: Vector) -> None:
+        self.buffer = buffer
+        self.views: layout.Ensemble = owned(buffer, layout.ensemble_in(buffer))
+
+    # What is known
+
+    @property
+    def n_features(self) -> int:
+        """How many values a row has."""
+        return len(self.views.scale)
+
+    @property
+    def n_targets(self) -> int:
+        """How many targets share the factors."""
+        return len(self.views.online_loss)
+
+    @property
+    def rows(self) -> int:
+        """How many rows were learned."""
+        return int(self.views.header["seen"][0])
+
+    @property
+    def online_loss(self) -> Vector:
+        """Σ w (ŷ − y)², for each target (m,)."""
+        return self.views.online_loss
+
+    @property
+    def experts(self) -> list[Expert]:
+        """The experts, in the order of their weights."""
+        views = self.views
+        pairs = [
+            Expert(learner, float(lam), _half_life(gamma))
+            for gamma in views.gammas
+            for lam in views.lams
+            for learner in ("ridge", "forward")
+        ]
+        return pairs + [Expert("mean", None, _half_life(gamma)) for gamma in views.fading]
+
+    def mixture(self, target: int = 0) -> Mixture:
+        """What is known of the experts from their errors in a target: views."""
+        views: Mixture = owned(self.buffer, layout.mixture_in(self.buffer, target))
+        return views
+
+    def factor(self, memory: int, lam: int) -> Factor:
+        """A factor, by the places of its memory and its λ: views."""
+        views: Factor = owned(self.buffer, layout.factor_in(self.buffer, memory, lam))
+        return views
+
+    def weights(self, target: int = 0) -> Vector:
+        """The weight that each expert has in the next prediction (K,): they sum to 1."""
+        weights: Weights = weights_of(self.mixture(target))
+        K = len(self.experts)
+        return np.asarray(weights.ways @ weights.experts[:WAYS, :K])
+
+    def losses(self, target: int = 0) -> Vector:
+        """Σ w (ŷ − y)² of each expert (K,), over all rows but the first, of which nobody knew anything."""
+        return self.mixture(target).loss.copy()
+
+    def coefficients(self) -> Matrix:
+        """θ (d, m) of the experts, averaged by their weights; forward's θ is ridge's of the same state."""
+        views, m = self.views, self.n_targets
+        theta = np.zeros((self.n_features + 1, m))
+        weights = np.array([self.weights(target) for target in range(m)])
+        L = len(views.lams)
+        if views.header["counted"][0] > 0:
+            for place in range(L * len(views.gammas)):
+                factor = self.factor(place // L, place % L)
+                own = solve_triangular(factor.U[:, : len(theta)], factor.c, unit_diagonal=True, check_finite=False)
+                theta += own * (weights[:, 2 * place] + weights[:, 2 * place + 1])
+            theta[0] += (weights[:, 2 * L * len(views.gammas) :] * views.mean.T).sum(axis=1)
+        return theta
+
+    # What changes it
+
+    def learn(self, X: Matrix, Y: Matrix, w: Vector, p: Matrix, q: Vector) -> None:
+        """Learn rows in order; overwrites p (n, m) and q (n,) with predictions and leverages as of just before each.
+
+        Raises TooExtremeError, and changes nothing, if the numbers cannot hold the result.
+        """
+        if ordinary_rows(X, Y, w):
+            learn_ensemble(self.buffer, X, Y, w, p, q)
+            return
+        before = self.buffer.copy()
+        with interrupts_deferred():
+            learn_ensemble(self.buffer, X, Y, w, p, q)
+            if not (np.isfinite(self.buffer).all() and np.isfinite(p).all()):
+                self.buffer[:] = before
+                raise TooExtremeError(
+                    "the rows cannot be learned in double precision: expected values whose squares and ratios stay "
+                    f"between 1e-300 and 1e300, got magnitudes up to {np.abs(X).max(initial=0.0):.3g} in X and "
+                    f"{np.abs(Y).max(initial=0.0):.3g} in y; rescale the columns"
+                )
+
+    def read(self, X: Matrix, w: Vector) -> tuple[Matrix, Vector]:
+        """Predictions (n, m) and leverages (n,) of rows of weights w, each as if it came next.
+
+        The leverage is the average of the experts', by their weights.
+        """
+        p, q = np.empty((len(X), self.n_targets)), np.empty(len(X))
+        read_ensemble(self.buffer, X, w, p, q)
+        return p, q
+
+    def grow(self, count: int) -> None:
+        """Add features that were 0 in every row so far."""
+        old, width = self.views, self.n_features
+        halves = [_half_life(gamma) for gamma in old.gammas]
+        means = [_half_life(gamma) for gamma in old.fading]
+        grown = EnsembleState(width + count, self.n_targets, old.lams.tolist(), halves, means)
+        new = grown.views
+        for name in ("seen", "counted"):
+            new.header[name] = old.header[name]
+        for mine, theirs in (
+            (new.gammas, old.gammas),
+            (new.periods, old.periods),
+            (new.growth, old.growth),
+            (new.since, old.since),
+            (new.fading, old.fading),
+            (new.weight, old.weight),
+            (new.mean, old.mean),
+            (new.bounds, old.bounds),
+            (new.online_loss, old.online_loss),
+        ):
+            mine[:] = theirs
+        for mine, theirs in ((new.low, old.low), (new.high, old.high), (new.scale, old.scale)):
+            mine[:width] = theirs
+        for target in range(self.n_targets):
+            for after, before in zip(grown.mixture(target), self.mixture(target), strict=True):
+                after[:] = before
+        d, began = width + 1, bool(old.header["counted"][0] > 0)
+        for memory in range(len(old.gammas)):
+            for lam in range(len(old.lams)):
+                mine_factor, factor = grown.factor(memory, lam), self.factor(memory, lam)
+                mine_factor.U[:d, :d], mine_factor.D[:d] = factor.U[:, :d], factor.D
+                mine_factor.c[:d], mine_factor.loss[:] = factor.c, factor.loss
+                mine_factor.counts[:] = factor.counts
+                mine_factor.D[d:] = layout.FLAT if began else 0.0
+        self._bind(grown.buffer)
+
+    def copy(self) -> Self:
+        """A state that can be changed without touching this one."""
+        other = object.__new__(type(self))
+        other._bind(self.buffer.copy())
+        return other
+
+    def __getstate__(self) -> dict[str, Vector]:
+        return {"buffer": self.buffer}
+
+    def __setstate__(self, state: dict[str, Vector]) -> None:
+        self._bind(np.require(state["buffer"], requirements=["W"]))  # that of a memory map may not be written to
+
+    @classmethod
+    def from_buffer(cls, buffer: Vector) -> Self:
+        """The state that a buffer holds; ValueError if it cannot be one."""
+        header = buffer[: layout.N_ENSEMBLE]
+        if buffer.ndim != 1 or len(header) < layout.N_ENSEMBLE or not np.isfinite(buffer).all():
+            raise ValueError("the buffer of an ensemble must be finite numbers, with a header")
+        sizes = header.view(layout.ENSEMBLE)[0]
+        names = ("coordinates", "targets", "lams", "memories", "means", "seen", "counted")
+        given = [float(sizes[name]) for name in names]
+        if not all(size == round(size) and 0 <= size < 2**53 for size in given):
+            raise ValueError(f"sizes of an ensemble must be whole numbers, got {given}")
+        if min(given[:4]) < 1 or max(given[:5]) > len(buffer):
+            raise ValueError(f"sizes of an ensemble must fit its buffer, got {given}")
+        expected = layout.ensemble_size(*(int(size) for size in given[:5]))
+        if len(buffer) != expected:
+            raise ValueError(f"the buffer of this ensemble must hold {expected:,} numbers, got {len(buffer):,}")
+        state = object.__new__(cls)
+        state._bind(np.array(buffer, dtype=np.float64))
+        state._check()
+        return state
+
+    def _check(self) -> None:
+        views, began = self.views, bool(self.views.header["counted"][0] > 0)
+        for name, values in (("lams", views.lams), ("gammas", views.gammas), ("fading", views.fading)):
+            if not (values > 0).all() or (name != "lams" and (values > 1).any()):
+                raise ValueError(f"{name} of an ensemble must be positive, and rows must not grow, got {values}")
+        if (views.growth < 1).any() or (views.scale < 0).any() or (views.low > views.high).any():
+            raise ValueError("the scales of an ensemble must not be negative")
+        if began and (views.weight <= 0).any():
+            raise ValueError("the weights of an ensemble's rows must be positive")
+        for memory in range(len(views.gammas)):
+            for lam in range(len(views.lams)):
+                if began and (self.factor(memory, lam).D <= 0).any():
+                    raise ValueError("the pivots of an ensemble must be positive")
+        for target in range(self.n_targets):
+            mixture = self.mixture(target)
+            if (mixture.squares < 0).any() or (mixture.loss < 0).any() or (mixture.recent < 0).any():
+                raise ValueError("the losses of an ensemble must not be negative")
+
+
+def _gamma(half_life: float | None) -> float:
+    return 1.0 if half_life is None else float(2.0 ** (-1.0 / half_life))
+
+
+def _half_life(gamma: float) -> float | None:
+    """The half-life of a γ, to the digits that it was given with."""
+    return None if gamma == 1.0 else float(f"{-1.0 / np.log2(gamma):.12g}")

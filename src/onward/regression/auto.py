@@ -1,0 +1,205 @@
+"""The learner with nothing to tune: ridge and forward over many λ and memories, weighed as they do."""
+
+import math
+import numbers
+from collections.abc import Hashable, Sequence
+from typing import Any, Literal, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward import storage
+from onward.core import Information
+from onward.core.ensemble_state import EnsembleState, Expert
+from onward.core.types import Matrix, Vector
+from onward.core.words import counted
+from onward.regression.ensembles import FittedEnsemble
+from onward.regression.fitted import ReadOut
+from onward.regression.learners import OnlineRegressor
+
+LAMS = (0.001, 0.01, 0.1, 1.0, 10.0)
+HALF_LIVES = (None, 1000.0, 100.0, 10.0)
+MEANS = (None, 100.0, 10.0, 1.0)
+_NO_READ_OUT = ReadOut(shrinks=False, clip=math.inf)
+
+
+@storage.kind("auto")
+class AutoRegressor(OnlineRegressor):
+    """Ridge and forward over many λ and memories, weighed by how they do: nothing to tune.
+
+    A prediction is an average over experts: ridge and forward for every pair of a λ and a memory, and running means of
+    the targets. The weights follow their errors, without a learning rate (`core.aggregation`). λ is in the features'
+    own units: it counts rows of average size, so that neither a column's unit nor its zero matters, nor the target's.
+    The constant is not regularised, and forward shrinks to the mean of the targets. On any sequence the squared error
+    exceeds that of each expert by at most `bounds.aggregation_regret`.
+
+    It costs about 30 times as much as one learner. Rows are weighed in their order: such models do not merge, and a
+    pass cannot be shared out. The defaults were chosen on simulated streams and four data sets, and tested on others.
+
+    Args:
+        lams: λ > 0 of the experts, relative to the features' own scale: about so many rows' worth of regularisation.
+        half_lives: memories of the experts: rows after which a row counts half; None for one that keeps all alike.
+    """
+
+    _kind: Literal["forward", "ridge", "auto"] = "auto"
+    _has_sets = False
+    lam = 1.0  # of a single feature: an ensemble has none, nor a prior
+    fit_intercept = True
+    intercept_lam = 0.0
+    prior_mean = None
+    prior_intercept = 0.0
+
+    def __init__(self, *, lams: Sequence[float] = LAMS, half_lives: Sequence[float | None] = HALF_LIVES) -> None:
+        self.lams = lams
+        self.half_lives = half_lives
+
+    @property
+    def _read_out(self) -> ReadOut:
+        return _NO_READ_OUT
+
+    def _check_settings(self) -> None:
+        lams = list(self.lams) if np.ndim(self.lams) == 1 else []
+        if not lams or not all(isinstance(lam, numbers.Real) and 1e-12 <= float(lam) <= 1e12 for lam in lams):
+            raise ValueError(f"lams must be a list of numbers between 1e-12 and 1e12, got {self.lams!r}")
+        try:
+            half_lives = list(self.half_lives)
+        except TypeError:
+            half_lives = []
+        known = [half for half in half_lives if half is not None]
+        if not half_lives or not all(isinstance(half, numbers.Real) and 1 <= float(half) <= 1e12 for half in known):
+            raise ValueError(f"half_lives must be a list of numbers from 1 on, or None, got {self.half_lives!r}")
+
+    # What was learned
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        """The weight of each expert in the next prediction: (experts,), or (targets, experts). They sum to 1."""
+        state = self._ensemble()
+        weights = np.array([state.weights(target) for target in range(state.n_targets)])
+        return weights[0] if self._fitted().flat else weights
+
+    @property
+    def best_(self) -> Any:
+        """The expert that weighs most now, an `Expert(learner, lam, half_life)`; a list of one for each target."""
+        state = self._ensemble()
+        experts = state.experts
+        best = [experts[int(state.weights(target).argmax())] for target in range(state.n_targets)]
+        return best[0] if self._fitted().flat else best
+
+    @property
+    def experts_(self) -> dict[str, Any]:
+        """Columns `learner`, `lam`, `half_life`, `weight`, `loss`, a row for each expert; of several targets the first.
+
+        `loss` is Σ w (ŷ − y)² over all rows but the first, of which nobody knew anything. A dict of columns, which
+        every data frame library takes.
+        """
+        return self.experts_of(0)
+
+    def experts_of(self, target: int) -> dict[str, Any]:
+        """`experts_` of a target, by its number."""
+        state = self._ensemble()
+        experts = state.experts
+        columns: dict[str, Any] = {name: [getattr(each, name) for each in experts] for name in Expert._fields}
+        return columns | {"weight": state.weights(target), "loss": state.losses(target)}
+
+    @property
+    def leaning_(self) -> str:
+        """Whom it leans on now, in words; of several targets, for the first."""
+        state = self._ensemble()
+        return describe_leaning(state.experts, state.weights())
+
+    @property
+    def information_(self) -> Information:
+        """Not here: an ensemble has many states."""
+        raise AttributeError("an AutoRegressor has many states, not one: see experts_, weights_ and coef_")
+
+    @property
+    def information_gain_(self) -> float:
+        """Not here: an ensemble has many states."""
+        raise AttributeError("an AutoRegressor has many states, not one: see experts_, weights_ and coef_")
+
+    @property
+    def regularized_loss_(self) -> Any:
+        """Not here: an ensemble has many states."""
+        raise AttributeError("an AutoRegressor has many states, not one: see experts_, weights_ and coef_")
+
+    def _theta(self) -> Matrix:
+        return self._ensemble().coefficients()
+
+    def _ensemble(self) -> EnsembleState:
+        fitted = self._fitted()
+        assert isinstance(fitted, FittedEnsemble)
+        return fitted.state
+
+    def _new_state(
+        self, n_features: int, n_targets: int | None, flat: bool | None, names: list[Hashable] | None
+    ) -> FittedEnsemble:
+        m = 1 if n_targets is None else n_targets
+        half_lives = [None if half is None else float(half) for half in self.half_lives]
+        state = EnsembleState(n_features, m, [float(lam) for lam in self.lams], half_lives, MEANS)
+        return FittedEnsemble(state, names, open=False, flat=m == 1 if flat is None else flat)
+
+    # Model files
+
+    def parameters_to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """The parameters that the model was made with, for a file."""
+        halves = [None if half is None else float(half) for half in self.half_lives]
+        return {"lams": [float(lam) for lam in self.lams], "half_lives": halves}, {}
+
+    @classmethod
+    def from_parameters(cls, parameters: storage.Settings, arrays: storage.Arrays) -> Self:
+        """A model that has learned nothing, of the parameters in a file."""
+        model = cls(lams=tuple(parameters["lams"]), half_lives=tuple(parameters["half_lives"]))
+        model._check_settings()
+        return model
+
+    @classmethod
+    def _fitted_from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> FittedEnsemble:
+        return FittedEnsemble.from_record(settings, arrays)
+
+    # What it cannot do
+
+    def merge(self, other: Any) -> Self:
+        """Refused: the weights follow the order of the rows."""
+        raise ValueError(
+            "cannot merge AutoRegressors: their weights follow the order of the rows; learn on with one of them, or "
+            "use ForwardRegressor or RidgeRegressor, which merge"
+        )
+
+    def merge_part(self, part: Any) -> Self:
+        """Refused: the weights follow the order of the rows."""
+        return self.merge(part)
+
+    def confidence_set(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refused: there is none that holds."""
+        raise ValueError(
+            "AutoRegressor has no time-uniform confidence set: its coefficients are an average over learners that may "
+            "forget; RidgeRegressor and ForwardRegressor have one"
+        )
+
+
+def describe_leaning(experts: Sequence[Expert], weights: Vector) -> str:
+    """Whom an ensemble leans on, in words: "forward, λ about 0.3 of the features' scale, memory of about 200 rows"."""
+    shares = {
+        name: float(sum(w for each, w in zip(experts, weights, strict=True) if each.learner == name))
+        for name in ("ridge", "forward", "mean")
+    }
+    if shares["mean"] > 0.5:
+        who = f"the mean of the targets ({shares['mean']:.0%})"
+        chosen = [(each, w) for each, w in zip(experts, weights, strict=True) if each.learner == "mean"]
+        rest = ""
+    else:
+        name = max(("ridge", "forward"), key=lambda each: shares[each])
+        who = f"{name} ({shares[name]:.0%})"
+        chosen = [(each, w) for each, w in zip(experts, weights, strict=True) if each.learner != "mean"]
+        total = sum(w for _, w in chosen)
+        middle = math.exp(sum(w * math.log(each.lam or 1.0) for each, w in chosen) / total) if total > 0 else 1.0
+        rest = f", λ about {middle:.2g} of the features' scale"
+    total = sum(w for _, w in chosen)
+    lasting = sum(w for each, w in chosen if each.half_life is None)
+    if lasting > 0.5 * total:
+        return f"{who}{rest}, memory of all rows"
+    fading = [(math.log(each.half_life), w) for each, w in chosen if each.half_life is not None]
+    typical = math.exp(sum(value * w for value, w in fading) / sum(w for _, w in fading)) if fading else 1.0
+    rows = float(f"{typical / math.log(2):.1g}")  # a memory of half-life h weighs as much as h / log 2 rows
+    return f"{who}{rest}, memory of about {counted(int(max(rows, 1)), 'row')}"
