@@ -88,6 +88,10 @@ def _absorb_run(
     n, m = Y.shape
     if n >= FEW_ROWS:
         absorb_rows(factor, X, Y, w, True, p, q)
+        counts = factor.counts[0]  # the ensemble counts for all of its factors
+        counts.seen = 0.0
+        counts.counted = 0.0
+        counts.peak = 0.0
         return
     for i in range(n):
         scratch[:] = 0.0
