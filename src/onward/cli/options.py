@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 
 class Learner(StrEnum):
-    """Which read-out."""
+    """Which learner."""
 
+    auto = "auto"
     forward = "forward"
     ridge = "ridge"
 
@@ -58,9 +59,23 @@ NoIntercept = Annotated[
     bool, typer.Option("--no-intercept", help="Leave out the constant feature.", rich_help_panel=_MODEL)
 ]
 LearnerOf = Annotated[
-    Learner, typer.Option("--learner", help="The learner: both read the same state.", rich_help_panel=_MODEL)
+    Learner,
+    typer.Option(
+        "--learner",
+        help="auto: forward and ridge over many λ and memories, weighed as they do, in the features' own units; "
+        "nothing to choose. forward, ridge: one of them, with its λ.",
+        rich_help_panel=_MODEL,
+    ),
 ]
-Lam = Annotated[float, typer.Option("--lam", help="Regularisation λ; forward takes 0, too.", rich_help_panel=_MODEL)]
+Lam = Annotated[
+    float | None,
+    typer.Option(
+        "--lam",
+        help="Regularisation λ of forward, which takes 0, too, or ridge.",
+        rich_help_panel=_MODEL,
+        show_default="1",
+    ),
+]
 BackendOf = Annotated[
     Backend | None,
     typer.Option(

@@ -74,6 +74,7 @@ class History:
         open: (k, L) rows until then whose interval was infinite on a side, so that it could hardly miss.
         sample: at most 4,096 rows, evenly spaced: columns row, target, prediction, lower, upper, leverage; the
             interval is that of the run's own δ.
+        weights: (k, experts) of a model that weighs experts; (k, 0) for others.
     """
 
     scores: list[Scores]
@@ -85,6 +86,7 @@ class History:
     misses: NDArray[np.int64]
     open: NDArray[np.int64]
     sample: Mapping[str, Vector]
+    weights: Matrix = field(default_factory=lambda: np.empty((0, 0)))
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -191,7 +193,12 @@ class Comparison:
 
 
 def coefficient_columns(model: OnlineRegressor, known: Known) -> dict[str, Any]:
-    """The model's `coefficient_table`; without regularisation there are no sets, so that every interval is open."""
+    """The model's `coefficient_table`; without regularisation there are no sets, so that every interval is open.
+
+    A model that has no sets at all has no columns `lower` and `upper`.
+    """
+    if not model._has_sets:
+        return {"feature": ["(intercept)", *known_names(model)], "estimate": model._theta()[:, 0]}
     if model.state_for_sets().regularized:
         return model.coefficient_table(known.delta, known.sigma, known.theta_bound)
     state, names = model.information_, [str(name) for name in model.feature_names_in_]

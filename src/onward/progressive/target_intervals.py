@@ -36,7 +36,12 @@ class Intervals:
         self._sets: list[tuple[Ellipsoid | ForwardSet | QuadraticSet, float]] = []
 
     def refresh(self, model: OnlineRegressor) -> None:
-        """Take the sets anew, from what the model has learned by now. Without regularisation there are none."""
+        """Take the sets anew, from what the model has learned by now. Without regularisation there are none.
+
+        Nor are there for a model that has none: then all ends are infinite.
+        """
+        if not model._has_sets:
+            return
         self.model = model.copy()
         state = model.state_for_sets()
         if not state.regularized:

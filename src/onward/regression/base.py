@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward.core import Information
 from onward.core.single import Loops
+from onward.core.state import described_lam
 from onward.core.types import Matrix, Vector
 from onward.regression.ensembles import Fitted
 from onward.regression.estimator import Estimator
@@ -119,6 +120,26 @@ class Learner(Estimator):
     def online_loss_(self) -> Any:
         """Σ w (ŷ − y)² of the predictions that were made, or would have been, just before each row was learned."""
         return self._scalar(self._fitted().state.online_loss)
+
+    @property
+    def n_targets_(self) -> int:
+        """How many targets the model has."""
+        return self._fitted().state.n_targets
+
+    def describe(self) -> dict[str, str]:
+        """What the model is, for a person: its settings by their names."""
+        state = self.information_
+        return {
+            "λ": described_lam(state),
+            "constant": ("yes" if state.lam[0] else "yes, not regularised") if state.intercept else "no",
+        }
+
+    def _mean_squares(self) -> Vector:
+        """The mean of x² of each coordinate over the rows (d,), the constant first."""
+        state = self.information_
+        squares = np.maximum(state.D @ np.square(state.triangle()) - state.lam, 0.0)  # the diagonal of Σ w xxᵀ
+        weight = state.D[0] - state.lam[0] if state.intercept else float(max(state.counted, 1))
+        return np.asarray(squares / weight) if weight > 0 else squares
 
     def _theta(self) -> Matrix:
         return self.information_.coefficients() + self.information_.prior

@@ -93,5 +93,5 @@ class RidgeRegressor(OnlineRegressor):
 
 
 def learner_name(model: OnlineRegressor) -> str:
-    """What a learner is called on the command line."""
+    """What a learner is called on the command line, and in files."""
     return model._kind
