@@ -156,7 +156,8 @@ def show(result: "Comparison") -> None:
         f"{name}: worst λ over best": f"{display.number(each.spread)} times the error"
         for name, each in ((name, said.learners[name]) for name in rmse)
     }
-    out.print(display.pairs(spreads | {"running mean": f"RMSE {display.number(said.mean_rmse)}"}))
+    auto = {} if result.auto is None else {"auto, without a λ": f"RMSE {display.number(result.auto.rmse)}"}
+    out.print(display.pairs(spreads | auto | {"running mean": f"RMSE {display.number(said.mean_rmse)}"}))
     out.print(said.text, markup=False, highlight=False, soft_wrap=False)
 
 

@@ -100,6 +100,9 @@ def comparison_record(comparison: Comparison) -> dict[str, Any]:
                 }
                 for name, values in comparison.scores.items()
             },
+            "auto": None
+            if comparison.auto is None
+            else {"scores": scores_record(comparison.auto), "leans_on": comparison.auto_leaning},
             "running_mean_rmse": said.mean_rmse,
             "conclusion": said.text,
             "notes": comparison.notes,

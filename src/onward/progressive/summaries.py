@@ -37,6 +37,7 @@ def comparison_text(comparison: Comparison) -> str:
     """The error of each learner over λ, and what it says."""
     head, rows = _by_lam(comparison)
     lines = [*_comparison_lines(comparison), "", _BY_LAM, text_table(head, rows)]
+    lines += [] if comparison.auto is None else [f"auto, without a λ: {format_number(comparison.auto.rmse)}"]
     return "\n".join([*lines, *comparison.notes, "", fill(conclude(comparison).text, _WIDTH)])
 
 

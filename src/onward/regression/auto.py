@@ -155,10 +155,13 @@ class AutoRegressor(OnlineRegressor):
     def _new_state(
         self, n_features: int, n_targets: int | None, flat: bool | None, names: list[Hashable] | None
     ) -> FittedEnsemble:
-        m = 1 if n_targets is None else n_targets
+        state = self.new_ensemble(n_features, 1 if n_targets is None else n_targets)
+        return FittedEnsemble(state, names, open=False, flat=state.n_targets == 1 if flat is None else flat)
+
+    def new_ensemble(self, n_features: int, n_targets: int) -> EnsembleState:
+        """A state of these settings that has learned nothing."""
         half_lives = [None if half is None else float(half) for half in self.half_lives]
-        state = EnsembleState(n_features, m, [float(lam) for lam in self.lams], half_lives, MEANS)
-        return FittedEnsemble(state, names, open=False, flat=m == 1 if flat is None else flat)
+        return EnsembleState(n_features, n_targets, [float(lam) for lam in self.lams], half_lives, MEANS)
 
     # Model files
 

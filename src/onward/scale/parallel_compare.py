@@ -25,9 +25,12 @@ class _Share:
     table: Table
     lams: list[float]
     fit_intercept: bool
+    with_auto: bool  # one of the shares has it
 
     def __call__(self) -> Comparison:
-        return compare_here(self.source, self.table, lams=self.lams, fit_intercept=self.fit_intercept, jobs=1)
+        return compare_here(
+            self.source, self.table, lams=self.lams, fit_intercept=self.fit_intercept, with_auto=self.with_auto, jobs=1
+        )
 
 
 def _do(share: Callable[[], Comparison]) -> Comparison:
@@ -53,7 +56,7 @@ def compare(
     places = [file.path.absolute() for file in files if file.path is not None] or source
     with (engine or Engine()).started() as workers:
         count = min(workers.count, len(grid))
-        shares = [_Share(places, table, grid[place::count], fit_intercept) for place in range(count)]
+        shares = [_Share(places, table, grid[place::count], fit_intercept, place == 0) for place in range(count)]
         parts: dict[int, Comparison] = {}
         advance("comparing", 0, count)
         for place, part in workers.run(_do, shares):
