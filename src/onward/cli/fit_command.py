@@ -31,7 +31,12 @@ tail -n +1 -f live.csv | onward fit - -t y --save m.onward --save-every 30s --fo
 
 _What = tuple[tuple[list[str], "Table", "OnlineRegressor"], dict[str, Any]]
 """What is learned from what, and the options of every `fit`."""
-_OWN = ("learner", "lam", "no_intercept")  # beside the columns: what a model that is gone on with has of its own
+_OWN = (
+    "learner",
+    "lam",
+    "units",
+    "no_intercept",
+)  # beside the columns: what a model that is gone on with has of its own
 
 
 @o.with_table
@@ -42,6 +47,7 @@ def command(
     table: "Table",
     learner: o.LearnerOf = o.Learner.auto,
     lam: o.Lam = None,
+    units: o.UnitsOf = None,
     no_intercept: o.NoIntercept = False,
     start: Annotated[
         Path | None,
@@ -155,7 +161,7 @@ def command(
         check_outputs(data, table.format, outputs)
         targets = {"--save": save, "--predictions": predictions, "--report": report}
         check_targets(data, table.format, targets, may_be_folder="--predictions")
-        model = _model(learner, lam, no_intercept) if start is None else _started(start, context, table)
+        model = _model(learner, lam, units, no_intercept) if start is None else _started(start, context, table)
         if workers and learner_name(model) == "auto":
             raise typer.BadParameter(
                 "auto weighs its learners row by row, so workers cannot share the pass: expected --learner forward or "
@@ -202,18 +208,21 @@ def _tell(remark: str) -> None:
     typer.echo(f"onward: {remark}", err=True)
 
 
-def _model(learner: o.Learner, lam: float | None, no_intercept: bool) -> "OnlineRegressor":
+def _model(learner: o.Learner, lam: float | None, units: o.Units | None, no_intercept: bool) -> "OnlineRegressor":
     from onward.regression import AutoRegressor, ForwardRegressor, RidgeRegressor
 
     if learner == o.Learner.auto:
-        for flag, given in (("--lam", lam is not None), ("--no-intercept", no_intercept)):
-            if given:
+        given = {"--lam": lam is not None, "--units": units is not None, "--no-intercept": no_intercept}
+        for flag, was_given in given.items():
+            if was_given:
                 raise typer.BadParameter(
                     f"auto chooses by itself: expected --learner forward or --learner ridge beside {flag}"
                 )
         return AutoRegressor()
     kind = ForwardRegressor if learner == o.Learner.forward else RidgeRegressor
-    model = kind(1.0 if lam is None else lam, fit_intercept=not no_intercept)
+    model = kind(
+        1.0 if lam is None else lam, fit_intercept=not no_intercept, units="raw" if units is None else units.value
+    )
     model._check_settings()
     return model
 

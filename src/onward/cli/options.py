@@ -22,6 +22,13 @@ class Learner(StrEnum):
     ridge = "ridge"
 
 
+class Units(StrEnum):
+    """What λ is in."""
+
+    raw = "raw"
+    own = "own"
+
+
 class Backend(StrEnum):
     """Which engine does the work."""
 
@@ -74,6 +81,16 @@ Lam = Annotated[
         help="Regularisation λ of forward, which takes 0, too, or ridge.",
         rich_help_panel=_MODEL,
         show_default="1",
+    ),
+]
+UnitsOf = Annotated[
+    Units | None,
+    typer.Option(
+        "--units",
+        help="What λ of forward or ridge is in: the units of the data, or the variance that each column has by now, so "
+        "that its units do not matter.",
+        rich_help_panel=_MODEL,
+        show_default="raw",
     ),
 ]
 BackendOf = Annotated[

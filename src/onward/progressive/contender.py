@@ -10,7 +10,7 @@ from onward.core.types import Matrix, Vector
 from onward.progressive.running_scores import count, new_totals
 from onward.regression import AutoRegressor
 
-COMPILED_FROM = "b01b0f30c31a916f"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "c5cb18b958812552"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked
@@ -64,11 +64,11 @@ class Contender:
     `failed` says at which row of the stream numbers were no longer enough, and None while they are.
     """
 
-    def __init__(self, lam: float, intercept: bool) -> None:
+    def __init__(self, lam: float, intercept: bool, own_units: bool = False) -> None:
         self.lam = lam
         self.ridge, self.forward = new_totals(), new_totals()
         self.failed: int | None = None
-        self._state = Information(0, 1, 0.0, intercept)  # the constant is not regularised
+        self._state = Information(0, 1, 0.0, intercept, own_units=own_units)  # the constant is not regularised
 
     def learn(self, X: Matrix, y: Vector, w: Vector, first: int) -> None:
         """Learn rows; features beyond those known are new. `first` is the first row's number."""

@@ -54,12 +54,13 @@ def model_record(model: OnlineRegressor, known: Known) -> dict[str, Any]:
 
 def _state_record(model: OnlineRegressor) -> dict[str, Any]:
     state = model.information_
-    lams = state.lam[int(state.intercept) :].tolist()
+    lams = (state.relative if state.own_units else state.lam)[int(state.intercept) :].tolist()
     gain = {"information_gain": model.information_gain_} if state.regularized else {}  # it is infinite without λ
     return {
         "lam": lams[0] if len(set(lams)) == 1 else lams,  # of each feature
         "fit_intercept": bool(model.fit_intercept),
         "intercept_lam": float(state.lam[0]) if state.intercept else None,
+        "units": model.units,
         **gain,
         "regularized_loss": model.regularized_loss_,
     }

@@ -207,7 +207,7 @@ def coefficient_columns(model: OnlineRegressor, known: Known) -> dict[str, Any]:
     """
     if not model._has_sets:
         return {"feature": ["(intercept)", *known_names(model)], "estimate": model._theta()[:, 0]}
-    if model.state_for_sets().regularized:
+    if model.has_sets():
         return model.coefficient_table(known.delta, known.sigma, known.theta_bound)
     state, names = model.information_, [str(name) for name in model.feature_names_in_]
     theta = state.coefficients()[:, 0] + state.prior[:, 0]

@@ -13,7 +13,7 @@ from onward.core.types import Matrix, Vector
 from onward.regression.ensembles import Fitted
 from onward.regression.estimator import Estimator
 from onward.regression.fitted import FittedState, ReadOut
-from onward.regression.start import Lam, Prior, check_lam, lam_vector, prior_matrix, same_setting
+from onward.regression.start import Lam, Prior, Units, check_lam, check_units, lam_vector, prior_matrix, same_setting
 from onward.tables import Recipe
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Learned = tuple[NDArray[np.float64], Vector]
 """Predictions and leverages, each from just before its row was learned."""
 
-_LEARNED_WITH = ("lam", "fit_intercept", "intercept_lam", "prior_mean", "prior_intercept")  # parameters of the state
+_LEARNED_WITH = ("lam", "fit_intercept", "intercept_lam", "units", "prior_mean", "prior_intercept")  # of the state
 _CACHED = ("_loops", "_dict_loops", "_names_in_order")
 
 
@@ -31,7 +31,7 @@ class Learner(Estimator):
 
     _kind: Literal["forward", "ridge", "auto"]
     _state: Fitted | None = None
-    _has_sets = True  # whether there are confidence sets that hold
+    _has_sets = True  # whether a state of its kind gives confidence sets
     recipe_: Recipe | None = None  # how the columns of a table became the features, where that is known
 
     # For one row at a time, from the fitted state: its buffer, and what rows and targets must look like.
@@ -49,12 +49,14 @@ class Learner(Estimator):
         *,
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
+        units: Units = "raw",
         prior_mean: Prior = None,
         prior_intercept: ArrayLike = 0.0,
     ) -> None:
         self.lam = lam
         self.fit_intercept = fit_intercept
         self.intercept_lam = intercept_lam
+        self.units = units
         self.prior_mean = prior_mean
         self.prior_intercept = prior_intercept
 
@@ -68,6 +70,7 @@ class Learner(Estimator):
 
     def _check_settings(self) -> None:
         check_lam(self.lam, self.intercept_lam, positive=False)
+        check_units(self.units, self.lam, bool(self.fit_intercept), self.intercept_lam)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as scikit-learn has it; ValueError for one that contradicts what the model has learned."""
@@ -157,7 +160,7 @@ class Learner(Estimator):
         prior = prior_matrix(self.prior_mean, self.prior_intercept, intercept, n_features, n_targets, names)
         lam = lam_vector(self.lam, self.intercept_lam, intercept, n_features, names)
         m = prior.shape[1]
-        state = Information(n_features, m, lam, intercept, prior)
+        state = Information(n_features, m, lam, intercept, prior, own_units=self.units == "own")
         return FittedState(state, names, open=False, flat=m == 1 if flat is None else flat)
 
     def _commit(self, fitted: Fitted) -> None:
