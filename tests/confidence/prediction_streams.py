@@ -1,4 +1,4 @@
-"""Streams of online predictions for tests of intervals: written down before any rule for intervals was tried on them."""
+"""Streams of online predictions for tests of intervals, written down before any rule for intervals was tried."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
