@@ -46,7 +46,7 @@ class ConformalIntervals:
     @property
     def n_learned(self) -> int:
         """Errors that were learned."""
-        return int(self.buffer[: calibration.N_HEADER].view(calibration.HEADER)["learned"][0])
+        return int(self.buffer[: calibration.N_HEADER].view(calibration.HEADER)["rows"][0])
 
     def predict(self, prediction: float, leverage: float, weight: float = ONE) -> tuple[Vector, Vector]:
         """Lower and upper ends (levels,) for the target of a row; infinite where nothing is known of it."""

@@ -1,7 +1,8 @@
 """How far the next target may be from its prediction, learned from the errors of the predictions before it. Compiled.
 
-An error counts in units of its own spread, e = (y − ŷ)/√(1/w + q). In these units the next one is expected between two
-ends, each of which may be passed by a share α = δ/2 of the errors. The upper one, after n errors, is
+An error is told in units of its own spread, e = (y − ŷ)/√(1/w + q). It says 1/(1 + w q) of what the error of a row with
+q = 0 would: where q is large, it is rather λ that has made e small. In these units the next error is expected between
+two ends, each of which may be passed by a share α = δ/2 of the errors. The upper one, after errors that say n, is
 
     m + S·(θ·t_n + 0.3·α·E/f) + 17·P·(E/32)⁶·sign E,    its first part held within ±15·P
 
@@ -10,10 +11,10 @@ ends, each of which may be passed by a share α = δ/2 of the errors. The upper 
   Herbster and Warmuth 1998).
 - θ is the (1 − α)-quantile of (e − m)/S by stochastic approximation, its steps 1/(n·f) with f the density there, which
   is estimated as well (Tierney 1983). It begins at that of a Gaussian law.
-- t_n is by how much the t quantile is above the Gaussian one, as long as few errors are known.
-- E is the number of errors beyond the end so far, less the α·n that there should be: so that every error too many makes
-  the share that is aimed at 0.3·α less. E = ±32 moves the end beyond all errors: the integrator of Angelopoulos,
-  Candès and Tibshirani 2023, which holds E within ±33 on whatever sequence.
+- t_n is by how much the t quantile is above the Gaussian one, as long as n is small.
+- E is the number of errors beyond the end so far, less the share α of them that there should be: so that every error
+  too many makes the share that is aimed at 0.3·α less. E = ±32 moves the end beyond all errors: the integrator of
+  Angelopoulos, Candès and Tibshirani 2023, which holds E within ±33 on whatever sequence.
 - P is the largest error so far, those long ago counting less: that of row i at row t, i/t of its size.
 
 The lower end is the same for −e.
@@ -33,16 +34,17 @@ COMPILED_FROM = "e5759992b142072d"  # other files whose code is compiled into th
 HEADER = np.dtype(
     [
         ("levels", "f8"),  # how many δ
-        ("learned", "f8"),  # errors so far
+        ("rows", "f8"),  # errors so far
+        ("learned", "f8"),  # n, what they say together
         ("peak", "f8"),  # P
     ]
 )
-N_HEADER = 3
+N_HEADER = 4
 _as_header = records_of(HEADER)
 
-FEWEST = 2.0  # errors that an interval needs
+FEWEST = 2.0  # rows whose errors an interval needs
 LOCATION_RATES = np.array([0.0, 0.0, 0.0, 0.03, 0.3])  # of the memories; where 0, the location is 0
-SCALE_RATES = np.array([0.0, 0.01, 0.05, 0.01, 0.03])  # at least 3/(n + 3): the first errors are soon forgotten
+SCALE_RATES = np.array([0.0, 0.01, 0.05, 0.01, 0.03])  # at least 3/(n + 3): so the first errors are soon forgotten
 MEMORIES = len(SCALE_RATES)
 SHARED = 0.001  # of the weights, shared out at every row
 UNBIASED = 20.0  # errors until locations are learned: those of a learner that knows little are no sign of a shift
@@ -142,8 +144,10 @@ def _mixed(calibration: Calibration) -> tuple[float, float]:
 def _inflation(calibration: Calibration, level: int) -> float:
     """t_n: the t quantile over the Gaussian one."""
     n = calibration.header[0].learned
-    if n < TABLE:
-        return float(calibration.inflation[level, int(n)])
+    if n < TABLE - 1.0:
+        below = int(n)
+        lower, upper = calibration.inflation[level, below], calibration.inflation[level, below + 1]
+        return float(lower + (n - below) * (upper - lower))
     least = 1.0 / (FREEDOM * n + 0.5)
     return float(1.0 + least * (calibration.inflation[level, TABLE] + least * calibration.inflation[level, TABLE + 1]))
 
@@ -174,7 +178,7 @@ def _put_ends(
 ) -> None:
     """Overwrites `own` (levels, 2) with the ends of each level, and lower and upper with the same, nested."""
     levels = calibration.delta.shape[0]
-    if not (calibration.header[0].learned >= FEWEST and spread < math.inf and math.isfinite(prediction)):
+    if not (calibration.header[0].rows >= FEWEST and spread < math.inf and math.isfinite(prediction)):
         for k in range(levels):
             lower[k], upper[k] = -math.inf, math.inf
             own[k, 0], own[k, 1] = math.inf, -math.inf
@@ -191,18 +195,18 @@ def _put_ends(
 
 
 @inlined
-def _learn(calibration: Calibration, error: float, y: float, own: Matrix) -> None:
-    """Learn an error, whose ends were `own`."""
+def _learn(calibration: Calibration, error: float, share: float, y: float, own: Matrix) -> None:
+    """Learn an error, whose ends were `own`, and which says the given share of what one can say."""
     header = calibration.header[0]
     n = header.learned
     m, S = _mixed(calibration)
-    if n >= FEWEST:
+    if header.rows >= FEWEST:
         for k in range(calibration.delta.shape[0]):
-            _learn_level(calibration, k, error, m, S, y, own)
-    rate = 3.0 / (n + 3.0)
-    header.peak = max(header.peak * (n / (n + 1.0)), abs(error))
-    header.learned = n + 1.0
-    total = 0.0
+            _learn_level(calibration, k, error, share, m, S, y, own)
+    header.peak = max(header.peak * (header.rows / (header.rows + 1.0)), abs(error))
+    header.rows += 1.0
+    header.learned = n + share
+    rate, total = 3.0 * share / (n + 3.0 * share), 0.0
     for k in range(MEMORIES):
         away, scale = abs(error - calibration.location[k]), calibration.scale[k]
         if scale > 0.0:
@@ -210,21 +214,23 @@ def _learn(calibration: Calibration, error: float, y: float, own: Matrix) -> Non
             likely = (6.0 * S + abs(error - m)) / (6.0 * scale + away) * (scale / S)
             likely *= likely
             likely *= likely
-            calibration.weight[k] *= min(likely * likely * (S / scale), 1e100)
+            calibration.weight[k] *= 1.0 + share * (min(likely * likely * (S / scale), 1e100) - 1.0)
         total += calibration.weight[k]
-        calibration.scale[k] += max(rate, SCALE_RATES[k]) * (away - scale)
+        calibration.scale[k] += max(rate, SCALE_RATES[k] * share) * (away - scale)
         if n >= UNBIASED:
-            calibration.location[k] += LOCATION_RATES[k] * (error - calibration.location[k])
+            calibration.location[k] += LOCATION_RATES[k] * share * (error - calibration.location[k])
     for k in range(MEMORIES):
-        share = calibration.weight[k] / total if total > 0.0 else 1.0 / MEMORIES
-        calibration.weight[k] = (1.0 - SHARED) * share + SHARED / MEMORIES
+        part_of_all = calibration.weight[k] / total if total > 0.0 else 1.0 / MEMORIES
+        calibration.weight[k] = (1.0 - SHARED) * part_of_all + SHARED / MEMORIES
 
 
 @inlined
-def _learn_level(calibration: Calibration, level: int, error: float, m: float, S: float, y: float, own: Matrix) -> None:
+def _learn_level(
+    calibration: Calibration, level: int, error: float, share: float, m: float, S: float, y: float, own: Matrix
+) -> None:
     """What an error says of the ends of one level."""
     alpha = 0.5 * calibration.delta[level]
-    rate = max(1.0 / (calibration.header[0].learned + PRIOR), SLOWEST)
+    rate = share * max(1.0 / (calibration.header[0].learned + PRIOR), SLOWEST)
     inflation = _inflation(calibration, level)
     hit = own[level, 0] == own[level, 1] and y == own[level, 0]  # an interval of one point says nothing of shares
     for side in range(2):
@@ -249,11 +255,13 @@ def _spread(leverage: float, weight: float) -> float:
 
 
 @inlined
-def _learn_row(calibration: Calibration, prediction: float, spread: float, y: float, own: Matrix) -> None:
+def _learn_row(
+    calibration: Calibration, prediction: float, leverage: float, weight: float, spread: float, y: float, own: Matrix
+) -> None:
     """Learn the error of a row, if it has one."""
     error = (y - prediction) / spread
     if spread < math.inf and abs(error) < LARGEST:
-        _learn(calibration, error, y, own)
+        _learn(calibration, error, 1.0 / (1.0 + weight * leverage), y, own)
 
 
 @compiled
@@ -277,7 +285,7 @@ def track_rows(
     for i in range(predictions.shape[0]):
         spread = _spread(leverages[i], w[i])
         _put_ends(calibration, predictions[i], spread, own, lower[i], upper[i])
-        _learn_row(calibration, predictions[i], spread, y[i], own)
+        _learn_row(calibration, predictions[i], leverages[i], w[i], spread, y[i], own)
 
 
 @compiled
@@ -297,5 +305,5 @@ def learn_row(buffer: Vector, prediction: float, leverage: float, y: float, weig
     levels = calibration.delta.shape[0]
     own, nested, spread = np.empty((levels, 2)), np.empty((2, levels)), _spread(leverage, weight)
     _put_ends(calibration, prediction, spread, own, nested[0], nested[1])
-    _learn_row(calibration, prediction, spread, y, own)
+    _learn_row(calibration, prediction, leverage, weight, spread, y, own)
     return True
