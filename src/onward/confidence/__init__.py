@@ -19,6 +19,7 @@ from onward.confidence.choose import confidence_set, confidence_sets, observatio
 from onward.confidence.conformal import ConformalIntervals
 from onward.confidence.sequence import RunningIntersection, needed_noise_width
 from onward.confidence.sets import ConfidenceSet, Ellipsoid, ForwardSet, QuadraticSet, interval_of_each
+from onward.confidence.t_intervals import TIntervals
 from onward.confidence.widths import Bias, Width, bias_width, information, noise_width
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "ForwardSet",
     "QuadraticSet",
     "RunningIntersection",
+    "TIntervals",
     "Width",
     "bias_width",
     "confidence_set",
