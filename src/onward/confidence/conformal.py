@@ -6,13 +6,13 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
 from onward.core import calibration
 from onward.core.checks import probability
 from onward.core.types import Matrix, Vector
 
 ONE = 1.0  # the weight of a row that none was given for
+LEVELS = (0.5, 0.2, 0.1, 0.05, 0.01)  # δ at which a model is calibrated unless others are asked for
 
 
 class ConformalIntervals:
@@ -29,6 +29,8 @@ class ConformalIntervals:
     """
 
     def __init__(self, deltas: float | Sequence[float] = (0.05,)) -> None:
+        from scipy.special import stdtrit  # here, so that what does without does not wait for it
+
         levels = sorted({probability("deltas", delta) for delta in np.ravel(np.asarray(deltas)).tolist()}, reverse=True)
         if not levels:
             raise ValueError("deltas must hold at least one number, got none")
@@ -85,9 +87,20 @@ class ConformalIntervals:
             raise ValueError(f"y must have a value for each of {len(predictions)} rows, got shape {targets.shape}")
         if not np.isfinite(targets).all():
             raise ValueError("y must be finite, got a NaN or an infinity")
+        return self.track_block(predictions, leverages, targets, w)
+
+    def track_block(self, predictions: Vector, leverages: Vector, y: Vector, w: Vector) -> tuple[Matrix, Matrix]:
+        """`track` for rows that were checked when they were read: arrays (n,), float64, contiguous and writeable."""
         lower, upper = np.empty((2, len(predictions), len(self.deltas)))
-        calibration.track_rows(self.buffer, predictions, leverages, targets, w, lower, upper)
+        calibration.track_rows(self.buffer, predictions, leverages, y, w, lower, upper)
         return lower, upper
+
+    def level(self, delta: float) -> int:
+        """Which of the levels δ is; ValueError if it is none."""
+        if delta not in self.deltas:
+            known = ", ".join(f"{each:g}" for each in self.deltas)
+            raise ValueError(f"delta must be one that the model is calibrated for, {known}, got {delta!r}")
+        return self.deltas.index(delta)
 
     def copy(self) -> Self:
         """A copy that can learn on without touching this one."""

@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.special import stdtrit
 
 from onward.core import Information
 from onward.core.checks import probability
@@ -46,6 +45,8 @@ class TIntervals:
 
     def ends(self, X: Matrix, w: Vector, delta: float) -> Matrix:
         """Lower and upper ends (n, 2) for rows X (n, features) of weight w; infinite where too little is known."""
+        from scipy.special import stdtrit  # here, so that what does without does not wait for it
+
         probability("delta", delta)
         rows = np.ones((len(X), self._n_features + self._intercept))
         rows[:, self._intercept :] = X
