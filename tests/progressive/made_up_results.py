@@ -116,4 +116,4 @@ def _table(learner: OnlineRegressor) -> dict[str, Any]:
 def _intervals(learner: OnlineRegressor, X: Matrix) -> Vector:
     if not learner.state_for_sets().regularized:
         return np.broadcast_to(np.array([-np.inf, np.inf]), (len(DELTAS), len(X), 2))
-    return np.array([learner.interval(X, delta, of="observation") for delta in DELTAS])
+    return np.array([learner.interval(X, delta, of="observation", method="uniform") for delta in DELTAS])

@@ -61,7 +61,7 @@ class ConformalIntervals:
 
         A row of weight 0, and one without a finite prediction and leverage, changes nothing.
         """
-        if not calibration.learn_row(self.buffer, float(prediction), float(leverage), float(y), float(weight)):
+        if not calibration.learn_error(self.buffer, float(prediction), float(leverage), float(y), float(weight)):
             raise ValueError(f"y must be finite, and weight finite and >= 0, got {y!r} and {weight!r}")
         return self
 

@@ -297,7 +297,7 @@ def put_interval(buffer: Vector, prediction: float, leverage: float, weight: flo
 
 
 @compiled
-def learn_row(buffer: Vector, prediction: float, leverage: float, y: float, weight: float) -> bool:
+def learn_error(buffer: Vector, prediction: float, leverage: float, y: float, weight: float) -> bool:
     """Learn the error of one row, as `track_rows` does; False for a target or a weight that is none."""
     if not (math.isfinite(y) and 0.0 <= weight < math.inf):
         return False

@@ -82,9 +82,9 @@ class Guarantees(MergeableLearner):
     def calibrate(self, deltas: float | Sequence[float] = LEVELS) -> Self:
         """From now on, keep how far targets are from their predictions as rows are learned, for `conformal` intervals.
 
-        Every row that is learned is predicted beforehand anyhow, so this costs little: about 0.2 µs for a row of many;
-        but single rows take the way of tables, some 20 µs instead of 1. What was kept before is dropped; `fit` starts
-        anew; `onward.fit` does it by itself. For models of one target.
+        Rows that are learned are predicted beforehand anyhow, so that it costs little: 0.2 µs for each of many, about
+        1 µs for a single one. What was kept before is dropped; `fit` starts anew; `onward.fit` calibrates by itself.
+        For models of one target.
         """
         if self._state is not None and self._state.state.n_targets > 1:
             raise ValueError(f"a calibrated model has one target, got {self._state.state.n_targets}")
@@ -144,9 +144,9 @@ class Guarantees(MergeableLearner):
         if method is not None and method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
         if of == "mean" and method not in (None, "uniform"):
-            raise ValueError(f"method must be 'uniform' for the mean of a target, got {method!r}")
+            raise ValueError(f"intervals for the mean of a target are 'uniform', got {method!r}")
         if sigma is not None and method not in (None, "uniform"):
-            raise ValueError(f"sigma is for method='uniform', got method={method!r}")
+            raise ValueError(f"sigma is for 'uniform' intervals, got {method!r}")
         how: Method = (
             "uniform" if of == "mean" or sigma is not None else "t" if self.calibration_ is None else "conformal"
         )

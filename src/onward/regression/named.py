@@ -108,19 +108,19 @@ class NamedLearner(BatchLearner):
             if sample_weight is None or (x := self._features(x)) is None:
                 return self
             row, loops = self._row(x), self._loops
-        plain = self.calibration_ is None  # else errors are learned, too: by the way of tables
-        if row is not None and loops and sample_weight is ONE and self.clip is None and plain:
+        calibration = self.calibration_
+        if row is not None and loops and sample_weight is ONE and self.clip is None and calibration is None:
             try:
                 if loops[1](self._buffer, row, y):
                     return self if type(x) is _ARRAY else self._opened(x)
             except TypeError:
                 pass
         row = _vector(row, self._row_shape)
-        if row is not None and self._state is not None and plain:
+        if row is not None and self._state is not None:
             self._loops = self._state.row_loops(self._read_out)
             w = sample_weight if type(sample_weight) is float else _number(sample_weight)
             target = (y if type(y) is float else _number(y)) if self._flat else _vector(y, self._target_shape)
-            if target is not None and self._state.learn_row(row, target, w, self._read_out):
+            if target is not None and self._state.learn_row(row, target, w, self._read_out, calibration):
                 return self._opened(x)
         names, values = named_row(x)
         targets, flat = as_target(y)
