@@ -80,6 +80,7 @@ def a_fit(
         "filled": {"feature 1": 17},
         "seconds": 0.42,
         "history": history if read_off else None,
+        "method": "uniform",
     }
     return Fit(**{**made, **changes})
 
