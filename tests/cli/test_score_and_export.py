@@ -63,7 +63,7 @@ def test_score_says_what_score_returns(run: Run, files: tuple[Path, Path]) -> No
     assert code == 0
     assert "y of" in out
     assert "scored 80 of 80 rows" in out
-    for word in ("RMSE", "MAE", "R²", "in intervals for 0.95"):
+    for word in ("RMSE", "MAE", "R²", "in conformal intervals for 0.95"):
         assert word in out
     assert load(model).n_seen_ == 80
 

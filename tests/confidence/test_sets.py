@@ -297,7 +297,7 @@ def test_intervals_of_observations_hold_as_often_as_they_say(sigma: float | None
         X = rng.standard_normal((30, 2))
         y = X @ np.array([0.6, -0.8]) + rng.standard_normal(30)
         model = ForwardRegressor(fit_intercept=False).fit(X[:-1], y[:-1])
-        lower, upper = model.interval(X[-1:], delta, sigma, of="observation")[0]
+        lower, upper = model.interval(X[-1:], delta, sigma, of="observation", method="uniform")[0]
         mean = model.interval(X[-1:], delta / 2, sigma)[0]
         assert lower < mean[0] < mean[1] < upper
         misses += not lower <= y[-1] <= upper
@@ -316,11 +316,11 @@ def test_levels_beside_a_constant_leave_observations_bounded() -> None:
         y = X @ [1.0, 0.5, -0.5, 2.0] + 0.3 * rng.standard_normal(61)
         model = ForwardRegressor(1.0).fit(X[:60], y[:60])
         assert not model.confidence_set(delta).bounded
-        lower, upper = model.interval(X[60:], delta, of="observation")[0]
+        lower, upper = model.interval(X[60:], delta, of="observation", method="uniform")[0]
         assert np.isfinite([lower, upper]).all()
         misses += not lower <= y[60] <= upper
         outside = np.array([[0.0, 1.0, 1.0, 0.0]])  # two levels at once: nobody knows
-        assert np.isinf(model.interval(outside, delta, of="observation")).all()
+        assert np.isinf(model.interval(outside, delta, of="observation", method="uniform")).all()
     assert misses <= runs * delta
 
 

@@ -80,6 +80,7 @@ def a_fit(
         "filled": {"feature 1": 17},
         "seconds": 0.42,
         "history": history if read_off else None,
+        "method": "uniform",
     }
     return Fit(**{**made, **changes})
 
@@ -116,4 +117,4 @@ def _table(learner: OnlineRegressor) -> dict[str, Any]:
 def _intervals(learner: OnlineRegressor, X: Matrix) -> Vector:
     if not learner.has_sets():
         return np.broadcast_to(np.array([-np.inf, np.inf]), (len(DELTAS), len(X), 2))
-    return np.array([learner.interval(X, delta, of="observation") for delta in DELTAS])
+    return np.array([learner.interval(X, delta, of="observation", method="uniform") for delta in DELTAS])

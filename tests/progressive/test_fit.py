@@ -57,7 +57,8 @@ def test_it_is_what_the_learner_does_row_by_row(tmp_path: Path, learner: type[On
 def test_leverages_and_intervals_are_from_before_each_row(tmp_path: Path) -> None:
     frame = table(120).drop("city", "w").drop_nulls()
     out = tmp_path / "out.parquet"
-    fit(written(tmp_path, frame), "y", ForwardRegressor(0.5), known=Known(0.3, 3.0, 0.1), predictions=out)
+    known = Known(0.3, 3.0, 0.1)
+    fit(written(tmp_path, frame), "y", ForwardRegressor(0.5), known=known, intervals="uniform", predictions=out)
     got = pl.read_parquet(out)
     model = ForwardRegressor(0.5)
     X = np.column_stack([frame["x"], frame["z"], frame["flag"].cast(float)])

@@ -45,7 +45,7 @@ def test_intervals_for_means_are_within_those_for_targets(tmp_path: Path) -> Non
     kinds: tuple[Literal["observation", "mean"], ...] = ("observation", "mean")
     for of in kinds:
         made: list[pl.DataFrame] = []
-        predict(model, data, made.append, of=of)
+        predict(model, data, made.append, of=of, intervals="uniform")
         ends.append(pl.concat(made).select("lower", "upper").to_numpy())
     assert (ends[0][:, 0] < ends[1][:, 0]).all()
     assert (ends[1][:, 1] < ends[0][:, 1]).all()

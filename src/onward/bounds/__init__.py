@@ -15,8 +15,8 @@ in two forms:
     forward_regret_to_truth_along(trace, *, …)                       along a run, after each of its rounds
 
 The second uses what was seen in place of what is possible, so it is smaller, and valid at all rounds at once as well.
-`<who>_identity` gives exactly what the bounds bound. All logarithms are natural. A parameter that is out of its range
-is a ValueError that says so.
+`<who>_identity` gives exactly what the bounds bound. `conformal_misses` is about intervals, and not from the paper. All
+logarithms are natural. A parameter that is out of its range is a ValueError that says so.
 
 Statements that the paper prints and that fail or lack a proof are in `onward.bounds.as_printed`, and only there.
 """
@@ -57,6 +57,7 @@ from onward.bounds.lemmas import (
     noise_sum,
 )
 from onward.bounds.linear_algebra import smallest_eigenvalues, smallest_positive_eigenvalues
+from onward.bounds.misses import conformal_misses
 from onward.bounds.stochastic import (
     forward_regret_to_truth,
     forward_regret_to_truth_along,
@@ -70,6 +71,7 @@ __all__ = [
     "Terms",
     "as_printed",
     "centred_forward_regret_to_penalized_along",
+    "conformal_misses",
     "forward_identity",
     "forward_regret_to_best",
     "forward_regret_to_best_along",

@@ -23,6 +23,11 @@ def _count(name: str, value: object) -> None:
         raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
 
 
+def _at_least_one(name: str, value: object) -> None:
+    if positive(name, value) < 1:
+        raise ValueError(f"{name} must be a number >= 1, got {value!r}")
+
+
 def _not_negative_each(name: str, value: object) -> None:
     text = f"{name} must be finite and >= 0, one number or one for each round"
     values = _floats(value, text)
@@ -47,6 +52,7 @@ CHECKS: dict[str, Callable[[str, object], object]] = {
     "gamma": probability,
     "drift": not_negative,
     "memory": _count,
+    "error_ratio": _at_least_one,
 }
 OPTIONAL = {"mixing", "clip"}  # may be None
 

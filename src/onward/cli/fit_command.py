@@ -60,6 +60,7 @@ def command(
         ),
     ] = None,
     *,
+    intervals: o.Intervals = "conformal",
     known: "Known",
     save: o.Save = None,
     save_every: Annotated[
@@ -169,7 +170,8 @@ def command(
             )
     if save is not None and not resume and beside(save).exists() and not quiet:
         typer.echo(f"onward: starting anew; {beside(save)} is from a run that --resume would go on with", err=True)
-    what: _What = (data, table, model), {"known": known, "with_scores": not no_scores, **outputs}
+    what: _What = (data, table, model), {"known": known, "intervals": intervals, "with_scores": not no_scores}
+    what[1].update(outputs)
     if workers:
         engine = o.engine(-1 if jobs is None else jobs, backend, address)
         result = _fit_with_workers(what, engine, backend in (None, o.Backend.loky), quiet or json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from onward.cli.value_options import options_for
-from onward.core.known import Known
+from onward.core.known import Known, Method
 from onward.tables.table import Table
 
 if TYPE_CHECKING:
@@ -130,6 +130,20 @@ Missing = Annotated[
         help="A missing value: refuse the data, skip the row, or count it as zero. Without it: as in learning.",
         rich_help_panel="Data",
         show_default=False,
+    ),
+]
+_METHODS = (
+    "Intervals for targets: conformal, from past errors, missed by a share of rows that tends to δ whatever comes; t, "
+    "for Gaussian noise; uniform, from a set that holds at all rows at once."
+)
+Intervals = Annotated[Method, typer.Option("--intervals", help=_METHODS, rich_help_panel="Intervals")]
+IntervalsOfModel = Annotated[
+    Method | None,
+    typer.Option(
+        "--intervals",
+        help=_METHODS,
+        rich_help_panel="Intervals",
+        show_default="uniform with --sigma or for a mean, else conformal, t for a model that is not calibrated",
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]

@@ -45,6 +45,7 @@ def command(
         o.Of,
         typer.Option("--of", help="Intervals for the target itself, or for its mean.", rich_help_panel="Intervals"),
     ] = o.Of.observation,
+    intervals: o.IntervalsOfModel = None,
     known: "Known",
     json: Annotated[
         bool, typer.Option("--json", help="Print a JSON object for each row.", rich_help_panel=o.OUTPUT)
@@ -65,7 +66,8 @@ def command(
             check_ending(out)
             check_targets(data, table.format, {"--out": out, "the model": model})
     with open_writer(out, sys.stdout.buffer, "jsonl" if json else "csv") as write:
-        notes = predict(load_learner(model), data, write, table, known=known, of=of.value, missing=missing)
+        learner = load_learner(model)
+        notes = predict(learner, data, write, table, known=known, of=of.value, intervals=intervals, missing=missing)
     from onward.cli.display import unknown_levels
 
     for line in (*left_out(notes.skipped, {}), *unknown_levels(notes.unknown)):

@@ -25,6 +25,7 @@ def command(
     missing: o.Missing = None,
     *,
     table: "Table",
+    intervals: o.IntervalsOfModel = None,
     known: "Known",
     json: o.Json = False,
 ) -> None:
@@ -36,7 +37,7 @@ def command(
     from onward.progressive.json_results import score_record
     from onward.progressive.scoring import score
 
-    result = score(load_learner(model), data, table, known=known, missing=missing)
+    result = score(load_learner(model), data, table, known=known, intervals=intervals, missing=missing)
     if json:
         return show_json(score_record(result))
     _show(result)
@@ -61,7 +62,7 @@ def _show(result: "ModelScores") -> None:
                 "RMSE": display.number(result.rmse),
                 "MAE": display.number(result.mae),
                 "R²": display.number(result.r2),
-                f"in intervals for {1 - result.known.delta:g}": inside + open_ended,
+                f"in {result.method} intervals for {1 - result.known.delta:g}": inside + open_ended,
             }
         ),
         highlight=False,

@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 
+from onward.core.calibration import learn_error
 from onward.core.compile import compiled, inlined
 from onward.core.ensemble import ENSEMBLE, N_ENSEMBLE, ensemble_size, view_ensemble
 from onward.core.ensemble_rows import learn_ensemble, read_ensemble
@@ -17,7 +18,7 @@ from onward.core.single import Loops, Row
 from onward.core.types import Matrix, Vector
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "52c570ae74aa71e8"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "771695776126f404"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined
@@ -44,6 +45,20 @@ def ordinary_rows(X: Matrix, Y: Matrix, w: Vector) -> bool:
                 return False
         if not (w[i] == 0.0 or 1.0 / ORDINARY < w[i] < ORDINARY):
             return False
+    return True
+
+
+@compiled
+def learn_row_tracked(buffer: Vector, calibration: Vector, x: Vector, y: float) -> bool:
+    """Learn one row with one target, and let a calibration learn its error; False, and nothing changed, if refused."""
+    ensemble, X = view_ensemble(buffer), _loaded(x)
+    fits = X.shape[0] > 0 and len(x) == ensemble.scale.shape[0] and ensemble.online_loss.shape[0] == 1
+    if not (fits and abs(y) < ORDINARY):
+        return False
+    target, prediction, leverage = np.empty((1, 1)), np.empty((1, 1)), np.empty(1)
+    target[0, 0] = y
+    learn_ensemble(buffer, X, target, np.ones(1), prediction, leverage)
+    learn_error(calibration, prediction[0, 0], leverage[0], y, 1.0)
     return True
 
 

@@ -4,8 +4,19 @@ The command line makes its options from the fields, with what their metadata say
 """
 
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from onward.core.checks import not_negative, positive, probability
+
+Method = Literal["conformal", "t", "uniform"]
+"""How the interval for the next target is made, and what then holds:
+
+conformal: of all rows, the share that is missed tends to δ, whatever comes; from the model's own past errors.
+t: each row is missed with probability δ, if noise is Gaussian and rows do not depend on it; by least squares.
+uniform: each row is missed with probability at most δ, for what is `Known`: half of δ for a set that holds the means of
+    all rows at all rounds at once, half for the noise of the row.
+"""
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 @dataclass(frozen=True)

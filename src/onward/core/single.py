@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from onward.core.calibration import learn_error
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ORDINARY, absorb_row, count_row, is_ordinary, new_scratch, read_row
 from onward.core.fast_path import close
@@ -26,7 +27,7 @@ from onward.core.kernel import (
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "6e51b15ad07a92b1"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "7d1d96d634e5e52a"  # other files whose code is compiled into this one: see tools/digests.py
 
 Row: TypeAlias = Vector | tuple[float, ...]
 Loops: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]
@@ -51,8 +52,10 @@ def _predict(buffer: Vector, x: Row, w: float, shrinks: bool, clip: float) -> fl
 
 
 @inlined
-def _learn(buffer: Vector, x: Row, y: float, w: float, shrinks: bool, clip: float) -> bool:
-    """Absorb a row with one target, and add the loss of its prediction to the online loss; whether it was taken.
+def _learn(buffer: Vector, x: Row, y: float, w: float, shrinks: bool, clip: float) -> tuple[bool, float, float]:
+    """Absorb a row with one target, and add the loss of its prediction to the online loss.
+
+    Whether it was taken; and its prediction and leverage from before.
 
     A row that is not taken changes nothing: it holds a value that is not finite, or numbers so large or small, in the
     row or in the factor, that only the guarded way will do. All that changes changes here, so that an interrupt comes
@@ -60,19 +63,20 @@ def _learn(buffer: Vector, x: Row, y: float, w: float, shrinks: bool, clip: floa
     """
     state = view_state(buffer)
     if not _fits(state, x):
-        return False
+        return False, math.nan, math.nan
     scratch, base, square = _loaded(state, x)
     left = y - base
     if not (fma(left, left, square) < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
-        return False
+        return False, math.nan, math.nan
     if _changes_lam(state, x):
-        return False
+        return False, math.nan, math.nan
     mean, weight = _constant(state, 0, shrinks)
     p, q = absorb_row(state.factor, scratch, left, w, 0, True, scratch)
     count_row(state.factor, w, square)
-    error = read_out(base, mean, p, centred_leverage(q, weight), w, shrinks, clip) - y
+    prediction = read_out(base, mean, p, centred_leverage(q, weight), w, shrinks, clip)
+    error = prediction - y
     state.online_loss[0] += w * (error * error)
-    return True
+    return True, prediction, q
 
 
 @inlined
@@ -91,7 +95,18 @@ def predict_one(buffer: Vector, x: Row, w: float, shrinks: bool, clip: float) ->
 @compiled
 def learn_one(buffer: Vector, x: Row, y: float, w: float, shrinks: bool, clip: float) -> bool:
     """Learn one row of weight w, with one target; False, and nothing changed, if only the guarded way will do."""
-    return _learn(buffer, x, y, w, shrinks, clip)
+    return _learn(buffer, x, y, w, shrinks, clip)[0]
+
+
+@compiled
+def learn_one_tracked(
+    buffer: Vector, calibration: Vector, x: Row, y: float, w: float, shrinks: bool, clip: float
+) -> bool:
+    """`learn_one`, and let a calibration learn how far the target was from its prediction."""
+    taken, prediction, q = _learn(buffer, x, y, w, shrinks, clip)
+    if taken:
+        learn_error(calibration, prediction, q, y, w)
+    return taken
 
 
 @inlined
@@ -175,7 +190,7 @@ def row_loops(shrinks: bool, single: bool, count: int | None = None) -> Loops:
 
     @compiled
     def learn(buffer: Vector, x: Row, y: float) -> bool:
-        return _learn(buffer, x, y, 1.0, shrinks, np.inf)
+        return _learn(buffer, x, y, 1.0, shrinks, np.inf)[0]
 
     @compiled
     def predict_all(buffer: Vector, x: Row) -> Vector:

@@ -111,7 +111,7 @@ def compare(
         ],
         None if auto is None or auto.failed is not None else scores(auto.totals),
         np.array(auto_curve),
-        describe_leaning(auto.state.experts, auto.state.weights()) if auto is not None else "",
+        describe_leaning(auto.state.experts, auto.state.weights(), auto.state.rows) if auto is not None else "",
     )
 
 

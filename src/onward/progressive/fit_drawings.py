@@ -13,6 +13,7 @@ from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter, StrMethodFormatter
 
 from onward.confidence.binomial import binomial_interval
+from onward.core.known import Method
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.pages.drawing import Drawing, Line, Panel
@@ -40,6 +41,14 @@ LEVEL = 0.95  # of the interval around a share of rows
 _DOTS = 1_500
 _WINDOWS = 40
 _NORMAL = "normal curve of the same mean and spread"
+_EXPECTED: dict[Method, str] = {  # of the share of rows inside
+    "conformal": "They are conformal: made of the errors before, so that the share of rows inside tends to 1 − δ, "
+    "whatever comes. Points lie near the diagonal, the nearer the more rows; a single row is promised nothing.",
+    "t": "They are t intervals: if noise is Gaussian and rows do not depend on it, one for δ holds its target with "
+    "probability 1 − δ, so points on the diagonal are expected; points below it are a warning.",
+    "uniform": "If the model's assumptions hold, one for δ holds its target with probability at least 1 − δ, so points "
+    "above the diagonal are expected, and the more cautious the intervals, the higher; points below it are a warning.",
+}
 
 
 def draw_learning(history: History) -> Drawing:
@@ -108,8 +117,8 @@ def draw_residuals(history: History) -> Drawing:
     )
 
 
-def draw_calibration(history: History) -> Drawing:
-    """The share of rows inside of their intervals, against what was promised."""
+def draw_calibration(history: History, method: Method) -> Drawing:
+    """The share of rows inside of their intervals, against what was promised by how they were made."""
     promised = 1 - history.deltas
     order = np.argsort(promised)
     share, lower, upper = shares_inside(history.misses[-1], history.scores[-1].rows)
@@ -142,9 +151,7 @@ def draw_calibration(history: History) -> Drawing:
         "calibration",
         "Whether the intervals held",
         figure,
-        "Each row had an interval for its target before that was seen. If the model's assumptions hold, one for δ "
-        "holds its target with probability at least 1 − δ, so points above the diagonal are expected, and the more "
-        "cautious the intervals, the higher; points below it are a warning. Bars: "
+        f"Each row had an interval for its target before that was seen. {_EXPECTED[method]} Bars: "
         f"{LEVEL:.0%} binomial intervals, as if rows missed apart from each other. Right: the same until then, dotted "
         "what was promised.",
         f"Two charts. Share of rows inside against what was promised: {said}.",

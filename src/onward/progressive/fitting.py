@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import polars as pl
 
 from onward.core.interrupts import interrupts_deferred
-from onward.core.known import Known
+from onward.core.known import Known, Method
 from onward.core.stopping import StoppedError, StopSignals
 from onward.core.words import counted
 from onward.progressive import checkpoints
@@ -19,6 +19,7 @@ from onward.progressive.prediction_files import DirectFile, PredictionFile, Spoo
 from onward.progressive.results import Fit, known_names
 from onward.progressive.running_scores import WEIGHT
 from onward.progressive.schedule import Alarm, Every
+from onward.progressive.target_intervals import checked_method
 from onward.regression import AutoRegressor, OnlineRegressor
 from onward.tables import Block, DataError, Position, Stream, Table, stream
 from onward.tables.sources import Source, find_files, name_files
@@ -31,6 +32,7 @@ def fit(
     model: OnlineRegressor | None = None,
     *,
     known: Known | None = None,
+    intervals: Method = "conformal",
     with_scores: bool = True,
     history: bool = False,
     watch: Watch | None = None,
@@ -45,7 +47,9 @@ def fit(
         model: what learns; None for `AutoRegressor()`, with nothing to choose. It is changed. One that has learned from
             a table goes on as it has read that one: of this one it takes the target and how files are written.
         known: what is known of the noise and of θ*, for intervals.
-        with_scores: False to learn only, without online scores.
+        intervals: how those for targets are made: `conformal`, `t` or `uniform`, see `onward.core.known.Method`.
+            Whatever it is, the model is calibrated on the way, so that it can give `conformal` ones later.
+        with_scores: False to learn only, without online scores and calibration.
         history: record readings along the way, for a report.
         watch: called now and then with how far it is.
         tell: called with remarks for a person as they arise: rows that are skipped as they cannot be read, what many
@@ -59,7 +63,7 @@ def fit(
         DataError: if the data cannot be read. Of files, nothing is saved then, and what was saved before stays.
     """
     begun = time.perf_counter()
-    table, known = as_table(table), checked_known(known)
+    table, known, method = as_table(table), checked_known(known), checked_method(intervals)
     if table.target is None:
         raise ValueError("expected a table with a target, got none")
     check_outputs(source, table.format, outputs)
@@ -76,6 +80,7 @@ def fit(
             "table": {name: value for name, value in vars(table).items() if name != "max_levels"},
             "model": [type(model).__name__, repr(model.get_params(deep=False))],
             "known": vars(known),
+            "intervals": method,
             "predictions": None if outputs.get("predictions") is None else str(outputs["predictions"]),
             "history": history,
             "scores": with_scores,
@@ -91,7 +96,7 @@ def fit(
         live = any(file.comes_once for file in files)
         stop = stack.enter_context(StopSignals()) if live else None
         if live:
-            _warm_up(model, known, predicts=_predicts(outputs))
+            _warm_up(model, known, method, predicts=_predicts(outputs))
         try:
             opened = Stream(
                 files,
@@ -107,7 +112,8 @@ def fit(
             raise
         rows = stack.enter_context(opened)
         model.recipe_ = rows.recipe
-        work = Pass(model, rows, known, with_scores=with_scores, predicts=_predicts(outputs), history=history)
+        predicts = _predicts(outputs)
+        work = Pass(model, rows, known, with_scores=with_scores, predicts=predicts, history=history, method=method)
         work.follow = outputs.get("follow")
         spooled = work.restore(earlier) if earlier is not None else 0
         work.predictions = _open_predictions(outputs, spooled, stack)
@@ -139,7 +145,7 @@ def fit(
     return result
 
 
-def _warm_up(model: OnlineRegressor, known: Known, *, predicts: bool) -> None:
+def _warm_up(model: OnlineRegressor, known: Known, method: Method, *, predicts: bool) -> None:
     """Load, or compile, what the first row needs before it comes, so that it waits no longer than any other.
 
     Made-up rows are learned by a new model of the same kind: few features and many, which compiled code tells apart.
@@ -149,7 +155,7 @@ def _warm_up(model: OnlineRegressor, known: Known, *, predicts: bool) -> None:
         text = pl.DataFrame({**columns, "level": ["a", "b"] * 6, "y": ["1", "2"] * 6}).write_csv()
         read = pl.read_csv(text.encode())  # the parser is loaded, too
         with stream(read, Table("y", categorical=("level",))) as rows:
-            work = Pass(type(model)(), rows, known, predicts=predicts)
+            work = Pass(type(model)(), rows, known, predicts=predicts, method=method)
             for block in rows:
                 work.learn(block, None)
 

@@ -19,6 +19,7 @@ def fit_record(fit: Fit) -> dict[str, Any]:
             "rows": {"read": fit.read, "learned": fit.scores.rows, "skipped": dict(fit.skipped)},
             "filled": dict(fit.filled),
             "scores": scores_record(fit.scores),
+            "intervals": {"method": fit.method, "delta": fit.known.delta},
             "seconds": fit.seconds,
             "model": model_record(fit.model, fit.known),
         }
@@ -126,6 +127,7 @@ def score_record(scored: ModelScores) -> dict[str, Any]:
             "mae": scored.mae,
             "r2": scored.r2,
             "intervals": {
+                "method": scored.method,
                 "delta": known.delta,
                 "sigma": known.sigma,
                 "theta_bound": known.theta_bound,

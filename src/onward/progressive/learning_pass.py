@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from onward.confidence import LEVELS
 from onward.core.interrupts import interrupts_deferred
-from onward.core.known import Known
+from onward.core.known import Known, Method
 from onward.core.types import Matrix, Vector
 from onward.progressive import checkpoints
 from onward.progressive.frame_writers import Write
@@ -17,12 +18,10 @@ from onward.progressive.recorder import Recorder
 from onward.progressive.results import Fit, Scores, known_names
 from onward.progressive.running_scores import ROWS, SQUARED, WEIGHT, count_all, new_totals, scores
 from onward.progressive.schedule import next_power, next_reading
-from onward.progressive.target_intervals import Intervals
+from onward.progressive.target_intervals import Intervals, calibration_of
 from onward.regression import OnlineRegressor
 from onward.tables import Block, DataError, Stream
 from onward.tables.sources import name_files
-
-LEVELS = (0.5, 0.2, 0.1, 0.05, 0.01)  # at which a report checks the intervals
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,7 @@ class Pass:
         predicts: bool = False,
         history: bool = False,
         before: int = 0,
+        method: Method = "conformal",
     ) -> None:
         """`predicts`: intervals are wanted for each row; `before`: rows of the data before the stream's first."""
         self.model, self.rows, self.known = model, rows, known
@@ -68,7 +68,14 @@ class Pass:
         levels = sorted({known.delta, *(LEVELS if history else ())}, reverse=True)
         self.own = levels.index(known.delta)
         self.recorder = Recorder(levels) if history else None
-        self.intervals = Intervals(levels, known) if predicts or history else None
+        self.method: Method = method if model._has_sets else "conformal"
+        # The model is calibrated whatever is asked for here, so that intervals can be asked of it later.
+        self.records = predicts or history
+        self.calibration = calibration_of(model, levels) if with_scores or self.records else None
+        self.places = None if self.calibration is None else [self.calibration.level(delta) for delta in levels]
+        self.intervals: Intervals | None = None
+        if history or (predicts and self.method != "conformal"):
+            self.intervals = Intervals(levels, known, None if self.method == "conformal" else self.method)
         self.next_reading = 1
 
     @property
@@ -95,7 +102,6 @@ class Pass:
 
     def _learn_part(self, part: Block) -> tuple[float, float]:
         assert part.y is not None
-        ends = None if self.intervals is None else self.intervals.ends(part.X, part.weight)
         try:
             predictions, leverage = self.model.learn_block(part.X, part.y, part.weight, part.names)
         except ValueError as error:
@@ -114,9 +120,22 @@ class Pass:
             self.totals[ROWS] += len(part.y)
             self.totals[WEIGHT] += part.weight.sum()
         self.reached = int(part.rows[-1]) + 1
-        if ends is not None:
+        ends = self._track(part, part.y, predictions, leverage)
+        if self.records:
             self._record(part, part.y, predictions, leverage, ends)
         return float(part.y[-1]), float(predictions[-1])
+
+    def _track(self, part: Block, y: Vector, predictions: Vector, leverage: Vector) -> Matrix:
+        """Intervals (δ, n, 2) as of before the rows were learned; the calibration then learns their errors."""
+        ends: Matrix = np.empty((0, 0, 0))
+        if self.calibration is not None:
+            calibrated = np.stack(self.calibration.track_block(predictions, leverage, y, part.weight))
+            if self.records and self.method == "conformal":
+                ends = calibrated.transpose(2, 1, 0)[self.places]
+        if self.records and self.method != "conformal":
+            assert self.intervals is not None
+            ends = self.intervals.ends(part.X, part.weight)  # of a state from before them
+        return ends
 
     def _record(self, part: Block, y: Vector, predictions: Vector, leverage: Vector, ends: Matrix) -> None:
         columns = (y, predictions, ends[self.own, :, 0], ends[self.own, :, 1], leverage)
@@ -130,8 +149,8 @@ class Pass:
         if self.recorder is not None:
             self.recorder.count_misses(y, ends)
             self.recorder.sample.add(np.column_stack([part.rows, *columns]))
-        if self.learned >= self.next_reading:
-            self._read_off()
+        if self.intervals is not None and self.learned >= self.next_reading:
+            self._read_off(self.intervals)
 
     def finish_predictions(self, *, early: bool = False) -> None:
         """All rows are predicted: those that were skipped last are written down, too, unless it is an `early` end."""
@@ -146,11 +165,10 @@ class Pass:
             self.predictions.write(with_kept(none, left, self.before + self.rows.read - len(left) + 1))
         self.predictions.finish(self.before + self.rows.read + 1)
 
-    def _read_off(self) -> None:
-        assert self.intervals is not None
-        self.intervals.refresh(self.model)
+    def _read_off(self, intervals: Intervals) -> None:
+        intervals.refresh(self.model)
         if self.recorder is not None:
-            self.recorder.take(self.model, self.totals, self.intervals.region)
+            self.recorder.take(self.model, self.totals, intervals.region)
         self.next_reading = next_reading(self.learned, self.model.n_features_in_)
 
     def result(self, seconds: float, stopped: int | None = None) -> Fit:
@@ -176,6 +194,7 @@ class Pass:
             history,
             self.rows.notes,
             stopped,
+            self.method,
         )
 
     # Checkpoints

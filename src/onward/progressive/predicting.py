@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from onward.core.known import Known
+from onward.core.known import Known, Method
 from onward.core.words import counted
 from onward.progressive.frame_writers import Write
 from onward.progressive.prediction_files import with_kept
-from onward.progressive.target_intervals import Intervals
+from onward.progressive.target_intervals import Reader, interval_reader
 from onward.regression import OnlineRegressor
 from onward.tables import Block, Column, DataError, Recipe, Table, stream
 from onward.tables.recipe import Missing
@@ -39,12 +39,16 @@ def predict(
     *,
     known: Known | None = None,
     of: Literal["observation", "mean"] = "observation",
+    intervals: Method | None = None,
     missing: Missing | None = None,
 ) -> Notes:
     """Hand frames of row, prediction, lower, upper and leverage, and columns to keep, to `write`, as rows are read.
 
     The table says how files are written, and what to keep; which columns are used, and how, the model knows. A row that
     is skipped has nulls. `missing` is the model's own rule unless given. Lags go on after the last row learned.
+
+    `intervals` says how those for targets are made, see `onward.core.known.Method`. None: `uniform` if σ is known, else
+    `conformal`, for models that were calibrated as they learned, else `t`. Those for means are `uniform`.
     """
     if model.n_targets_ > 1:
         raise ValueError(f"expected a model of one target, got one of {model.n_targets_}")
@@ -52,12 +56,11 @@ def predict(
     if missing is not None:
         recipe = replace(recipe, missing=missing)
     names = [str(name) for name in model.feature_names_in_]
-    intervals = Intervals([known.delta], known, of)
-    intervals.refresh(model)
+    _, reader = interval_reader(model, known, intervals, of)
     written, notes = 0, Notes()
     with stream(source, replace(table or Table(), target=None), recipe=recipe, known=names) as rows:
         for block in rows:
-            write(_frame(model, block, intervals))
+            write(_frame(model, block, reader))
             for place in range(len(names), len(block.names)):
                 notes.unknown[str(block.names[place])] += int(np.count_nonzero(block.X[:, place]))
             written = block.stop
@@ -81,9 +84,9 @@ def recipe_of(model: OnlineRegressor) -> Recipe:
     return Recipe("", tuple(Column(str(name), "number") for name in model.feature_names_in_))
 
 
-def _frame(model: OnlineRegressor, block: Block, intervals: Intervals) -> pl.DataFrame:
+def _frame(model: OnlineRegressor, block: Block, intervals: Reader) -> pl.DataFrame:
     predictions, leverage = model.predict_many(block, return_leverage=True)
-    columns = np.column_stack([predictions, intervals.ends(block.X, block.weight)[0], leverage])
+    columns = np.column_stack([predictions, intervals.read(block, predictions, leverage)[0], leverage])
     made = pl.DataFrame({"row": block.rows + 1} | {name: columns[:, j] for j, name in enumerate(COLUMNS)})
     if block.kept.width:
         return with_kept(made, block.kept, block.first + 1)

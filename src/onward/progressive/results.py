@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.core.known import Known
+from onward.core.known import Known, Method
 from onward.core.types import Matrix, Vector
 from onward.progressive.coefficient_table import CoefficientTable
 from onward.regression import OnlineRegressor
@@ -110,6 +110,7 @@ class Fit:
     history: History | None = None
     notes: Sequence[str] = ()  # remarks on how the columns were chosen
     stopped: int | None = None  # the signal that ended a stream
+    method: Method = "conformal"  # how intervals for targets were made
 
     def coefficients(self) -> CoefficientTable:
         """Feature, estimate, lower, upper, for what is known of the noise."""

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from onward.core.known import Known
+from onward.core.known import Known, Method
 from onward.core.types import Vector
 from onward.progressive.fitting import nothing_learned
-from onward.progressive.target_intervals import Intervals
+from onward.progressive.target_intervals import interval_reader
 from onward.regression import OnlineRegressor
 from onward.tables import DataError, Table, stream
 from onward.tables.recipe import Missing
@@ -36,10 +36,11 @@ class ModelScores:
     skipped: Mapping[str, int]  # reason → rows
     filled: Mapping[str, int]  # column → missing values that were counted as 0
     unknown: Counter[str]  # level that the model does not know → rows
+    method: Method = "uniform"  # how intervals were made
 
     @property
     def coverage(self) -> float:
-        """The share of rows whose target lay in its interval; 1 − δ was promised for each."""
+        """The share of rows whose target lay in its interval; 1 − δ was promised, for each or of all: see `Method`."""
         return self.inside / self.rows
 
 
@@ -49,27 +50,27 @@ def score(
     table: Table | None = None,
     *,
     known: Known | None = None,
+    intervals: Method | None = None,
     missing: Missing | None = None,
 ) -> ModelScores:
     """Predict the rows of files as `predict` does, and compare with their targets.
 
     The table says how files are written; which columns are used, and how, the model knows. `missing` is the model's own
-    rule unless given; a row without a target is skipped, or refused, with it.
+    rule unless given; a row without a target is skipped, or refused, with it. `intervals` is as in `predict`.
     """
     if model.recipe_ is None:
         raise ValueError("the model does not know its target; expected a model that has learned from a table")
     known, recipe = known or Known(), model.recipe_
     recipe = recipe if missing is None else replace(recipe, missing=missing)
     names = [str(name) for name in model.feature_names_in_]
-    intervals = Intervals([known.delta], known)
-    intervals.refresh(model)
+    method, reader = interval_reader(model, known, intervals)
     sums, unknown = _Sums(), Counter[str]()
     how = replace(table or Table(), target=recipe.target, max_levels=sys.maxsize)
     with stream(source, how, recipe=recipe, known=names) as rows:
         for block in rows:
             assert block.y is not None
-            predictions = model.predict_many(block)
-            sums.add(predictions, block.y, block.weight, intervals.ends(block.X, block.weight)[0])
+            predictions, leverage = model.predict_many(block, return_leverage=True)
+            sums.add(predictions, block.y, block.weight, reader.read(block, predictions, leverage)[0])
             for place in range(len(names), len(block.names)):
                 if count := int(np.count_nonzero(block.X[:, place])):
                     unknown[str(block.names[place])] += count
@@ -89,6 +90,7 @@ def score(
         dict(rows.skipped),
         dict(rows.filled),
         unknown,
+        method,
     )
 
 

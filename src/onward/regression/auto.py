@@ -46,6 +46,7 @@ class AutoRegressor(OnlineRegressor):
     lam = 1.0  # of a single feature: an ensemble has none, nor a prior
     fit_intercept = True
     intercept_lam = 0.0
+    units = "own"
     prior_mean = None
     prior_intercept = 0.0
 
@@ -111,7 +112,7 @@ class AutoRegressor(OnlineRegressor):
     def leaning_(self) -> str:
         """Whom it leans on now, in words; of several targets, for the first."""
         state = self._ensemble()
-        return describe_leaning(state.experts, state.weights())
+        return describe_leaning(state.experts, state.weights(), state.rows)
 
     @property
     def information_(self) -> Information:
@@ -210,8 +211,8 @@ LEARNERS: dict[str, type[OnlineRegressor]] = {
 """The learners by the names that `learner_name` gives."""
 
 
-def describe_leaning(experts: Sequence[Expert], weights: Vector) -> str:
-    """Whom an ensemble leans on, in words: "forward, λ about 0.3 of the features' scale, memory of about 200 rows"."""
+def describe_leaning(experts: Sequence[Expert], weights: Vector, rows: int) -> str:
+    """Whom an ensemble that has seen so many rows leans on, in words: "ridge (81%), λ about 0.3 of the features' scale …"."""
     shares = {
         name: float(sum(w for each, w in zip(experts, weights, strict=True) if each.learner == name))
         for name in ("ridge", "forward", "mean")
@@ -228,10 +229,10 @@ def describe_leaning(experts: Sequence[Expert], weights: Vector) -> str:
         middle = math.exp(sum(w * math.log(each.lam or 1.0) for each, w in chosen) / total) if total > 0 else 1.0
         rest = f", λ about {middle:.2g} of the features' scale"
     total = sum(w for _, w in chosen)
-    lasting = sum(w for each, w in chosen if each.half_life is None)
+    lasting = sum(w for each, w in chosen if each.half_life is None or each.half_life >= rows)  # it forgets little yet
     if lasting > 0.5 * total:
         return f"{who}{rest}, memory of all rows"
-    fading = [(math.log(each.half_life), w) for each, w in chosen if each.half_life is not None]
+    fading = [(math.log(half), w) for each, w in chosen if (half := each.half_life) is not None and half < rows]
     typical = math.exp(sum(value * w for value, w in fading) / sum(w for _, w in fading)) if fading else 1.0
-    rows = float(f"{typical / math.log(2):.1g}")  # a memory of half-life h weighs as much as h / log 2 rows
-    return f"{who}{rest}, memory of about {counted(int(max(rows, 1)), 'row')}"
+    memory = float(f"{typical / math.log(2):.1g}")  # a memory of half-life h weighs as much as h / log 2 rows
+    return f"{who}{rest}, memory of about {counted(int(max(memory, 1)), 'row')}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onward.confidence import ConformalIntervals
 from onward.core import Information
 from onward.core.single import Loops
 from onward.core.state import described_lam
@@ -31,8 +32,9 @@ class Learner(Estimator):
 
     _kind: Literal["forward", "ridge", "auto"]
     _state: Fitted | None = None
-    _has_sets = True  # whether a state of its kind gives confidence sets
     recipe_: Recipe | None = None  # how the columns of a table became the features, where that is known
+    calibration_: ConformalIntervals | None = None  # what past errors say of the next, where they were kept
+    _has_sets = True  # whether its state gives confidence sets and t intervals; calibrated ones every learner has
 
     # For one row at a time, from the fitted state: its buffer, and what rows and targets must look like.
     _buffer: Vector
@@ -160,6 +162,8 @@ class Learner(Estimator):
         prior = prior_matrix(self.prior_mean, self.prior_intercept, intercept, n_features, n_targets, names)
         lam = lam_vector(self.lam, self.intercept_lam, intercept, n_features, names)
         m = prior.shape[1]
+        if self.calibration_ is not None and m > 1:
+            raise ValueError(f"a calibrated model has one target, got {m}")
         state = Information(n_features, m, lam, intercept, prior, own_units=self.units == "own")
         return FittedState(state, names, open=False, flat=m == 1 if flat is None else flat)
 

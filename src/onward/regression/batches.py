@@ -5,6 +5,7 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.confidence import ConformalIntervals
 from onward.core.types import Matrix, Vector
 from onward.regression.base import Learned, Learner
 from onward.regression.ensembles import Fitted
@@ -117,6 +118,9 @@ class BatchLearner(Learner):
         predictions, leverages = self._learn(fitted, rows, targets, weights)
         self._note_columns(X)
         self._commit(fitted)
+        if self.calibration_ is not None:
+            self.calibration_ = ConformalIntervals(self.calibration_.deltas)
+        self._track(predictions, leverages, targets, weights)
         return shaped(predictions, flat), leverages
 
     def _go_on(self, fitted: Fitted, rows: Rows, targets: Matrix, weights: Vector, flat: bool) -> Learned:
@@ -127,7 +131,14 @@ class BatchLearner(Learner):
         fitted = fitted if in_one_block(rows) else fitted.copy()
         predictions, leverages = self._learn(fitted, rows, targets, weights)
         self._commit(fitted)
+        self._track(predictions, leverages, targets, weights)
         return shaped(predictions, flat), leverages
+
+    def _track(self, predictions: Matrix, leverages: Vector, targets: Matrix, weights: Vector) -> None:
+        """Let the calibration learn how far rows that were learned lay from their predictions."""
+        if self.calibration_ is not None:
+            columns = writeable(predictions[:, 0]), leverages, writeable(targets[:, 0]), writeable(weights)
+            self.calibration_.track_block(*columns)
 
     def _learn(self, fitted: Fitted, rows: Rows, targets: Matrix, weights: Vector) -> Learned:
         predictions, leverages = np.empty_like(targets), np.empty(rows.shape[0])

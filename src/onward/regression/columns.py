@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.confidence import Bias, Width
+from onward.core.known import Method
 from onward.core.types import Vector
 from onward.regression.base import Learned
 from onward.regression.batches import describe_targets, writeable
@@ -115,6 +116,7 @@ class ColumnLearner(Guarantees):
         theta_bound: float | None = None,
         of: Literal["mean", "observation"] = "mean",
         *,
+        method: Method | None = None,
         width: Width = "determinant",
         bias: Bias = "tight",
         feature_bound: float | None = None,
@@ -122,13 +124,21 @@ class ColumnLearner(Guarantees):
         """Lower and upper ends for each row, of shape (n, 2), or (n, targets, 2) for several targets.
 
         `of="mean"`: for xᵀθ*, for all rows and rounds at once, with probability at least 1 − delta (for each target).
-        `of="observation"`: for the target that the row would come with; half of delta goes to the mean, half to the
-        noise (union bound), and it holds for each single observation of weight 1, not for all of them at once.
+        `of="observation"`: for the target that the row would come with, of weight 1, by a `method`:
+
+        - `conformal`: of all rows, the share that is missed tends to delta, whatever comes. For models that were
+          calibrated as they learned, by `onward.fit` or after `calibrate`, at the levels that they were calibrated for.
+        - `t`: a row is missed with probability delta, if the noise is Gaussian and the rows do not depend on it.
+        - `uniform`: a row is missed with probability at most delta: half of it goes to its mean, half to the noise.
+        - None: `uniform` if `sigma` is given, which only that relies on; else `conformal` if the model is calibrated;
+          else `t`.
+
         The other arguments are those of `confidence_set`. An end is infinite where nothing is known, as of a row with a
-        level that the model does not know, and NaN where the recipe skips the row for a missing value.
+        level that the model does not know (for `conformal`, as far off as the row's leverage says), and NaN where the
+        recipe skips the row for a missing value.
         """
-        rows = X
-        if columns := self._reads_columns(X):
+        rows, how = X, self._interval_method(of, method, sigma)
+        if columns := how != "conformal" and self._reads_columns(X):  # else predictions are read, and they see to it
             from onward.tables.encode_values import encode_frame
 
             names = self._fitted().names or []
@@ -139,7 +149,7 @@ class ColumnLearner(Guarantees):
             if not len(encoded.X):
                 return out
         ends = super().interval(
-            rows, delta, sigma, theta_bound, of, width=width, bias=bias, feature_bound=feature_bound
+            rows, delta, sigma, theta_bound, of, method=how, width=width, bias=bias, feature_bound=feature_bound
         )
         if not columns:
             return ends
@@ -216,14 +226,17 @@ class ColumnLearner(Guarantees):
         blocks, n = self._blocks_with_target(X, y, sample_weight, recipes.append), _count_rows(X)
         predictions, leverages = np.full(n, np.nan), np.full(n, np.nan)
         first, second = next(blocks, None), next(blocks, None)
+        targets, weights = np.zeros((n, 1)), np.zeros(n)  # of weight 0, rows that are skipped
         # A block is learned or refused as a whole; several need a copy to be thrown away if a later one is refused.
         learner = self if second is None else self.copy()
         for block in chain(*([each] for each in (first, second) if each is not None), blocks):
             assert block.y is not None
             learned = learner.learn_block(block.X, block.y, block.weight, block.names)
             predictions[block.rows], leverages[block.rows] = learned
+            targets[block.rows, 0], weights[block.rows] = block.y, block.weight
         if learner is not self and learner._state is not None:
             self._commit(learner._state)
+        self._track(predictions[:, None], leverages, targets, weights)
         if recipes:
             self.recipe_ = recipes[-1]
         return predictions, leverages
@@ -233,6 +246,8 @@ class ColumnLearner(Guarantees):
         copied = copy.copy(self)
         if self._state is not None:
             copied._commit(self._state.copy())
+        if self.calibration_ is not None:
+            copied.calibration_ = self.calibration_.copy()
         return copied
 
 

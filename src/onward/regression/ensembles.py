@@ -8,7 +8,8 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from onward import storage
-from onward.core.ensemble_single import ensemble_loops
+from onward.confidence import ConformalIntervals
+from onward.core.ensemble_single import ensemble_loops, learn_row_tracked
 from onward.core.ensemble_state import EnsembleState
 from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
@@ -69,8 +70,12 @@ class FittedEnsemble:
         first = prediction if self.flat else prediction[0]
         return prediction if first == first else None  # not NaN
 
-    def learn_row(self, x: Vector, y: Any, w: float, read_out: ReadOut) -> bool:
-        """Learn one row with its target, a number or (m,); False if it is refused."""
+    def learn_row(
+        self, x: Vector, y: Any, w: float, read_out: ReadOut, calibration: ConformalIntervals | None = None
+    ) -> bool:
+        """Learn one row with its target, a number or (m,); False if it is refused. A calibration learns its error."""
+        if w == 1.0 and calibration is not None:
+            return learn_row_tracked(self.buffer, calibration.buffer, x, y)
         return w == 1.0 and bool(ensemble_loops(self.flat)[1](self.buffer, x, y))
 
     def copy(self) -> Self:

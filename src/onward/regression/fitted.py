@@ -8,9 +8,18 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from onward import storage
+from onward.confidence import ConformalIntervals
 from onward.core import Information, TooExtremeError, kernel
 from onward.core.interrupts import interrupts_deferred
-from onward.core.single import Loops, learn_one, learn_targets, predict_one, predict_targets, row_loops
+from onward.core.single import (
+    Loops,
+    learn_one,
+    learn_one_tracked,
+    learn_targets,
+    predict_one,
+    predict_targets,
+    row_loops,
+)
 from onward.core.state import described
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
@@ -129,8 +138,12 @@ class FittedState:
         predictions = predict_targets(self.buffer, x, w, *read_out)
         return predictions if predictions[0] == predictions[0] else None
 
-    def learn_row(self, x: Vector, y: Any, w: float, read_out: ReadOut) -> bool:
-        """Learn one row with its target, a number or (m,); False if it is refused."""
+    def learn_row(
+        self, x: Vector, y: Any, w: float, read_out: ReadOut, calibration: ConformalIntervals | None = None
+    ) -> bool:
+        """Learn one row with its target, a number or (m,); False if it is refused. A calibration learns its error."""
+        if calibration is not None:
+            return learn_one_tracked(self.buffer, calibration.buffer, x, y, w, *read_out)
         return (learn_one if self.flat else learn_targets)(self.buffer, x, y, w, *read_out)
 
     def copy(self) -> Self:

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from onward import storage
+from onward.confidence import ConformalIntervals
 from onward.regression.batches import describe_targets
 from onward.regression.ensembles import Fitted
 from onward.regression.fitted import FittedState
@@ -25,7 +26,8 @@ class MergeableLearner(NamedLearner):
         """Add what another model learned from rows of its own: as if this one had seen them too.
 
         Both must be of one kind, with the same settings, targets and features; models that learned by name may know
-        different names, and end up with all of them. `online_loss_` becomes the sum of what both lost on their rows.
+        different names, and end up with all of them. `online_loss_` becomes the sum of what both lost on their rows. Of
+        two calibrations the other's stays, as its rows are the later ones.
         """
         if type(other) is not type(self):
             raise ValueError(f"cannot merge a {type(other).__name__} into a {type(self).__name__}")
@@ -45,6 +47,8 @@ class MergeableLearner(NamedLearner):
             self.recipe_ = self.recipe_ or other.recipe_
         else:
             self._merge(self._state.copy(), other._state)
+        if other.calibration_ is not None and other.calibration_.n_learned:
+            self.calibration_ = other.calibration_.copy()  # errors cannot be put together: the later ones count
         if self.recipe_ is not None and other.recipe_ is not None and other.recipe_.lags:
             self.recipe_ = replace(self.recipe_, memory=other.recipe_.memory)  # the other's rows are the later ones
         return self
@@ -105,6 +109,8 @@ class MergeableLearner(NamedLearner):
         settings, arrays = self._fitted().to_record()
         parameters, own = self.parameters_to_record()
         recipe = None if self.recipe_ is None else self.recipe_.to_record()
+        if self.calibration_ is not None:
+            arrays["calibration"] = self.calibration_.buffer
         return settings | {"parameters": parameters, "recipe": recipe}, arrays | own
 
     @classmethod
@@ -114,6 +120,8 @@ class MergeableLearner(NamedLearner):
         model._commit(cls._fitted_from_record(settings, arrays))
         if settings.get("recipe") is not None:
             model.recipe_ = Recipe.from_record(settings["recipe"])
+        if "calibration" in arrays:
+            model.calibration_ = ConformalIntervals.from_buffer(arrays["calibration"])
         return model
 
     @classmethod

@@ -109,7 +109,8 @@ class NamedLearner(BatchLearner):
             if sample_weight is None or (x := self._features(x)) is None:
                 return self
             row, loops = self._row(x), self._loops
-        if row is not None and loops and sample_weight is ONE and self.clip is None:
+        calibration = self.calibration_
+        if row is not None and loops and sample_weight is ONE and self.clip is None and calibration is None:
             try:
                 if loops[1](self._buffer, row, y):
                     return self if type(x) is _ARRAY else self._opened(x)
@@ -120,7 +121,7 @@ class NamedLearner(BatchLearner):
             self._loops = self._state.row_loops(self._read_out)
             w = sample_weight if type(sample_weight) is float else _number(sample_weight)
             target = (y if type(y) is float else _number(y)) if self._flat else _vector(y, self._target_shape)
-            if target is not None and self._state.learn_row(row, target, w, self._read_out):
+            if target is not None and self._state.learn_row(row, target, w, self._read_out, calibration):
                 return self._opened(x)
         names, values = named_row(x)
         targets, flat = as_target(y)
@@ -227,7 +228,8 @@ class NamedLearner(BatchLearner):
         """`learn_many` for rows that were checked when they were read; predictions and leverages.
 
         X is float64, C-contiguous and finite, as are y and w (which is not negative); the names differ. The features
-        of the model must come first, in its order, as those of a stream that was opened with its names do.
+        of the model must come first, in its order, as those of a stream that was opened with its names do. To let a
+        calibration learn their errors is left to the caller.
         """
         fitted, grown = self._state, False
         if fitted is None:

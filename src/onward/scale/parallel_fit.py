@@ -21,13 +21,14 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
-from onward.core.known import Known
+from onward.core.known import Known, Method
 from onward.progressive.checkpoints import described, digest_of
 from onward.progressive.fitting import check_target_of, checked_known, checked_model, nothing_learned
 from onward.progressive.frame_writers import open_writer
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
 from onward.progressive.results import Fit, known_names
 from onward.progressive.running_scores import MEAN, ROWS, SQUARED, WEIGHT, new_totals, scores
+from onward.progressive.target_intervals import checked_method
 from onward.regression import AutoRegressor, ForwardRegressor, OnlineRegressor
 from onward.scale.chunk_cache import ChunkCache
 from onward.scale.chunk_results import Predicted
@@ -52,6 +53,7 @@ def fit(
     *,
     engine: Engine | None = None,
     known: Known | None = None,
+    intervals: Method = "conformal",
     with_scores: bool = True,
     chunk_rows: int | None = None,
     advance: Advance = lambda what, done, total: None,
@@ -59,8 +61,10 @@ def fit(
 ) -> Fit:
     """`onward.progressive.fit`, with chunks of the data shared out over an engine's workers.
 
-    Model, predictions, scores and information gain are those of the pass in order, up to rounding. Intervals are taken
-    anew where a chunk begins, so that they may differ a little. Chunks are files, and row groups of Parquet files:
+    Model, predictions, scores and information gain are those of the pass in order, up to rounding. Intervals are not:
+    calibrated ones know, in a chunk, the errors of the first chunks, which one worker does in order, and the chunk's
+    own, and the model is left with those of the last chunk; sets and states are taken anew where a chunk begins. Chunks
+    are files, and row groups of Parquet files:
     workers must be able to read them, and to write beside `predictions`, under the same paths. Data frames are chunks,
     too; they travel to the workers.
 
@@ -75,7 +79,7 @@ def fit(
         came to is cached beside `save`, and with `resume` it is not computed again.
     """
     begun = time.perf_counter()
-    table, known = as_table(table), checked_known(known)
+    table, known, method = as_table(table), checked_known(known), checked_method(intervals)
     predictions, save = outputs.get("predictions"), outputs.get("save")
     if table.target is None:
         raise ValueError("expected a table with a target, got none")
@@ -116,6 +120,7 @@ def fit(
         "model": [type(model).__name__, repr(model.get_params(deep=False)), known_names(model), digest_of(model)],
         "table": vars(table),
         "known": vars(known),
+        "intervals": method,
         "scores": with_scores,
         "predictions": str(predictions),
     }
@@ -131,7 +136,7 @@ def fit(
         if with_scores:
             if predictions is not None:
                 folder = _part_folder(predictions, cache, stack)
-            done = job.predicted(model, Predicting(known, folder))
+            done = job.predicted(model, Predicting(known, method, folder))
         else:
             done = job.learned(model)
         if not (done.totals[ROWS] and done.means[0] > 0):
@@ -157,6 +162,7 @@ def fit(
         dict(done.filled),
         time.perf_counter() - begun,
         notes=notes,
+        method=method,
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from onward.core.known import Known
+from onward.core.known import Known, Method
 from onward.core.types import Vector
 from onward.progressive.learning_pass import Pass
 from onward.progressive.prediction_files import DirectFile
@@ -40,6 +40,7 @@ class Predicting:
     """What is made of the rows' predictions: scores, and a file of them if a folder is given."""
 
     known: Known
+    method: Method
     folder: Path | None
 
 
@@ -99,7 +100,8 @@ class Predict:
         model, folder = done.model, self.predicting.folder
         with self.reading.stream(chunk, known_names(model)) as rows:
             before = self.before + done.read
-            work = Pass(model, rows, self.predicting.known, predicts=folder is not None, before=before)
+            how, known = self.predicting.method, self.predicting.known
+            work = Pass(model, rows, known, predicts=folder is not None, before=before, method=how)
             if work.intervals is not None and known_names(model):
                 work.intervals.refresh(model)  # an earlier pass's sets are not at hand: these are newer
             # As far along as one pass would be: it takes intervals anew ever more rarely.

@@ -1,0 +1,23 @@
+"""How far the share of misses of online conformal intervals can be from δ, whatever comes."""
+
+import numpy as np
+
+from onward.bounds.common import over_horizons
+from onward.core.calibration import FEWEST, MOST_EXCESS
+from onward.core.types import Vector
+
+
+@over_horizons
+def conformal_misses(horizon: Vector, *, error_ratio: float) -> Vector:
+    """|misses/T − δ| of `ConformalIntervals` is at most this, on any T rows (after Angelopoulos et al. 2023).
+
+    Their integrator needs to know how large errors can be. Here that is learned: an error that is more than twice the
+    largest so far, P, may be missed once more. As P forgets, it can do so log₂(T r) times, and once before P > 0. So
+    in all (2·33 + 3 + log₂(T r))/T, of which 2 are for the first rows, whose intervals are infinite. Rows count that
+    have a prediction and a weight > 0, but for those whose interval is one point, which their target hits.
+
+    Args:
+        horizon: T, or several.
+        error_ratio: r, the largest error over the first that is not 0, in units of √(1/w + q) each.
+    """
+    return (2.0 * (MOST_EXCESS + 1.0) + 1.0 + FEWEST + np.log2(horizon * error_ratio)) / horizon

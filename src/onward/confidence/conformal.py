@@ -1,0 +1,142 @@
+"""Online conformal intervals for the next target, from the errors of the predictions before it."""
+
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onward.core import calibration
+from onward.core.checks import probability
+from onward.core.types import Matrix, Vector
+
+ONE = 1.0  # the weight of a row that none was given for
+LEVELS = (0.5, 0.2, 0.1, 0.05, 0.01)  # δ at which a model is calibrated unless others are asked for
+
+
+class ConformalIntervals:
+    """Intervals at one or several δ for the next target, whatever predicts it.
+
+    The share of misses tends to δ on any bounded sequence (Angelopoulos, Candès and Tibshirani 2023; how fast:
+    `onward.bounds.conformal_misses`): nothing is assumed of the noise, of the model or of the order of rows. It is a
+    share of all rows, not a probability for each: rows that are harder to predict than their leverage tells are missed
+    more often. From two errors on, intervals are finite; the first are close to t intervals, then each end follows the
+    quantile of the errors on its own side. `onward.core.calibration` has the formulas; there is no step size to choose.
+
+    Args:
+        deltas: the shares of misses, one or several. Intervals of a smaller δ contain those of a larger one.
+    """
+
+    def __init__(self, deltas: float | Sequence[float] = (0.05,)) -> None:
+        from scipy.special import stdtrit  # here, so that what does without does not wait for it
+
+        levels = sorted({probability("deltas", delta) for delta in np.ravel(np.asarray(deltas)).tolist()}, reverse=True)
+        if not levels:
+            raise ValueError("deltas must hold at least one number, got none")
+        self.deltas = levels
+        self.buffer: Vector = np.empty(calibration.calibration_size(len(levels)))
+        z = np.array([NormalDist().inv_cdf(1.0 - delta / 2) for delta in levels])
+        freedom = calibration.FREEDOM * np.arange(calibration.TABLE) + 0.5
+        inflation = np.empty((len(levels), calibration.TABLE + 2))
+        for k, delta in enumerate(levels):
+            inflation[k, :-2] = stdtrit(freedom, 1.0 - delta / 2) / z[k]
+        inflation[:, -2], inflation[:, -1] = (z**2 + 1) / 4, (5 * z**4 + 16 * z**2 + 3) / 96  # Cornish and Fisher 1937
+        density = np.array([NormalDist().pdf(each) for each in z])
+        calibration.begin(self.buffer, np.array(levels), z, density, inflation)
+
+    @property
+    def n_learned(self) -> int:
+        """Errors that were learned."""
+        return int(self.buffer[: calibration.N_HEADER].view(calibration.HEADER)["rows"][0])
+
+    def predict(self, prediction: float, leverage: float, weight: float = ONE) -> tuple[Vector, Vector]:
+        """Lower and upper ends (levels,) for the target of a row; infinite where nothing is known of it."""
+        ends = np.empty((2, len(self.deltas)))
+        calibration.put_interval(self.buffer, float(prediction), float(leverage), float(weight), ends)
+        return ends[0], ends[1]
+
+    def update(self, prediction: float, leverage: float, y: float, weight: float = ONE) -> Self:
+        """Learn how far a target was from its prediction.
+
+        A row of weight 0, and one without a finite prediction and leverage, changes nothing.
+        """
+        if not calibration.learn_error(self.buffer, float(prediction), float(leverage), float(y), float(weight)):
+            raise ValueError(f"y must be finite, and weight finite and >= 0, got {y!r} and {weight!r}")
+        return self
+
+    def intervals(
+        self, predictions: ArrayLike, leverages: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> tuple[Matrix, Matrix]:
+        """Lower and upper ends (n, levels) for the targets of rows, each as if it came next; nothing is learned."""
+        predictions, leverages, w = _rows(predictions, leverages, sample_weight)
+        lower, upper = np.empty((2, len(predictions), len(self.deltas)))
+        calibration.put_intervals(self.buffer, predictions, leverages, w, lower, upper)
+        return lower, upper
+
+    def track(
+        self, predictions: ArrayLike, leverages: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> tuple[Matrix, Matrix]:
+        """Lower and upper ends (n, levels) for each row in order, made before its target is learned.
+
+        Predictions and leverages are from before the row's target was seen, too. The same bits come in any batching.
+        """
+        predictions, leverages, w = _rows(predictions, leverages, sample_weight)
+        targets = _vector(y)
+        if targets.shape != predictions.shape:
+            raise ValueError(f"y must have a value for each of {len(predictions)} rows, got shape {targets.shape}")
+        if not np.isfinite(targets).all():
+            raise ValueError("y must be finite, got a NaN or an infinity")
+        return self.track_block(predictions, leverages, targets, w)
+
+    def track_block(self, predictions: Vector, leverages: Vector, y: Vector, w: Vector) -> tuple[Matrix, Matrix]:
+        """`track` for rows that were checked when they were read: arrays (n,), float64, contiguous and writeable."""
+        lower, upper = np.empty((2, len(predictions), len(self.deltas)))
+        calibration.track_rows(self.buffer, predictions, leverages, y, w, lower, upper)
+        return lower, upper
+
+    def level(self, delta: float) -> int:
+        """Which of the levels δ is; ValueError if it is none."""
+        if delta not in self.deltas:
+            known = ", ".join(f"{each:g}" for each in self.deltas)
+            raise ValueError(f"delta must be one that the model is calibrated for, {known}, got {delta!r}")
+        return self.deltas.index(delta)
+
+    def copy(self) -> Self:
+        """A copy that can learn on without touching this one."""
+        return self.from_buffer(self.buffer.copy())
+
+    @classmethod
+    def from_buffer(cls, buffer: Vector) -> Self:
+        """The intervals whose state is in a buffer, as in a file; ValueError if there are none."""
+        levels = buffer[0] if buffer.ndim == 1 and len(buffer) else np.nan
+        size = calibration.calibration_size(int(levels)) if levels >= 1 else -1
+        if len(buffer) != size or not np.isfinite(buffer).all():
+            raise ValueError(f"no state of intervals: expected {size} finite numbers, got shape {buffer.shape}")
+        made, deltas = cls.__new__(cls), np.empty(int(levels))
+        made.buffer = _vector(buffer)
+        calibration.put_deltas(made.buffer, deltas)
+        made.deltas = [probability("deltas", delta) for delta in deltas.tolist()]
+        return made
+
+    def __repr__(self) -> str:
+        return f"ConformalIntervals({self.deltas}), {self.n_learned} errors learned"
+
+
+def _vector(values: ArrayLike) -> Vector:
+    return np.require(values, dtype=np.float64, requirements=["C", "W"])
+
+
+def _rows(
+    predictions: ArrayLike, leverages: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[Vector, Vector, Vector]:
+    """Predictions, leverages and weights (n,) as the loops take them."""
+    p, q = _vector(predictions), _vector(leverages)
+    if p.ndim != 1 or q.shape != p.shape:
+        raise ValueError(f"predictions and leverages must have shape (n,) both, got {p.shape} and {q.shape}")
+    w = np.ones(len(p)) if sample_weight is None else _vector(sample_weight)
+    if w.shape != p.shape:
+        raise ValueError(f"sample_weight must have a value for each of {len(p)} rows, got shape {w.shape}")
+    if not (np.isfinite(w).all() and (w >= 0).all()):
+        raise ValueError("sample_weight must be finite and not negative")
+    return p, q, w

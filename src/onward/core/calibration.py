@@ -1,0 +1,309 @@
+"""How far the next target may be from its prediction, learned from the errors of the predictions before it. Compiled.
+
+An error is told in units of its own spread, e = (y − ŷ)/√(1/w + q). It says 1/(1 + w q) of what the error of a row with
+q = 0 would: where q is large, it is rather λ that has made e small. In these units the next error is expected between
+two ends, each of which may be passed by a share α = δ/2 of the errors. The upper one, after errors that say n, is
+
+    m + S·(θ·t_n + 0.3·α·E/f) + 17·P·(E/32)⁶·sign E,    its first part held within ±15·P
+
+- m and S are the location and the mean absolute deviation of the errors: of five memories, each weighted by how likely
+  it has made the errors (a density ∝ (1 + |e − m|/6S)⁻⁸/S; the weights are shared out a little at every row, after
+  Herbster and Warmuth 1998).
+- θ is the (1 − α)-quantile of (e − m)/S by stochastic approximation, its steps 1/(n·f) with f the density there, which
+  is estimated as well (Tierney 1983). It begins at that of a Gaussian law.
+- t_n is by how much the t quantile is above the Gaussian one, as long as n is small.
+- E is the number of errors beyond the end so far, less the share α of them that there should be: so that every error
+  too many makes the share that is aimed at 0.3·α less. E = ±32 moves the end beyond all errors: the integrator of
+  Angelopoulos, Candès and Tibshirani 2023, which holds E within ±33 on whatever sequence.
+- P is the largest error so far, those long ago counting less: that of row i at row t, i/t of its size.
+
+The lower end is the same for −e.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from onward.core.compile import compiled, inlined
+from onward.core.types import Matrix, Records, Vector
+from onward.core.views import as_matrix, part, records_of
+
+COMPILED_FROM = "e5759992b142072d"  # other files whose code is compiled into this one: see tools/digests.py
+
+HEADER = np.dtype(
+    [
+        ("levels", "f8"),  # how many δ
+        ("rows", "f8"),  # errors so far
+        ("learned", "f8"),  # n, what they say together
+        ("peak", "f8"),  # P
+    ]
+)
+N_HEADER = 4
+_as_header = records_of(HEADER)
+
+FEWEST = 2.0  # rows whose errors an interval needs
+LOCATION_RATES = np.array([0.0, 0.0, 0.0, 0.03, 0.3])  # of the memories; where 0, the location is 0
+SCALE_RATES = np.array([0.0, 0.01, 0.05, 0.01, 0.03])  # at least 3/(n + 3): so the first errors are soon forgotten
+MEMORIES = len(SCALE_RATES)
+SHARED = 0.001  # of the weights, shared out at every row
+UNBIASED = 20.0  # errors until locations are learned: those of a learner that knows little are no sign of a shift
+TABLE = 40  # t_n is looked up for so many errors, then computed
+FREEDOM = 5.0 / 9.0  # of n errors, of which later ones count more, the freedom is 5n/9 + 1/2
+SLOWEST = 1.0 / 5000.0  # the least rate of a quantile
+PRIOR = 50.0  # errors that its start counts for
+REGAIN = 0.3  # by which part of α a miss too many lowers the share that is aimed at
+MOST_EXCESS = 32.0  # |E| from which on an end lies beyond all errors
+LARGEST = 1e290  # a larger error is not learned: its multiples would overflow
+REACH = 15.0  # times P: no further is an end while E = 0
+MEAN_DEVIATION = math.sqrt(0.5 * math.pi)  # the deviation of a Gaussian law over its mean absolute deviation
+
+
+class Calibration(NamedTuple):
+    """Views of a calibration's buffer. The last axis of what is known of ends is (upper, lower)."""
+
+    header: Records
+    weight: Vector  # (memories,)
+    location: Vector  # (memories,): m
+    scale: Vector  # (memories,): S
+    delta: Vector  # (levels,), the largest first
+    inflation: Matrix  # (levels, table + 2): t_n for n = 0, 1, …; then what it is computed from
+    quantile: Matrix  # (levels, 2): θ
+    density: Matrix  # (levels, 2): f
+    excess: Matrix  # (levels, 2): E
+
+
+@compiled
+def calibration_size(levels: int) -> int:
+    """Numbers in the buffer."""
+    return N_HEADER + 3 * MEMORIES + levels * (1 + TABLE + 2 + 6)
+
+
+@inlined
+def view_calibration(buffer: Vector) -> Calibration:
+    """The calibration in a buffer. The only place that knows where things are."""
+    header = _as_header(part(buffer, 0, N_HEADER))
+    n = int(header[0].levels)
+    weight = N_HEADER
+    location = weight + MEMORIES
+    scale = location + MEMORIES
+    delta = scale + MEMORIES
+    inflation = delta + n
+    quantile = inflation + n * (TABLE + 2)
+    density = quantile + 2 * n
+    excess = density + 2 * n
+    return Calibration(
+        header,
+        part(buffer, weight, location),
+        part(buffer, location, scale),
+        part(buffer, scale, delta),
+        part(buffer, delta, inflation),
+        as_matrix(part(buffer, inflation, quantile), n, TABLE + 2),
+        as_matrix(part(buffer, quantile, density), n, 2),
+        as_matrix(part(buffer, density, excess), n, 2),
+        as_matrix(part(buffer, excess, excess + 2 * n), n, 2),
+    )
+
+
+@compiled
+def begin(buffer: Vector, delta: Vector, z: Vector, density: Vector, inflation: Matrix) -> None:
+    """Know nothing. z is the Gaussian quantile of each level, and `density` the Gaussian density there."""
+    buffer[:] = 0.0
+    buffer[0] = delta.shape[0]
+    calibration = view_calibration(buffer)
+    for k in range(MEMORIES):
+        calibration.weight[k] = 1.0 / MEMORIES
+    for k in range(delta.shape[0]):
+        calibration.delta[k] = delta[k]
+        for j in range(TABLE + 2):
+            calibration.inflation[k, j] = inflation[k, j]
+        for side in range(2):
+            calibration.quantile[k, side] = z[k] * MEAN_DEVIATION
+            calibration.density[k, side] = density[k] / MEAN_DEVIATION
+
+
+@compiled
+def put_deltas(buffer: Vector, out: Vector) -> None:
+    """The levels of a calibration. Overwrites out (levels,)."""
+    calibration = view_calibration(buffer)
+    for k in range(out.shape[0]):
+        out[k] = calibration.delta[k]
+
+
+@inlined
+def _mixed(calibration: Calibration) -> tuple[float, float]:
+    """m and S."""
+    m, S = 0.0, 0.0
+    for k in range(MEMORIES):
+        m += calibration.weight[k] * calibration.location[k]
+        S += calibration.weight[k] * calibration.scale[k]
+    return m, S
+
+
+@inlined
+def _inflation(calibration: Calibration, level: int) -> float:
+    """t_n: the t quantile over the Gaussian one."""
+    n = calibration.header[0].learned
+    if n < TABLE - 1.0:
+        below = int(n)
+        lower, upper = calibration.inflation[level, below], calibration.inflation[level, below + 1]
+        return float(lower + (n - below) * (upper - lower))
+    least = 1.0 / (FREEDOM * n + 0.5)
+    return float(1.0 + least * (calibration.inflation[level, TABLE] + least * calibration.inflation[level, TABLE + 1]))
+
+
+@inlined
+def _floored_density(calibration: Calibration, level: int, side: int) -> float:
+    """f, no less than that of a law with a very long tail: in a gap of the law, steps must end."""
+    least = 0.25 * calibration.delta[level] / (abs(calibration.quantile[level, side]) + 1.0)
+    return float(max(calibration.density[level, side], least))
+
+
+@inlined
+def _end(calibration: Calibration, level: int, side: int, m: float, S: float) -> float:
+    """How far from 0 the next error may be on a side."""
+    peak, E = calibration.header[0].peak, calibration.excess[level, side]
+    f = _floored_density(calibration, level, side)
+    away = calibration.quantile[level, side] * _inflation(calibration, level)
+    away = (m if side == 0 else -m) + S * (away + REGAIN * 0.5 * calibration.delta[level] * E / f)
+    away = min(max(away, -REACH * peak), REACH * peak)
+    share = E / MOST_EXCESS
+    push = share * share * share
+    return float(away + math.copysign((REACH + 2.0) * peak * push * push, E))
+
+
+@inlined
+def _put_ends(
+    calibration: Calibration, prediction: float, spread: float, own: Matrix, lower: Vector, upper: Vector
+) -> None:
+    """Overwrites `own` (levels, 2) with the ends of each level, and lower and upper with the same, nested."""
+    levels = calibration.delta.shape[0]
+    if not (calibration.header[0].rows >= FEWEST and spread < math.inf and math.isfinite(prediction)):
+        for k in range(levels):
+            lower[k], upper[k] = -math.inf, math.inf
+            own[k, 0], own[k, 1] = math.inf, -math.inf
+        return
+    m, S = _mixed(calibration)
+    for k in range(levels):
+        high = prediction + spread * _end(calibration, k, 0, m, S)
+        low = prediction - spread * _end(calibration, k, 1, m, S)
+        if low > high:
+            low = high = 0.5 * (low + high)
+        own[k, 0], own[k, 1] = high, low
+        upper[k] = high if k == 0 else max(high, upper[k - 1])
+        lower[k] = low if k == 0 else min(low, lower[k - 1])
+
+
+@inlined
+def _learn(calibration: Calibration, error: float, share: float, y: float, own: Matrix) -> None:
+    """Learn an error, whose ends were `own`, and which says the given share of what one can say."""
+    header = calibration.header[0]
+    n = header.learned
+    m, S = _mixed(calibration)
+    if header.rows >= FEWEST:
+        for k in range(calibration.delta.shape[0]):
+            _learn_level(calibration, k, error, share, m, S, y, own)
+    header.peak = max(header.peak * (header.rows / (header.rows + 1.0)), abs(error))
+    header.rows += 1.0
+    header.learned = n + share
+    rate, total = 3.0 * share / (n + 3.0 * share), 0.0
+    for k in range(MEMORIES):
+        away, scale = abs(error - calibration.location[k]), calibration.scale[k]
+        if scale > 0.0:
+            # Relative to what both together say, so that all weights stay near 1; S ≥ weight·scale, so none vanishes.
+            likely = (6.0 * S + abs(error - m)) / (6.0 * scale + away) * (scale / S)
+            likely *= likely
+            likely *= likely
+            calibration.weight[k] *= 1.0 + share * (min(likely * likely * (S / scale), 1e100) - 1.0)
+        total += calibration.weight[k]
+        calibration.scale[k] += max(rate, SCALE_RATES[k] * share) * (away - scale)
+        if n >= UNBIASED:
+            calibration.location[k] += LOCATION_RATES[k] * share * (error - calibration.location[k])
+    for k in range(MEMORIES):
+        part_of_all = calibration.weight[k] / total if total > 0.0 else 1.0 / MEMORIES
+        calibration.weight[k] = (1.0 - SHARED) * part_of_all + SHARED / MEMORIES
+
+
+@inlined
+def _learn_level(
+    calibration: Calibration, level: int, error: float, share: float, m: float, S: float, y: float, own: Matrix
+) -> None:
+    """What an error says of the ends of one level."""
+    alpha = 0.5 * calibration.delta[level]
+    rate = share * max(1.0 / (calibration.header[0].learned + PRIOR), SLOWEST)
+    inflation = _inflation(calibration, level)
+    hit = own[level, 0] == own[level, 1] and y == own[level, 0]  # an interval of one point says nothing of shares
+    for side in range(2):
+        missed = y > own[level, 0] if side == 0 else y < own[level, 1]
+        if not hit:
+            E = calibration.excess[level, side] + ((1.0 if missed else 0.0) - alpha)
+            calibration.excess[level, side] = min(max(E, -MOST_EXCESS - 1.0), MOST_EXCESS + 1.0)
+        if S > 0.0:
+            f = _floored_density(calibration, level, side)
+            quantile = calibration.quantile[level, side]
+            z, place = (error - m) / S if side == 0 else (m - error) / S, quantile * inflation
+            width = 0.25 * (abs(quantile) + 0.5)
+            near = 0.5 / width if abs(z - place) < width else 0.0
+            calibration.density[level, side] += rate * (near - calibration.density[level, side])
+            calibration.quantile[level, side] = quantile + (rate / f) * ((1.0 if z > place else 0.0) - alpha)
+
+
+@inlined
+def _spread(leverage: float, weight: float) -> float:
+    """√(1/w + q); infinite for a row of weight 0 or of which nothing is known."""
+    return math.sqrt(1.0 / weight + leverage) if weight > 0.0 and leverage >= 0.0 else math.inf
+
+
+@inlined
+def _learn_row(
+    calibration: Calibration, prediction: float, leverage: float, weight: float, spread: float, y: float, own: Matrix
+) -> None:
+    """Learn the error of a row, if it has one."""
+    error = (y - prediction) / spread
+    if spread < math.inf and abs(error) < LARGEST:
+        _learn(calibration, error, 1.0 / (1.0 + weight * leverage), y, own)
+
+
+@compiled
+def put_intervals(
+    buffer: Vector, predictions: Vector, leverages: Vector, w: Vector, lower: Matrix, upper: Matrix
+) -> None:
+    """Intervals of rows that may come next. Overwrites lower and upper (n, levels)."""
+    calibration = view_calibration(buffer)
+    own = np.empty((calibration.delta.shape[0], 2))
+    for i in range(predictions.shape[0]):
+        _put_ends(calibration, predictions[i], _spread(leverages[i], w[i]), own, lower[i], upper[i])
+
+
+@compiled
+def track_rows(
+    buffer: Vector, predictions: Vector, leverages: Vector, y: Vector, w: Vector, lower: Matrix, upper: Matrix
+) -> None:
+    """The interval of each row before its error is learned. Overwrites the buffer, lower and upper (n, levels)."""
+    calibration = view_calibration(buffer)
+    own = np.empty((calibration.delta.shape[0], 2))
+    for i in range(predictions.shape[0]):
+        spread = _spread(leverages[i], w[i])
+        _put_ends(calibration, predictions[i], spread, own, lower[i], upper[i])
+        _learn_row(calibration, predictions[i], leverages[i], w[i], spread, y[i], own)
+
+
+@compiled
+def put_interval(buffer: Vector, prediction: float, leverage: float, weight: float, ends: Matrix) -> None:
+    """`put_intervals` of one row: overwrites ends (2, levels) with lower and upper."""
+    calibration = view_calibration(buffer)
+    own = np.empty((calibration.delta.shape[0], 2))
+    _put_ends(calibration, prediction, _spread(leverage, weight), own, ends[0], ends[1])
+
+
+@compiled
+def learn_error(buffer: Vector, prediction: float, leverage: float, y: float, weight: float) -> bool:
+    """Learn the error of one row, as `track_rows` does; False for a target or a weight that is none."""
+    if not (math.isfinite(y) and 0.0 <= weight < math.inf):
+        return False
+    calibration = view_calibration(buffer)
+    levels = calibration.delta.shape[0]
+    own, nested, spread = np.empty((levels, 2)), np.empty((2, levels)), _spread(leverage, weight)
+    _put_ends(calibration, prediction, spread, own, nested[0], nested[1])
+    _learn_row(calibration, prediction, leverage, weight, spread, y, own)
+    return True
