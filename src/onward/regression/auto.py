@@ -212,7 +212,7 @@ LEARNERS: dict[str, type[OnlineRegressor]] = {
 
 
 def describe_leaning(experts: Sequence[Expert], weights: Vector, rows: int) -> str:
-    """Whom an ensemble that has seen so many rows leans on, in words: "ridge (81%), λ about 0.3 of the features' scale …"."""
+    """Whom an ensemble that has seen so many rows leans on, in words: "ridge (81%), λ about 0.3 of …"."""
     shares = {
         name: float(sum(w for each, w in zip(experts, weights, strict=True) if each.learner == name))
         for name in ("ridge", "forward", "mean")
