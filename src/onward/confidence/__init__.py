@@ -15,6 +15,7 @@ With a λ for each of them, λ below is the largest, and S is in the norm √(Σ
 (Theorem 1 of Tirinzoni et al. 2020, which the paper quotes, leaves its constant open, so it gives no set to compute.)
 """
 
+from onward.confidence.change_alarm import Change, ChangeAlarm
 from onward.confidence.choose import confidence_set, confidence_sets, observation_reach
 from onward.confidence.sequence import RunningIntersection, needed_noise_width
 from onward.confidence.sets import ConfidenceSet, Ellipsoid, ForwardSet, QuadraticSet, interval_of_each
@@ -22,6 +23,8 @@ from onward.confidence.widths import Bias, Width, bias_width, information, noise
 
 __all__ = [
     "Bias",
+    "Change",
+    "ChangeAlarm",
     "ConfidenceSet",
     "Ellipsoid",
     "ForwardSet",
