@@ -19,7 +19,6 @@ The size of the noise is no part of the relation: noise that grows, shrinks or d
 """
 
 import os
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -185,25 +184,6 @@ class ChangeAlarm:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, which `onward.load` reads."""
         storage.save(path, KIND, *self.to_record())
-
-
-def describe_changes(changes: Sequence[Change], delta: float) -> str:
-    """Changes as a sentence or two; empty without any."""
-    if not changes:
-        return ""
-    chance = f"false alarm probability {delta:g}"
-    if len(changes) == 1:
-        (change,) = changes
-        return (
-            f"The relation seems to have changed at about row {change.row:,} "
-            f"(noticed at row {change.noticed:,}; {chance})."
-        )
-    shown = [f"{change.row:,} (noticed at {change.noticed:,})" for change in changes[:SHOWN]]
-    last = f"{len(changes) - SHOWN:,} more" if len(changes) > SHOWN else shown.pop()
-    return f"The relation seems to have changed at about rows {', '.join(shown)} and {last}; {chance} of each."
-
-
-SHOWN = 4  # changes that are named: of more, how many
 
 
 def _header(buffer: Vector) -> Any:

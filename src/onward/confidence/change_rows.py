@@ -8,10 +8,11 @@ from onward.confidence.change_state import LEVELS, MEMORIES, SLOTS, ChangeState,
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ORDINARY
 from onward.core.gains import SCALARS, TILE, A, Q, absorb_gains
+from onward.core.quads import move_quads, read_quads
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "5c48253e230ae04f"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a635b758fda1482a"  # other files whose code is compiled into this one: see tools/digests.py
 
 RIDGE = 1e-14  # λ of a coordinate, in units of the first value other than 0 in it: next to nothing
 LEAST_RIDGE = 1e-250  # smaller ones would lose their digits: such a value counts as 0
@@ -38,6 +39,7 @@ def learn_rows(buffer: Vector, X: Matrix, y: Vector, w: Vector, rows: Vector) ->
     header, d = state.header[0], state.D.shape[0]
     R, S = np.zeros((TILE, state.U.shape[1])), np.zeros((TILE, SCALARS))
     gains, inverses, places = np.zeros((TILE, d)), np.zeros((TILE, d)), np.zeros(TILE, np.int64)
+    sums, steps = np.zeros((2, MEMORIES)), np.zeros(MEMORIES)
     i, n = 0, X.shape[0]
     while i < n:
         filled = 0
@@ -53,7 +55,7 @@ def learn_rows(buffer: Vector, X: Matrix, y: Vector, w: Vector, rows: Vector) ->
         absorb_gains(state.U, state.D, filled, R, S, gains, inverses)
         for b in range(filled):
             at = places[b]
-            if not _learn(state, R[b], gains[b], inverses[b], y[at], w[at], S[b, Q], rows[at]):
+            if not _learn(state, R[b], gains[b], inverses[b], y[at], w[at], S[b, Q], rows[at], sums, steps):
                 clear_change(buffer)
                 i = at + 1
                 break
@@ -113,6 +115,8 @@ def _learn(
     w: float,
     q: float,
     row: float,
+    sums: Matrix,
+    steps: Vector,
 ) -> bool:
     """Bet on the residual of an absorbed row, learn it, and count what was won. Overwrites the state.
 
@@ -126,8 +130,8 @@ def _learn(
         c[k] = fma(beta[k], rho, c[k])
         drawn = fma(-r[k], winsorized[k], drawn)
         winsorized[k] = fma(beta[k], drawn, winsorized[k])
-    weight = header.weight
-    header.weight += w
+    before = header.rows
+    header.rows = before + 1.0
     header.largest = max(header.largest, abs(y))
     if not w * q <= MOST_LEVERAGE:
         return bool(q >= 0.0 and math.isfinite(rho) and math.isfinite(drawn))
@@ -142,7 +146,7 @@ def _learn(
         beyond = (robust - math.copysign(WINSORIZED * deviation, robust)) / scale
         for k in range(d):
             winsorized[k] = fma(-beta[k], beyond, winsorized[k])
-    _bet(state, z, robust, variance, deviation, weight, scale, q, r, inverse)
+    _bet(state, z, robust, variance, deviation, before, scale, q, r, inverse, sums, steps)
     _keep_score(state, row)
     header.lagged = fma(robust, header.latest, header.lagged)
     header.lagged_squares = fma(header.latest, header.latest, header.lagged_squares)
@@ -159,15 +163,17 @@ def _bet(
     robust: float,
     variance: float,
     deviation: float,
-    weight: float,
+    rows: float,
     scale: float,
     q: float,
     r: Vector,
     inverse: Vector,
+    sums: Matrix,
+    steps: Vector,
 ) -> None:
     """Bet on the residual by what each memory makes of the row, and let the memories learn it.
 
-    Overwrites the evidence, the e-value, the noise, B and the score.
+    Overwrites the evidence, the e-value, the noise, B, the score, `sums` and `steps`.
     """
     header, B, evidence, noise = state.header[0], state.B, state.evidence, state.noise
     d, count = state.D.shape[0], header.residuals + 1.0
@@ -178,22 +184,14 @@ def _bet(
         header.next_octave *= 2.0
     header.to_come -= header.mass
     mass = header.mass
-    s0, s1, s2, s3, n0, n1, n2, n3 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for j in range(d):
-        b0, b1, b2, b3, over, x = B[j, 0], B[j, 1], B[j, 2], B[j, 3], inverse[j], r[j] * inverse[j]
-        s0, s1, s2, s3 = fma(x, b0, s0), fma(x, b1, s1), fma(x, b2, s2), fma(x, b3, s3)
-        n0, n1 = fma(over * b0, b0, n0), fma(over * b1, b1, n1)
-        n2, n3 = fma(over * b2, b2, n2), fma(over * b3, b3, n3)
+    read_quads(B, r, inverse, sums)
     limit = LEARNED_UP_TO * deviation
-    learned, length = min(limit, max(-limit, robust)), weight * q * (scale * scale)
+    learned, length = min(limit, max(-limit, robust)), rows * q * (scale * scale)
     ready = header.residuals >= FIRST_BET and variance > 0.0
     total, memory = 0.0, SHORTEST
-    e0, e1, e2, e3 = 0.0, 0.0, 0.0, 0.0
     for m in range(MEMORIES):
-        guess = (s0 if m == 0 else s1 if m == 1 else s2 if m == 2 else s3) * (weight * scale)
-        square = (n0 if m == 0 else n1 if m == 1 else n2 if m == 2 else n3) * weight
-        won = 0.0
-        explained = header.loud * noise[m] * variance
+        guess, square = sums[0, m] * (rows * scale), sums[1, m] * rows
+        won, explained = 0.0, header.loud * noise[m] * variance
         if ready and header.residuals >= PATIENCE * memory and square > explained:
             stake = guess * (1.0 - explained / square) / variance
             ahead = header.lagged / header.lagged_squares * header.latest if header.lagged > 0.0 else 0.0
@@ -204,23 +202,13 @@ def _bet(
         step = 1.0 / (memory + length)
         moved = step * length
         noise[m] = fma(noise[m], 1.0 - (2.0 - moved) * moved * header.share, step * moved)
-        e = step * (learned - guess) * scale
-        if m == 0:
-            e0 = e
-        elif m == 1:
-            e1 = e
-        elif m == 2:
-            e2 = e
-        else:
-            e3 = e
+        steps[m] = step * (learned - guess) * scale
         memory *= FACTOR
     header.e_value = header.to_come + total / MEMORIES
+    move_quads(B, r, steps)
     leaned = learned * scale
     for j in range(d):
-        x = r[j]
-        B[j, 0], B[j, 1] = fma(e0, x, B[j, 0]), fma(e1, x, B[j, 1])
-        B[j, 2], B[j, 3] = fma(e2, x, B[j, 2]), fma(e3, x, B[j, 3])
-        state.score[j] = fma(leaned, x, state.score[j])
+        state.score[j] = fma(leaned, r[j], state.score[j])
 
 
 @inlined
@@ -254,7 +242,7 @@ def _first_changed(state: ChangeState, inverse: Vector, row: float) -> float:
         for j in range(state.D.shape[0]):
             lean = state.score[j] - state.kept_scores[slot, j]
             square = fma(lean * inverse[j], lean, square)
-        square *= header.weight * header.residuals / header.squares
+        square *= header.rows * header.residuals / header.squares
         for size in CHANGES:
             prior = header.open / (size * size)
             factor = square / (since + prior) - header.open * math.log1p(since / prior)

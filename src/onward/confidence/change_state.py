@@ -19,7 +19,7 @@ HEADER = np.dtype(
         ("open", "f8"),  # coordinates that were other than 0 in some row
         ("share", "f8"),  # 1 over that
         ("loud", "f8"),  # how many times what noise explains a memory's squared length must be for a bet
-        ("weight", "f8"),  # Σ w of the rows absorbed
+        ("rows", "f8"),  # absorbed, with a weight
         ("largest", "f8"),  # |y|
         ("residuals", "f8"),  # how many residuals there were
         ("squares", "f8"),  # Σ z²

@@ -1,5 +1,6 @@
 """Results as plain values for machines: what `--json` prints. What is not a finite number becomes null."""
 
+from dataclasses import asdict
 from typing import Any
 
 from onward.core.known import Known
@@ -19,6 +20,7 @@ def fit_record(fit: Fit) -> dict[str, Any]:
             "rows": {"read": fit.read, "learned": fit.scores.rows, "skipped": dict(fit.skipped)},
             "filled": dict(fit.filled),
             "scores": scores_record(fit.scores),
+            "changes": None if fit.changes is None else [asdict(change) for change in fit.changes],
             "seconds": fit.seconds,
             "model": model_record(fit.model, fit.known),
         }

@@ -51,6 +51,10 @@ class Intervals:
             for region, delta in zip(sets, deltas, strict=True)
         ]
 
+    def forget(self) -> None:
+        """Know nothing, as before the first `refresh`."""
+        self.model, self.region, self._sets = None, None, []
+
     def ends(self, X: Matrix, w: Vector) -> Matrix:
         """Lower and upper ends for rows of weight w: (δ, n, 2). Infinite before the first `refresh`."""
         out = np.empty((len(self.deltas), len(X), 2))
