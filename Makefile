@@ -58,12 +58,13 @@ examples: $(HAVE_RUNTIME) ## run the examples of README.md and docs/ and show wh
 	@echo "==> examples"
 	@$(BIN)/python tools/run_readme.py
 
-bench: $(HAVE_BENCH) ## measure learners, guarantees, bandits, the command line and many workers, beside others
+bench: $(HAVE_BENCH) ## measure learners, guarantees, bandits, the command line, real data and many workers, beside others
 	@echo "==> benchmarks"
 	@$(ONE_THREAD) $(BIN)/python benchmarks/learners.py
 	@$(ONE_THREAD) $(BIN)/python benchmarks/guarantees.py
 	@$(ONE_THREAD) $(BIN)/python benchmarks/bandits.py
 	@$(ONE_THREAD) $(BIN)/python benchmarks/own_data.py
+	@$(ONE_THREAD) $(BIN)/python benchmarks/real_sets.py
 	@$(ONE_THREAD) $(BIN)/python benchmarks/scaling.py
 
 format: $(HAVE_DEV) ## rewrite the sources the way lint wants them

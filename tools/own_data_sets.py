@@ -53,12 +53,12 @@ class DataSet:
         return frame
 
 
-def _target(frame: pl.DataFrame, column: str) -> pl.DataFrame:
+def put_target_last(frame: pl.DataFrame, column: str) -> pl.DataFrame:
     """Call the column `target`, and put it last."""
     return frame.select(pl.exclude(column), pl.col(column).cast(pl.Float64).alias(TARGET))
 
 
-def _lagged(values: pl.Series, lags: Sequence[int]) -> pl.DataFrame:
+def lagged(values: pl.Series, lags: Sequence[int]) -> pl.DataFrame:
     """The values as the target, and earlier ones as features; rows before the longest lag are left out."""
     columns = [values.shift(lag).alias(f"lag{lag}") for lag in lags]
     return pl.DataFrame([*columns, values.alias(TARGET)]).with_columns(pl.all().cast(pl.Float64))[max(lags) :]
@@ -76,20 +76,20 @@ def _diabetes(package: Path) -> pl.DataFrame:
 
 def _chick_weights(package: Path) -> pl.DataFrame:
     frame = pl.read_csv(package / "datasets" / "chick-weights.csv")
-    return _target(frame.select("time", pl.format("diet{}", "diet").alias("diet"), "weight"), "weight")
+    return put_target_last(frame.select("time", pl.format("diet{}", "diet").alias("diet"), "weight"), "weight")
 
 
 def _trump_approval(package: Path) -> pl.DataFrame:
-    return _target(pl.read_csv(package / "datasets" / "trump_approval.csv.gz"), "five_thirty_eight")
+    return put_target_last(pl.read_csv(package / "datasets" / "trump_approval.csv.gz"), "five_thirty_eight")
 
 
 def _airline_passengers(package: Path) -> pl.DataFrame:
-    return _lagged(pl.read_csv(package / "datasets" / "airline-passengers.csv")["passengers"], (1, 12, 13))
+    return lagged(pl.read_csv(package / "datasets" / "airline-passengers.csv")["passengers"], (1, 12, 13))
 
 
 def _water_flow(package: Path) -> pl.DataFrame:
     frame = pl.read_csv(package / "datasets" / "water-flow.csv", new_columns=["time", "flow"])
-    return _lagged(frame["flow"], (1, 2, 24))
+    return lagged(frame["flow"], (1, 2, 24))
 
 
 def _inflation(package: Path) -> pl.DataFrame:
@@ -100,26 +100,28 @@ def _inflation(package: Path) -> pl.DataFrame:
 
 
 def _co2(package: Path) -> pl.DataFrame:
-    return _lagged(pl.read_csv(package / "datasets" / "co2" / "co2.csv")["co2"], (1, 2, 52))
+    return lagged(pl.read_csv(package / "datasets" / "co2" / "co2.csv")["co2"], (1, 2, 52))
 
 
 def _sunspots(package: Path) -> pl.DataFrame:
-    return _lagged(pl.read_csv(package / "datasets" / "sunspots" / "sunspots.csv")["SUNACTIVITY"], (1, 2, 9, 11))
+    return lagged(pl.read_csv(package / "datasets" / "sunspots" / "sunspots.csv")["SUNACTIVITY"], (1, 2, 9, 11))
 
 
 def _fair(package: Path) -> pl.DataFrame:
-    return _target(pl.read_csv(package / "datasets" / "fair" / "fair.csv"), "affairs")
+    return put_target_last(pl.read_csv(package / "datasets" / "fair" / "fair.csv"), "affairs")
 
 
 def _visits(package: Path) -> pl.DataFrame:
-    return _target(pl.read_csv(package / "datasets" / "randhie" / "randhie.csv", infer_schema_length=None), "mdvis")
+    return put_target_last(
+        pl.read_csv(package / "datasets" / "randhie" / "randhie.csv", infer_schema_length=None), "mdvis"
+    )
 
 
 def _el_nino(package: Path) -> pl.DataFrame:
     frame = pl.read_csv(package / "datasets" / "elnino" / "elnino.csv")
     months = pl.Series("t", frame.drop("YEAR").to_numpy().ravel())
     season = 2 * math.pi * pl.int_range(pl.len()) / 12
-    return _lagged(months, (1, 2, 12)).select(
+    return lagged(months, (1, 2, 12)).select(
         "lag1", "lag2", "lag12", season.sin().alias("sine"), season.cos().alias("cosine"), TARGET
     )
 

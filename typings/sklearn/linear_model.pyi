@@ -26,6 +26,22 @@ class Ridge(_Linear):
     ) -> None: ...
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self: ...
 
+class RidgeCV(_Linear):
+    alpha_: float
+    intercept_: float | NDArray[np.float64]
+    def __init__(
+        self,
+        alphas: Any = (0.1, 1.0, 10.0),
+        *,
+        fit_intercept: bool = True,
+        scoring: Any = None,
+        cv: Any = None,
+        gcv_mode: str | None = None,
+        store_cv_results: bool = False,
+        alpha_per_target: bool = False,
+    ) -> None: ...
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self: ...
+
 class SGDRegressor(_Linear):
     intercept_: NDArray[np.float64]
     def __init__(

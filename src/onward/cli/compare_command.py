@@ -32,6 +32,7 @@ def command(
     lams: Annotated[
         str, typer.Option("--lams", metavar="λ,...", help="The grid; 0 is for forward alone.", rich_help_panel="Model")
     ] = _LAMS,
+    units: o.UnitsOf = None,
     no_intercept: o.NoIntercept = False,
     jobs: Annotated[
         int,
@@ -75,7 +76,15 @@ def command(
         if address is not None:
             raise typer.BadParameter("expected --backend dask or ray beside --address")
         with watching(quiet or json, "best rmse") as watch:
-            result = compare(data, table, lams=grid, fit_intercept=not no_intercept, jobs=jobs, watch=watch)
+            result = compare(
+                data,
+                table,
+                lams=grid,
+                fit_intercept=not no_intercept,
+                units="raw" if units is None else units.value,
+                jobs=jobs,
+                watch=watch,
+            )
     else:
         from onward import scale
         from onward.cli.display import chunks_done
@@ -83,7 +92,13 @@ def command(
         with chunks_done(quiet or json) as advance:
             engine = o.engine(jobs, backend, address)
             result = scale.compare(
-                data, table, engine=engine, lams=grid, fit_intercept=not no_intercept, advance=advance
+                data,
+                table,
+                engine=engine,
+                lams=grid,
+                fit_intercept=not no_intercept,
+                units="raw" if units is None else units.value,
+                advance=advance,
             )
     from onward.progressive.conclusion import conclude
 
@@ -156,7 +171,8 @@ def show(result: "Comparison") -> None:
         f"{name}: worst λ over best": f"{display.number(each.spread)} times the error"
         for name, each in ((name, said.learners[name]) for name in rmse)
     }
-    out.print(display.pairs(spreads | {"running mean": f"RMSE {display.number(said.mean_rmse)}"}))
+    auto = {} if result.auto is None else {"auto, without a λ": f"RMSE {display.number(result.auto.rmse)}"}
+    out.print(display.pairs(spreads | auto | {"running mean": f"RMSE {display.number(said.mean_rmse)}"}))
     out.print(said.text, markup=False, highlight=False, soft_wrap=False)
 
 

@@ -138,23 +138,26 @@ def coefficients(columns: Mapping[str, Any], delta: float, most: int | None = FE
     total = len(columns["feature"])
     shown = total if most is None or total <= most + 5 else most  # to leave out a handful would save nothing
     notes = [f"and {total - shown:,} more"] if shown < total else []
-    if any(math.isinf(float(columns["upper"][row])) for row in range(shown)):
+    with_intervals = "upper" in columns
+    if with_intervals and any(math.isinf(float(columns["upper"][row])) for row in range(shown)):
         notes.append(
             "∞: too little is known for an end. More rows help, or --sigma and --theta-bound if you know them; the "
             "levels of a category beside the constant stay open without."
         )
+    hold = f", with intervals that hold for all of them at every row with probability {1 - delta:g}"
+    names = ("estimate", "lower", "upper") if with_intervals else ("estimate",)
     table = Table(
-        title=f"Coefficients, with intervals that hold for all of them at every row with probability {1 - delta:g}",
+        title=f"Coefficients{hold if with_intervals else ''}",
         title_justify="left",
         title_style="bold",
         caption="\n".join(notes) or None,
         caption_justify="left",
     )
     table.add_column("feature")
-    for name in ("estimate", "lower", "upper"):
+    for name in names:
         table.add_column(name, justify="right")
     for row in range(shown):
-        values = (number(float(columns[name][row])) for name in ("estimate", "lower", "upper"))
+        values = (number(float(columns[name][row])) for name in names)
         table.add_row(escape(str(columns["feature"][row])), *values)
     return table
 

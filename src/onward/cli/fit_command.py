@@ -31,7 +31,12 @@ tail -n +1 -f live.csv | onward fit - -t y --save m.onward --save-every 30s --fo
 
 _What = tuple[tuple[list[str], "Table", "OnlineRegressor"], dict[str, Any]]
 """What is learned from what, and the options of every `fit`."""
-_OWN = ("learner", "lam", "no_intercept")  # beside the columns: what a model that is gone on with has of its own
+_OWN = (
+    "learner",
+    "lam",
+    "units",
+    "no_intercept",
+)  # beside the columns: what a model that is gone on with has of its own
 
 
 @o.with_table
@@ -40,8 +45,9 @@ def command(
     context: typer.Context,
     data: o.Data,
     table: "Table",
-    learner: o.LearnerOf = o.Learner.forward,
-    lam: o.Lam = 1.0,
+    learner: o.LearnerOf = o.Learner.auto,
+    lam: o.Lam = None,
+    units: o.UnitsOf = None,
     no_intercept: o.NoIntercept = False,
     start: Annotated[
         Path | None,
@@ -133,6 +139,7 @@ def command(
     """
     from onward.progressive.checkpoints import beside
     from onward.progressive.outputs import Outputs, check_outputs, check_targets
+    from onward.regression import learner_name
 
     if address is not None and backend is None:
         raise typer.BadParameter("expected --backend dask or ray beside --address")
@@ -154,7 +161,12 @@ def command(
         check_outputs(data, table.format, outputs)
         targets = {"--save": save, "--predictions": predictions, "--report": report}
         check_targets(data, table.format, targets, may_be_folder="--predictions")
-        model = _model(learner, lam, no_intercept) if start is None else _started(start, context, table)
+        model = _model(learner, lam, units, no_intercept) if start is None else _started(start, context, table)
+        if workers and learner_name(model) == "auto":
+            raise typer.BadParameter(
+                "auto weighs its learners row by row, so workers cannot share the pass: expected --learner forward or "
+                "--learner ridge beside --jobs and --backend"
+            )
     if save is not None and not resume and beside(save).exists() and not quiet:
         typer.echo(f"onward: starting anew; {beside(save)} is from a run that --resume would go on with", err=True)
     what: _What = (data, table, model), {"known": known, "with_scores": not no_scores, **outputs}
@@ -196,11 +208,21 @@ def _tell(remark: str) -> None:
     typer.echo(f"onward: {remark}", err=True)
 
 
-def _model(learner: o.Learner, lam: float, no_intercept: bool) -> "OnlineRegressor":
-    from onward.regression import ForwardRegressor, RidgeRegressor
+def _model(learner: o.Learner, lam: float | None, units: o.Units | None, no_intercept: bool) -> "OnlineRegressor":
+    from onward.regression import AutoRegressor, ForwardRegressor, RidgeRegressor
 
+    if learner == o.Learner.auto:
+        given = {"--lam": lam is not None, "--units": units is not None, "--no-intercept": no_intercept}
+        for flag, was_given in given.items():
+            if was_given:
+                raise typer.BadParameter(
+                    f"auto chooses by itself: expected --learner forward or --learner ridge beside {flag}"
+                )
+        return AutoRegressor()
     kind = ForwardRegressor if learner == o.Learner.forward else RidgeRegressor
-    model = kind(lam, fit_intercept=not no_intercept)
+    model = kind(
+        1.0 if lam is None else lam, fit_intercept=not no_intercept, units="raw" if units is None else units.value
+    )
     model._check_settings()
     return model
 
@@ -270,18 +292,18 @@ def _fit_with_workers(what: _What, engine: "Engine", local: bool, quiet: bool) -
 def show(result: "Fit") -> None:
     """The summary of a pass."""
     from onward.cli import display
-    from onward.core.state import described_lam
-    from onward.regression import learner_name
+    from onward.progressive.summaries import model_line, settled_lines
 
     out, model = display.console(), result.model
-    rate, lam = result.scores.rows / max(result.seconds, 1e-9), described_lam(model.information_)
+    rate = result.scores.rows / max(result.seconds, 1e-9)
     out.print(
-        f"{learner_name(model).capitalize()}, λ = {lam}, {counted(model.n_features_in_, 'feature')}: "
-        f"{result.target} of {result.source}. Learned {result.scores.rows:,} of {counted(result.read, 'row')} "
-        f"in {result.seconds:.1f} s ({rate:,.0f} rows/s).",
+        f"{model_line(model)}: {result.target} of {result.source}. Learned {result.scores.rows:,} of "
+        f"{counted(result.read, 'row')} in {result.seconds:.1f} s ({rate:,.0f} rows/s).",
         markup=False,
         highlight=False,
     )
+    for line in settled_lines(model):
+        out.print(line, markup=False, highlight=False)
     for line in left_out(result.skipped, result.filled):
         out.print(line, markup=False, highlight=False)
     if result.scores.rmse == result.scores.rmse:

@@ -15,10 +15,18 @@ if TYPE_CHECKING:
 
 
 class Learner(StrEnum):
-    """Which read-out."""
+    """Which learner."""
 
+    auto = "auto"
     forward = "forward"
     ridge = "ridge"
+
+
+class Units(StrEnum):
+    """What λ is in."""
+
+    raw = "raw"
+    own = "own"
 
 
 class Backend(StrEnum):
@@ -58,9 +66,33 @@ NoIntercept = Annotated[
     bool, typer.Option("--no-intercept", help="Leave out the constant feature.", rich_help_panel=_MODEL)
 ]
 LearnerOf = Annotated[
-    Learner, typer.Option("--learner", help="The learner: both read the same state.", rich_help_panel=_MODEL)
+    Learner,
+    typer.Option(
+        "--learner",
+        help="auto: forward and ridge over many λ and memories, weighed as they do, in the features' own units; "
+        "nothing to choose. forward, ridge: one of them, with its λ.",
+        rich_help_panel=_MODEL,
+    ),
 ]
-Lam = Annotated[float, typer.Option("--lam", help="Regularisation λ; forward takes 0, too.", rich_help_panel=_MODEL)]
+Lam = Annotated[
+    float | None,
+    typer.Option(
+        "--lam",
+        help="Regularisation λ of forward, which takes 0, too, or ridge.",
+        rich_help_panel=_MODEL,
+        show_default="1",
+    ),
+]
+UnitsOf = Annotated[
+    Units | None,
+    typer.Option(
+        "--units",
+        help="What λ of forward or ridge is in: the units of the data, or the variance that each column has by now, so "
+        "that its units do not matter.",
+        rich_help_panel=_MODEL,
+        show_default="raw",
+    ),
+]
 BackendOf = Annotated[
     Backend | None,
     typer.Option(

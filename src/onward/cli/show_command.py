@@ -36,7 +36,7 @@ def command(
 
     if model.is_file():
         kind, settings, _ = read(model)
-        if kind not in ("forward", "ridge", "checkpoint"):
+        if kind not in ("auto", "forward", "ridge", "checkpoint"):
             return _show_other(kind, settings, json)
     learner = load_learner(model)
     if json:
@@ -46,15 +46,13 @@ def command(
 
 def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None:
     from onward.cli import display
-    from onward.core.state import described_lam
     from onward.progressive.results import coefficient_columns
     from onward.regression import learner_name
 
-    out, state = display.console(), model.information_
+    out = display.console()
     about = {
         "learner": learner_name(model),
-        "λ": described_lam(state),
-        "constant": ("yes" if state.lam[0] else "yes, not regularised") if state.intercept else "no",
+        **model.describe(),
         "rows seen": f"{model.n_seen_:,}",
         "features": f"{model.n_features_in_:,}",
     }
@@ -73,10 +71,10 @@ def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None
             about["terms"] = _some([term.text for term in recipe.terms])
         if recipe.memory.first_levels:
             about["first levels"] = _some([f"{column}={level}" for column, level in recipe.memory.first_levels.items()])
-    if state.regularized:  # it is infinite without λ
+    if learner_name(model) != "auto" and model.information_.regularized:  # it is infinite without λ
         about["information gain"] = display.number(model.information_gain_)
-    if state.n_targets > 1:
-        about["targets"] = str(state.n_targets)
+    if model.n_targets_ > 1:
+        about["targets"] = str(model.n_targets_)
         out.print(display.pairs(about), highlight=False)
         return
     about["online loss"] = display.number(model.online_loss_)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from onward import storage
-from onward.regression import ForwardRegressor, OnlineRegressor, RidgeRegressor
+from onward.regression import LEARNERS, OnlineRegressor, learner_name
 from onward.tables.sources import File
 
 KIND = "checkpoint"
@@ -31,8 +31,7 @@ class Checkpoint:
         for name, described in settings["models"].items():
             prefix = f"{name}: "
             own = {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
-            learner = ForwardRegressor if described["learner"] == "forward" else RidgeRegressor
-            models[name] = learner.from_record(described["settings"], own)
+            models[name] = LEARNERS[described["learner"]].from_record(described["settings"], own)
         rest = {key: value for key, value in arrays.items() if not key.startswith(tuple(f"{n}: " for n in models))}
         return cls(settings, rest, models)
 
@@ -58,7 +57,7 @@ def write(path: Path, checkpoint: Checkpoint) -> None:
     models = {}
     for name, model in checkpoint.models.items():
         record, own = model.to_record()
-        models[name] = {"learner": "forward" if isinstance(model, ForwardRegressor) else "ridge", "settings": record}
+        models[name] = {"learner": learner_name(model), "settings": record}
         arrays |= {f"{name}: {key}": value for key, value in own.items()}
     storage.save(path, KIND, settings | {"models": models}, arrays)
 

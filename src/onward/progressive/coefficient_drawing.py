@@ -14,7 +14,8 @@ MOST = 40  # coefficients that are drawn: those of the largest estimates
 
 def draw_coefficients(table: Mapping[str, Any]) -> Figure:
     """Estimates as dots, intervals as lines, which leave the picture where an end is open."""
-    estimate, lower, upper = (np.asarray(table[name], dtype=np.float64) for name in ("estimate", "lower", "upper"))
+    estimate = np.asarray(table["estimate"], dtype=np.float64)
+    lower, upper = (np.asarray(table.get(name, estimate), dtype=np.float64) for name in ("lower", "upper"))
     chosen = np.sort(np.argsort(-np.abs(estimate), kind="stable")[:MOST])
     names = make_labels([str(table["feature"][place]) for place in chosen])
     figure, (axes,) = make_figure(1, 1, (7.0, 1.2 + 0.26 * len(chosen)))

@@ -17,11 +17,12 @@ _COLUMNS = ("feature", "estimate", "lower", "upper")
 class CoefficientTable(Mapping[str, Any]):
     """Columns `feature`, `estimate`, `lower` and `upper` by name.
 
-    The intervals hold for all features at every row with probability at least 1 − delta.
+    The intervals hold for all features at every row with probability at least 1 − delta. A model without such intervals
+    has estimates only.
     """
 
     def __init__(self, columns: Mapping[str, Any], delta: float) -> None:
-        self._columns = {name: columns[name] for name in _COLUMNS}
+        self._columns = {name: columns[name] for name in _COLUMNS if name in columns}
         self.delta = delta
 
     def __getitem__(self, name: str) -> Any:
@@ -50,7 +51,7 @@ class CoefficientTable(Mapping[str, Any]):
         total = len(self["feature"])
         shown = total if total <= most + 5 else most  # to leave out a handful would save nothing
         rows = [
-            [str(self["feature"][row]), *(format_number(float(self[c][row])) for c in _COLUMNS[1:])]
+            [str(self["feature"][row]), *(format_number(float(self[name][row])) for name in list(self)[1:])]
             for row in range(shown)
         ]
         notes = [f"and {total - shown:,} more; to_frame() has them all"] if shown < total else []
@@ -60,15 +61,17 @@ class CoefficientTable(Mapping[str, Any]):
 
     def __str__(self) -> str:
         rows, notes = self.rows()
-        return "\n".join([self._title(), text_table(_COLUMNS, rows), *notes])
+        return "\n".join([self._title(), text_table(list(self), rows), *notes])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows, notes = self.rows()
-        return html_table(self._title(), _COLUMNS, rows) + html_paragraphs(notes)
+        return html_table(self._title(), list(self), rows) + html_paragraphs(notes)
 
     def _title(self) -> str:
+        if "lower" not in self:
+            return "Coefficients"
         return (
             f"Coefficients, with intervals that hold for all of them at every row with probability {1 - self.delta:g}"
         )

@@ -9,12 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from onward.core.types import Vector
-from onward.progressive.contender import Contender
+from onward.progressive.contender import AutoContender, Contender
 from onward.progressive.fitting import nothing_learned
 from onward.progressive.learning_pass import Progress, Watch
 from onward.progressive.results import Comparison, Scores
 from onward.progressive.running_scores import WEIGHT, scores
 from onward.progressive.schedule import next_power, next_reading
+from onward.regression import describe_leaning
+from onward.regression.start import Units, check_units
 from onward.tables import Block, DataError, Table, stream
 from onward.tables.sources import Source, name_files
 from onward.tables.table import as_table
@@ -29,32 +31,43 @@ def compare(
     *,
     lams: Sequence[float] = LAMS,
     fit_intercept: bool = True,
+    with_auto: bool = True,
+    units: Units = "raw",
     jobs: int = -1,
     watch: Watch | None = None,
 ) -> Comparison:
     """Run ridge and forward with each λ over the same rows, predicting each row before its target is seen.
 
     Both read one state, so a λ costs one update for the two of them; the λ are shared out over `jobs` threads. The
-    other arguments are those of `fit`.
+    constant is not regularised; `units` are those of the learners. Beside them runs `AutoRegressor` at its defaults,
+    unless `with_auto` is False. The other arguments are those of `fit`.
     """
     begun = time.perf_counter()
     grid, table = checked_lams(lams), as_table(table)
+    for lam in grid:
+        check_units(units, lam, fit_intercept, 0.0)
     opened = stream(source, table)
-    contenders = [Contender(lam, fit_intercept) for lam in grid]
+    contenders = [Contender(lam, fit_intercept, units == "own") for lam in grid]
+    auto = AutoContender() if with_auto else None
     marks: list[int] = []
     curves: dict[str, list[Vector]] = {learner: [] for learner in LEARNERS}
+    auto_curve: list[float] = []
     learned, due, told = 0, 1, 0
-    with opened as rows, ThreadPoolExecutor(threads(jobs, len(grid)), thread_name_prefix="onward-compare") as pool:
+    with (
+        opened as rows,
+        ThreadPoolExecutor(threads(jobs, len(grid) + with_auto), thread_name_prefix="onward-compare") as pool,
+    ):
         for block in rows:
             start, n = 0, block.shape[0]
             while start < n:
                 stop = min(n, start + due - learned)
                 part = block.part(start, stop)
-                _learn(pool, contenders, part)
+                _learn(pool, [*contenders, *([] if auto is None else [auto])], part)
                 learned += stop - start
                 if learned >= due:
                     marks.append(learned)
                     _read_off(contenders, curves)
+                    auto_curve.append(_auto_rmse(auto))
                     due = next_reading(learned, part.shape[1])
                 start = stop
             if watch is not None and n and block.y is not None:
@@ -75,6 +88,7 @@ def compare(
     if marks[-1] < learned:
         marks.append(learned)
         _read_off(contenders, curves)
+        auto_curve.append(_auto_rmse(auto))
     return Comparison(
         name_files(rows.files),
         rows.recipe.target,
@@ -88,10 +102,16 @@ def compare(
         time.perf_counter() - begun,
         len(rows.names),
         [
-            f"lam={each.lam:g} was given up at row {each.failed + 1:,}: its numbers grew beyond double precision"
-            for each in contenders
-            if each.failed is not None
+            *(["λ is in the columns' own units: a multiple of the variance of each"] if units == "own" else []),
+            *(
+                f"lam={each.lam:g} was given up at row {each.failed + 1:,}: its numbers grew beyond double precision"
+                for each in contenders
+                if each.failed is not None
+            ),
         ],
+        None if auto is None or auto.failed is not None else scores(auto.totals),
+        np.array(auto_curve),
+        describe_leaning(auto.state.experts, auto.state.weights()) if auto is not None else "",
     )
 
 
@@ -114,7 +134,11 @@ def threads(jobs: int, most: int) -> int:
     return max(1, min(most, (os.cpu_count() or 1) if jobs == -1 else jobs))
 
 
-def _learn(pool: ThreadPoolExecutor, contenders: list[Contender], part: Block) -> None:
+def _auto_rmse(auto: AutoContender | None) -> float:
+    return math.nan if auto is None or auto.failed is not None else scores(auto.totals).rmse
+
+
+def _learn(pool: ThreadPoolExecutor, contenders: Sequence[Contender | AutoContender], part: Block) -> None:
     assert part.y is not None
     X, y, w, first = np.require(part.X, requirements=["C", "W"]), part.y, part.weight, int(part.rows[0])
     for done in [pool.submit(each.learn, X, y, w, first) for each in contenders]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from onward.progressive.results import Comparison
 
 RUNNING_MEAN = "running mean"
+AUTO = "auto"
 
 
 def draw_errors_over_lam(comparison: Comparison) -> Drawing:
@@ -30,11 +31,15 @@ def draw_errors_over_lam(comparison: Comparison) -> Drawing:
         Line(learner, lams[order], _mask_infinite(comparison.rmse(learner)[order])) for learner in comparison.scores
     ]
     mean = mean_rmse(comparison)
+    if comparison.auto is not None:
+        lines.append(Line(AUTO, lams[order], np.full(len(lams), comparison.auto.rmse)))
     lines.append(Line(RUNNING_MEAN, lams[order], np.full(len(lams), mean)))
     log = spans_decades([line.y for line in lines])
     _set_lam_axis(axes, lams[order])
     axes.axhline(mean, color="#888888", linestyle="--", linewidth=1.2, label=RUNNING_MEAN)
-    for line, color in zip(lines[:-1], _colors(comparison), strict=True):
+    if comparison.auto is not None:
+        axes.axhline(comparison.auto.rmse, color=COLORS[AUTO], linestyle="-.", linewidth=1.4, label=AUTO)
+    for line, color in zip(lines[: len(comparison.scores)], _colors(comparison), strict=True):
         draw_line(axes, line, color)
         axes.plot(line.x, line.y, "o", color=color, markersize=4)
     fit_y_axis(axes, [line.y for line in lines], log=log, from_zero=False)
@@ -61,7 +66,8 @@ def draw_errors_over_lam(comparison: Comparison) -> Drawing:
         "The error over λ",
         figure,
         "Root mean squared error of the predictions made before each target was seen, over all rows. The running mean "
-        f"predicts each target as the mean of those before, whatever λ is.{zero}{undefined}",
+        f"predicts each target as the mean of those before, whatever λ is"
+        f"{' and so has auto, which needs none, one error' if comparison.auto is not None else ''}.{zero}{undefined}",
         f"A line chart of RMSE over λ: {said}; running mean {format_number(mean)}.",
         [Panel(axes, lines)],
     )
@@ -76,6 +82,8 @@ def draw_courses(comparison: Comparison) -> Drawing:
         for place, word, dash in _best_and_worst(comparison.rmse(learner)):
             errors = _mask_infinite(np.asarray(comparison.curves[learner], dtype=np.float64)[:, place])
             drawn.append((Line(f"{learner}, {format_lam(comparison.lams[place])}{word}", rows, errors), color, dash))
+    if comparison.auto is not None:
+        drawn.append((Line(AUTO, rows, _mask_infinite(comparison.auto_curve)), COLORS[AUTO], "-."))
     lines = [line for line, _, _ in drawn]
     log = spans_decades([line.y for line in lines])
     set_log_rows(axes, rows)

@@ -63,7 +63,7 @@ def _text(comparison: Comparison, spreads: Mapping[str, Spread], scored: Scores)
     ridge, forward = spreads["ridge"], spreads["forward"]
     if math.isnan(ridge.best):
         return f"Ridge is not defined without regularisation; forward has an RMSE of {forward.best:.4g}."
-    sentences = [_best(ridge, forward, scored)]
+    sentences = [_best(ridge, forward, scored), *_auto(comparison, ridge, forward)]
     if len(comparison.lams) > 1:
         sentences += [_cost(ridge, forward), _count(comparison), _advice(ridge, forward)]
     return " ".join(sentences)
@@ -77,6 +77,17 @@ def _best(ridge: Spread, forward: Spread, scored: Scores) -> str:
     if scored.rows >= ENOUGH and min(ridge.best, forward.best) >= scored.mean_rmse > 0:
         text += " Neither beats the running mean: these features do not help a linear model here."
     return text
+
+
+def _auto(comparison: Comparison, ridge: Spread, forward: Spread) -> list[str]:
+    """What the learner without a λ came to, beside the best of the grid in hindsight."""
+    if comparison.auto is None:
+        return []
+    best, error = min(ridge.best, forward.best), comparison.auto.rmse
+    if not best > 0:
+        return [f"Auto, which needs no λ, has {error:.4g}."]
+    beside = f"{error / best:.3g} times the best of them in hindsight"
+    return [f"Auto, which needs no λ, has {error:.4g}, {beside}; it leans on {comparison.auto_leaning}."]
 
 
 def _cost(ridge: Spread, forward: Spread) -> str:

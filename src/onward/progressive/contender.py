@@ -1,14 +1,16 @@
-"""Ridge and forward for one λ, learned and scored in one loop that lets other threads run."""
+"""Those that a comparison lets run beside each other, learned and scored in loops that let other threads run."""
 
 import numpy as np
 
 from onward.core import Information
 from onward.core.compile import unlocked
+from onward.core.ensemble_rows import learn_ensemble
 from onward.core.kernel import absorb, constant_pivot, read_out_rows
 from onward.core.types import Matrix, Vector
 from onward.progressive.running_scores import count, new_totals
+from onward.regression import AutoRegressor
 
-COMPILED_FROM = "9f6d48fda754af34"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "30b5edf309f5ce01"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked
@@ -26,17 +28,47 @@ def learn_and_score(
     return taken
 
 
+@unlocked
+def learn_ensemble_and_score(
+    buffer: Vector, X: Matrix, Y: Matrix, w: Vector, p: Matrix, q: Vector, totals: Vector
+) -> None:
+    """`learn_ensemble`, and the losses added to the totals."""
+    learn_ensemble(buffer, X, Y, w, p, q)
+    for i in range(Y.shape[0]):
+        count(p[i, 0], Y[i, 0], w[i], totals)
+
+
+class AutoContender:
+    """`AutoRegressor` at its defaults: a state, and its totals. `failed` is as in `Contender`."""
+
+    def __init__(self) -> None:
+        self.totals = new_totals()
+        self.failed: int | None = None
+        self.state = AutoRegressor().new_ensemble(0, 1)
+
+    def learn(self, X: Matrix, y: Vector, w: Vector, first: int) -> None:
+        """Learn rows; features beyond those known are new. `first` is the first row's number."""
+        if self.failed is not None:
+            return
+        if X.shape[1] > self.state.n_features:
+            self.state.grow(X.shape[1] - self.state.n_features)
+        p, q = np.empty((len(X), 1)), np.empty(len(X))
+        learn_ensemble_and_score(self.state.buffer, X, y.reshape(-1, 1), w, p, q, self.totals)
+        if not np.isfinite(self.totals).all():
+            self.failed = first
+
+
 class Contender:
     """One λ: a state, and the totals of ridge and of forward, which read it each in its own way.
 
     `failed` says at which row of the stream numbers were no longer enough, and None while they are.
     """
 
-    def __init__(self, lam: float, intercept: bool) -> None:
+    def __init__(self, lam: float, intercept: bool, own_units: bool = False) -> None:
         self.lam = lam
         self.ridge, self.forward = new_totals(), new_totals()
         self.failed: int | None = None
-        self._state = Information(0, 1, 0.0, intercept)  # the constant is not regularised
+        self._state = Information(0, 1, 0.0, intercept, own_units=own_units)  # the constant is not regularised
 
     def learn(self, X: Matrix, y: Vector, w: Vector, first: int) -> None:
         """Learn rows; features beyond those known are new. `first` is the first row's number."""

@@ -1,6 +1,6 @@
 """A model's coefficients for use elsewhere: as values, and as SQL that computes the ridge prediction.
 
-Forward divides that prediction by 1 + leverage, which takes the whole state; it is not part of what is exported.
+Forward shrinks that prediction by its leverage, which takes the whole state; it is not part of what is exported.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ def export_terms(model: OnlineRegressor) -> list[dict[str, Any]]:
     recipe = _checked_recipe(model)
     theta = model._theta()[:, 0].tolist()
     terms: list[dict[str, Any]] = []
-    if model.information_.intercept:
+    if model._fitted().state.intercept:
         terms.append({"feature": INTERCEPT, "column": None, "kind": None, "level": None, "coefficient": theta.pop(0)})
     names = [str(name) for name in model.feature_names_in_]
     plain, levels = {column.name: column.kind for column in recipe.plain}, iter(recipe.levels(names))
@@ -94,8 +94,8 @@ def sql_expression(model: OnlineRegressor) -> str:
 
 
 def _checked_recipe(model: OnlineRegressor) -> Recipe:
-    if model.information_.n_targets > 1:
-        raise ValueError(f"expected a model of one target, got one of {model.information_.n_targets}")
+    if model.n_targets_ > 1:
+        raise ValueError(f"expected a model of one target, got one of {model.n_targets_}")
     return recipe_of(model)
 
 

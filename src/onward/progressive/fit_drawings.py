@@ -29,7 +29,7 @@ from onward.pages.style import (
     make_figure,
     style_axes,
 )
-from onward.regression import ForwardRegressor
+from onward.regression import AutoRegressor, ForwardRegressor
 
 if TYPE_CHECKING:
     from onward.progressive.results import Fit, History, Scores
@@ -186,14 +186,18 @@ def draw_coefficients(fit: Fit, history: History) -> Drawing:
     every = len(chosen) == len(history.names)
     which = "All coefficients" if every else f"The {len(chosen)} of {len(history.names)} coefficients that matter most"
     said = " Bands are cut off at a panel's edge." if cut else ""
-    said += _describe_open_ends(never, len(chosen)) + _describe_estimates(fit)
+    with_sets = fit.model._has_sets
+    said += (_describe_open_ends(never, len(chosen)) if with_sets else "") + _describe_estimates(fit)
+    bands = (
+        " Bands hold all coefficients at all rows at once with probability at least "
+        f"{1 - fit.known.delta:g}, if the model's assumptions hold."
+    )
     return Drawing(
         "coefficients",
         "How the coefficients settled",
         figure,
         f"{which}, by |estimate| × the root mean square of the feature: how far a coefficient moves predictions on a "
-        f"typical row. Bands hold all coefficients at all rows at once with probability at least "
-        f"{1 - fit.known.delta:g}, if the model's assumptions hold.{said}",
+        f"typical row.{bands if with_sets else ''}{said}",
         f"{len(chosen)} small line charts. At the end: "
         + "; ".join(
             f"{name} {format_number(float(history.estimate[-1, j]))}" for name, j in zip(names, chosen, strict=True)
@@ -205,9 +209,7 @@ def draw_coefficients(fit: Fit, history: History) -> Drawing:
 
 def prediction_moves(fit: Fit, history: History) -> Vector:
     """|estimate| × the feature's root mean square: how far each coefficient moves the prediction of a typical row."""
-    state = fit.model.information_
-    squares = np.maximum(state.D @ np.square(state.triangle()) - state.lam, 0.0)  # the diagonal of Σ w xxᵀ
-    moved: Vector = np.abs(history.estimate[-1]) * np.sqrt(squares / fit.scores.weight)
+    moved: Vector = np.abs(history.estimate[-1]) * np.sqrt(fit.model._mean_squares())
     return np.nan_to_num(moved, nan=0.0, posinf=np.finfo(np.float64).max)
 
 
@@ -330,4 +332,6 @@ def _describe_open_ends(count: int, total: int) -> str:
 def _describe_estimates(fit: Fit) -> str:
     if isinstance(fit.model, ForwardRegressor):
         return " Lines are the ridge coefficients; forward's intervals lie around its own, which are smaller."
+    if isinstance(fit.model, AutoRegressor):
+        return " A coefficient is the average of the learners', by their weights."
     return ""

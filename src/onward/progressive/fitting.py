@@ -19,7 +19,7 @@ from onward.progressive.prediction_files import DirectFile, PredictionFile, Spoo
 from onward.progressive.results import Fit, known_names
 from onward.progressive.running_scores import WEIGHT
 from onward.progressive.schedule import Alarm, Every
-from onward.regression import ForwardRegressor, OnlineRegressor
+from onward.regression import AutoRegressor, OnlineRegressor
 from onward.tables import Block, DataError, Position, Stream, Table, stream
 from onward.tables.sources import Source, find_files, name_files
 from onward.tables.table import as_table
@@ -42,8 +42,8 @@ def fit(
     Args:
         source: what to read, as `onward.tables.stream` takes it.
         table: which columns are used, and how the files are written; or the name of the target alone.
-        model: what learns; None for the forward algorithm at its defaults. It is changed. One that has learned from a
-            table goes on as it has read that one: of this one it takes the target and how files are written.
+        model: what learns; None for `AutoRegressor()`, with nothing to choose. It is changed. One that has learned from
+            a table goes on as it has read that one: of this one it takes the target and how files are written.
         known: what is known of the noise and of θ*, for intervals.
         with_scores: False to learn only, without online scores.
         history: record readings along the way, for a report.
@@ -161,11 +161,11 @@ def checked_known(known: Known | None) -> Known:
     return known or Known()
 
 
-def checked_model(model: OnlineRegressor | None) -> OnlineRegressor:
-    """The model that learns, forward at its defaults for None; TypeError if it is none, ValueError for its settings."""
+def checked_model(model: OnlineRegressor | None, default: type[OnlineRegressor] = AutoRegressor) -> OnlineRegressor:
+    """The model that learns, a new `default` for None; TypeError if it is none, ValueError for its settings."""
     if model is not None and not isinstance(model, OnlineRegressor):
         raise TypeError(f"model must be a learner, such as RidgeRegressor(), got {model!r}")
-    model = ForwardRegressor() if model is None else model
+    model = default() if model is None else model
     model._check_settings()
     return model
 

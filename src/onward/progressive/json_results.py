@@ -7,7 +7,7 @@ from onward.json_values import to_json_values
 from onward.progressive.conclusion import Conclusion, conclude
 from onward.progressive.results import Comparison, Fit, Scores, coefficient_columns
 from onward.progressive.scoring import ModelScores
-from onward.regression import OnlineRegressor, learner_name
+from onward.regression import AutoRegressor, OnlineRegressor, learner_name
 
 
 def fit_record(fit: Fit) -> dict[str, Any]:
@@ -28,33 +28,53 @@ def fit_record(fit: Fit) -> dict[str, Any]:
 def model_record(model: OnlineRegressor, known: Known) -> dict[str, Any]:
     """A model, with its coefficients."""
     recipe = model.recipe_
-    table, state = coefficient_columns(model, known), model.information_
-    lams = state.lam[int(state.intercept) :].tolist()
-    gain = {"information_gain": model.information_gain_} if state.regularized else {}  # it is infinite without λ
+    table = coefficient_columns(model, known)
     return _record(
         {
             "learner": learner_name(model),
-            "lam": lams[0] if len(set(lams)) == 1 else lams,  # of each feature
-            "fit_intercept": bool(model.fit_intercept),
-            "intercept_lam": float(state.lam[0]) if state.intercept else None,
+            **(_ensemble_record(model) if isinstance(model, AutoRegressor) else _state_record(model)),
             "rows": model.n_seen_,
             "features": model.n_features_in_,
             "target": None if recipe is None else recipe.target,
             "weight": None if recipe is None else recipe.weight,
             "columns": None if recipe is None else [{"name": c.name, "kind": c.kind} for c in recipe.columns],
             "terms": None if recipe is None else [term.text for term in recipe.terms],
-            **gain,
-            "regularized_loss": model.regularized_loss_,
             "online_loss": model.online_loss_,
             "intervals": {"delta": known.delta, "sigma": known.sigma, "theta_bound": known.theta_bound},
             "coefficients": [
-                {"feature": str(name), "estimate": float(e), "lower": float(low), "upper": float(high)}
-                for name, e, low, high in zip(
-                    table["feature"], table["estimate"], table["lower"], table["upper"], strict=True
-                )
+                {
+                    "feature": str(row[0]),
+                    **{name: float(value) for name, value in zip(list(table)[1:], row[1:], strict=True)},
+                }
+                for row in zip(*table.values(), strict=True)
             ],
         }
     )
+
+
+def _state_record(model: OnlineRegressor) -> dict[str, Any]:
+    state = model.information_
+    lams = (state.relative if state.own_units else state.lam)[int(state.intercept) :].tolist()
+    gain = {"information_gain": model.information_gain_} if state.regularized else {}  # it is infinite without λ
+    return {
+        "lam": lams[0] if len(set(lams)) == 1 else lams,  # of each feature
+        "fit_intercept": bool(model.fit_intercept),
+        "intercept_lam": float(state.lam[0]) if state.intercept else None,
+        "units": model.units,
+        **gain,
+        "regularized_loss": model.regularized_loss_,
+    }
+
+
+def _ensemble_record(model: AutoRegressor) -> dict[str, Any]:
+    """Whom it leans on; of several targets, for the first."""
+    columns = model.experts_
+    return {
+        "lams": [float(lam) for lam in model.lams],
+        "half_lives": [None if half is None else float(half) for half in model.half_lives],
+        "leans_on": model.leaning_,
+        "experts": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+    }
 
 
 def comparison_record(comparison: Comparison) -> dict[str, Any]:
@@ -81,6 +101,9 @@ def comparison_record(comparison: Comparison) -> dict[str, Any]:
                 }
                 for name, values in comparison.scores.items()
             },
+            "auto": None
+            if comparison.auto is None
+            else {"scores": scores_record(comparison.auto), "leans_on": comparison.auto_leaning},
             "running_mean_rmse": said.mean_rmse,
             "conclusion": said.text,
             "notes": comparison.notes,

@@ -46,8 +46,8 @@ def predict(
     The table says how files are written, and what to keep; which columns are used, and how, the model knows. A row that
     is skipped has nulls. `missing` is the model's own rule unless given. Lags go on after the last row learned.
     """
-    if model.information_.n_targets > 1:
-        raise ValueError(f"expected a model of one target, got one of {model.information_.n_targets}")
+    if model.n_targets_ > 1:
+        raise ValueError(f"expected a model of one target, got one of {model.n_targets_}")
     known, recipe = known or Known(), recipe_of(model)
     if missing is not None:
         recipe = replace(recipe, missing=missing)
@@ -73,7 +73,7 @@ def recipe_of(model: OnlineRegressor) -> Recipe:
     """How the model reads a table; its features as columns of numbers where it was not told."""
     if model.recipe_ is not None:
         return model.recipe_
-    if model.information_.n_features and not hasattr(model, "feature_names_in_"):
+    if model.n_features_in_ and not hasattr(model, "feature_names_in_"):
         raise ValueError(
             f"the model was fitted to {counted(model.n_features_in_, 'feature')} without names, so columns cannot be "
             "found; expected a model that was fitted to a table with named columns"

@@ -9,7 +9,7 @@ from onward.confidence import ConfidenceSet
 from onward.core.types import Matrix, Vector
 from onward.progressive.results import History
 from onward.progressive.running_scores import scores
-from onward.regression import OnlineRegressor
+from onward.regression import AutoRegressor, OnlineRegressor
 
 SAMPLE = 4096  # rows that are kept to be drawn
 COLUMNS = ("row", "target", "prediction", "lower", "upper", "leverage")
@@ -53,6 +53,7 @@ class Recorder:
         self._totals: list[Vector] = []
         self._counts: list[Vector] = []
         self._coefficients: list[Matrix] = []  # (3, d) each: estimate, lower, upper
+        self._weights: list[Vector] = []  # of experts, none for a model that has none
 
     def count_misses(self, y: Vector, ends: Matrix) -> None:
         """Count the targets that lie outside of their intervals (δ, n, 2), and the intervals that are open."""
@@ -66,6 +67,7 @@ class Recorder:
         self._totals.append(totals.copy())
         self._counts.append(np.concatenate([self._misses, self._open]))
         self._coefficients.append(np.stack([theta, ends[:, 0], ends[:, 1]]))
+        self._weights.append(model.weights_ if isinstance(model, AutoRegressor) else np.empty(0))
 
     @property
     def latest(self) -> int:
@@ -87,6 +89,7 @@ class Recorder:
             counts[:, :L],
             counts[:, L:],
             self.sample.columns(),
+            np.array(self._weights),
         )
 
     def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
@@ -98,6 +101,7 @@ class Recorder:
             "totals": np.array(self._totals).reshape(len(widths), -1),
             "counts": np.array(self._counts).reshape(len(widths), -1),
             "coefficients": np.concatenate([each.ravel() for each in self._coefficients] or [np.empty(0)]),
+            "weights": np.array(self._weights).reshape(len(widths), -1),
         }
         return {"sample": settings, "widths": widths}, arrays
 
@@ -109,6 +113,7 @@ class Recorder:
         ends = np.cumsum([3 * width for width in settings["widths"]])
         parts = np.split(arrays["coefficients"], ends[:-1]) if len(ends) else []
         self._coefficients = [part.reshape(3, -1) for part in parts]
+        self._weights = list(arrays["weights"]) if "weights" in arrays else [np.empty(0)] * len(parts)
 
 
 def _stacked(tables: list[Matrix], width: int) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -26,6 +26,9 @@ from onward.pages.page import render_page
 from onward.pages.versions import library_versions
 from onward.progressive import comparison_drawings, fit_drawings
 from onward.progressive.results import Comparison, Fit, History
+from onward.progressive.summaries import settled_lines
+from onward.progressive.weight_drawings import draw_weights
+from onward.regression import AutoRegressor, learner_name
 from onward.storage import write_atomically
 
 MOST_ROWS = 200  # of a table of coefficients
@@ -54,6 +57,7 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
             fit_drawings.draw_residuals(history),
             fit_drawings.draw_calibration(history),
             fit_drawings.draw_coefficients(fit, history),
+            *_weight_drawings(fit, history),
         ],
         kicker="online fit",
         summary=_fit_summary(fit),
@@ -138,17 +142,23 @@ def _about(result: Fit | Comparison, learned: int) -> dict[str, Any]:
 
 
 def _learner(fit: Fit) -> str:
-    return {"ForwardRegressor": "Forward", "RidgeRegressor": "Ridge"}.get(type(fit.model).__name__, "A model")
+    return learner_name(fit.model).capitalize()
+
+
+def _weight_drawings(fit: Fit, history: History) -> list[Drawing]:
+    if not isinstance(fit.model, AutoRegressor):
+        return []
+    return [draw_weights(history, fit.model.experts, fit.model.leaning_)]
 
 
 def _fit_summary(fit: Fit) -> str:
     skipped = sum(fit.skipped.values())
     why = f" ({_reasons(fit.skipped)})" if skipped else ""
-    gaps = sum(fit.filled.values())
+    gaps, settled = sum(fit.filled.values()), settled_lines(fit.model)
     filled = f" {counted(gaps, 'missing value')} counted as 0." if gaps else ""
     return (
         f"One pass over {counted(fit.read, 'row')}, predicting “{fit.target}” before it was seen: "
-        f"{fit.scores.rows:,} learned, {skipped:,} skipped{why}.{filled}"
+        f"{fit.scores.rows:,} learned, {skipped:,} skipped{why}.{filled}{''.join(f' {line}' for line in settled)}"
     )
 
 

@@ -74,6 +74,7 @@ class History:
         open: (k, L) rows until then whose interval was infinite on a side, so that it could hardly miss.
         sample: at most 4,096 rows, evenly spaced: columns row, target, prediction, lower, upper, leverage; the
             interval is that of the run's own δ.
+        weights: (k, experts) of a model that weighs experts; (k, 0) for others.
     """
 
     scores: list[Scores]
@@ -85,6 +86,7 @@ class History:
     misses: NDArray[np.int64]
     open: NDArray[np.int64]
     sample: Mapping[str, Vector]
+    weights: Matrix = field(default_factory=lambda: np.empty((0, 0)))
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -138,7 +140,10 @@ class Fit:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Ridge and forward over a grid of λ, on the same rows in the same order. It shows itself on one screen.
+    """Ridge and forward over a grid of λ, on the same rows in the same order, and auto beside them.
+
+    It shows itself on one screen. `auto` has the scores of `AutoRegressor()`, None where it did not run; `auto_curve`
+    its RMSE at each mark, `auto_leaning` whom it leaned on at the end.
 
     `scores[learner][i]` belongs to `lams[i]`; None where the learner is not defined (ridge at λ = 0).
     `curves[learner]` is (k, L): RMSE until `marks[j]` rows, NaN where not defined.
@@ -156,13 +161,16 @@ class Comparison:
     seconds: float
     n_features: int = 0
     notes: list[str] = field(default_factory=list)
+    auto: Scores | None = None
+    auto_curve: Vector = field(default_factory=lambda: np.empty(0))
+    auto_leaning: str = ""
 
     def rmse(self, learner: str) -> Vector:
         """(L,) RMSE for each λ, NaN where not defined."""
         return np.array([math.nan if each is None else each.rmse for each in self.scores[learner]])
 
     def to_frame(self) -> "pl.DataFrame":
-        """A row for each learner and λ: rmse, mae and r2, null where the learner is not defined."""
+        """A row for each learner and λ: rmse, mae and r2, null where the learner is not defined. Auto has no λ."""
         import polars as pl
 
         rows = [
@@ -170,6 +178,8 @@ class Comparison:
             for learner, scores in self.scores.items()
             for lam, each in zip(self.lams, scores, strict=True)
         ]
+        if self.auto is not None:
+            rows.append(("auto", None, self.auto.rmse, self.auto.mae, self.auto.r2))
         numbers = dict.fromkeys(("lam", "rmse", "mae", "r2"), pl.Float64)
         return pl.DataFrame(rows, schema={"learner": pl.String, **numbers}, orient="row")
 
@@ -191,8 +201,13 @@ class Comparison:
 
 
 def coefficient_columns(model: OnlineRegressor, known: Known) -> dict[str, Any]:
-    """The model's `coefficient_table`; without regularisation there are no sets, so that every interval is open."""
-    if model.state_for_sets().regularized:
+    """The model's `coefficient_table`; without regularisation there are no sets, so that every interval is open.
+
+    A model that has no sets at all has no columns `lower` and `upper`.
+    """
+    if not model._has_sets:
+        return {"feature": ["(intercept)", *known_names(model)], "estimate": model._theta()[:, 0]}
+    if model.has_sets():
         return model.coefficient_table(known.delta, known.sigma, known.theta_bound)
     state, names = model.information_, [str(name) for name in model.feature_names_in_]
     theta = state.coefficients()[:, 0] + state.prior[:, 0]

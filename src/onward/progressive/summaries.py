@@ -10,7 +10,7 @@ from onward.core.words import counted, left_out
 from onward.pages.numbers import format_number
 from onward.pages.plain_tables import html_paragraphs, html_table, text_table
 from onward.progressive.conclusion import conclude
-from onward.regression import learner_name
+from onward.regression import AutoRegressor, OnlineRegressor, learner_name
 
 if TYPE_CHECKING:
     from onward.progressive.results import Comparison, Fit, Scores
@@ -37,6 +37,7 @@ def comparison_text(comparison: Comparison) -> str:
     """The error of each learner over λ, and what it says."""
     head, rows = _by_lam(comparison)
     lines = [*_comparison_lines(comparison), "", _BY_LAM, text_table(head, rows)]
+    lines += [] if comparison.auto is None else [f"auto, without a λ: {format_number(comparison.auto.rmse)}"]
     return "\n".join([*lines, *comparison.notes, "", fill(conclude(comparison).text, _WIDTH)])
 
 
@@ -47,12 +48,23 @@ def comparison_html(comparison: Comparison) -> str:
     return html_paragraphs(_comparison_lines(comparison)) + table + html_paragraphs(said)
 
 
+def model_line(model: OnlineRegressor) -> str:
+    """A model in a few words: "Forward, λ = 1, 10 features"."""
+    lam = "" if isinstance(model, AutoRegressor) else f"λ = {described_lam(model.information_)}, "
+    return f"{learner_name(model).capitalize()}, {lam}{counted(model.n_features_in_, 'feature')}"
+
+
+def settled_lines(model: OnlineRegressor) -> list[str]:
+    """What a model that chooses by itself has settled on, in a sentence; nothing for others."""
+    return [f"It leans on {model.leaning_}."] if isinstance(model, AutoRegressor) else []
+
+
 def _fit_lines(fit: Fit) -> list[str]:
     model = fit.model
     return [
-        f"{learner_name(model).capitalize()}, λ = {described_lam(model.information_)}, "
-        f"{counted(model.n_features_in_, 'feature')}: {fit.target} of {fit.source}. "
+        f"{model_line(model)}: {fit.target} of {fit.source}. "
         f"Learned {fit.scores.rows:,} of {counted(fit.read, 'row')} in {fit.seconds:.1f} s.",
+        *settled_lines(model),
         *left_out(fit.skipped, fit.filled),
     ]
 

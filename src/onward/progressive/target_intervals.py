@@ -36,11 +36,16 @@ class Intervals:
         self._sets: list[tuple[Ellipsoid | ForwardSet | QuadraticSet, float]] = []
 
     def refresh(self, model: OnlineRegressor) -> None:
-        """Take the sets anew, from what the model has learned by now. Without regularisation there are none."""
-        self.model = model.copy()
-        state = model.state_for_sets()
-        if not state.regularized:
+        """Take the sets anew, from what the model has learned by now. Without regularisation there are none.
+
+        Nor are there for a model that has none: then all ends are infinite.
+        """
+        if not model._has_sets:
             return
+        self.model = model.copy()
+        if not model.has_sets():
+            return
+        state = model.state_for_sets()
         sigma, bound = self._known.sigma, self._known.theta_bound
         of_mean = self._of == "mean"
         deltas = self.deltas if of_mean else [delta / 2 for delta in self.deltas]

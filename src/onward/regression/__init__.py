@@ -1,6 +1,14 @@
 """Online ridge, the forward algorithm, and what chooses between them, as scikit-learn estimators."""
 
-from onward.regression.auto import AutoRegressor
+from onward.regression.auto import LEARNERS, AutoRegressor, describe_leaning
 from onward.regression.learners import ForwardRegressor, OnlineRegressor, RidgeRegressor, learner_name
 
-__all__ = ["AutoRegressor", "ForwardRegressor", "OnlineRegressor", "RidgeRegressor", "learner_name"]
+__all__ = [
+    "LEARNERS",
+    "AutoRegressor",
+    "ForwardRegressor",
+    "OnlineRegressor",
+    "RidgeRegressor",
+    "describe_leaning",
+    "learner_name",
+]

@@ -15,7 +15,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.regression.ensembles import FittedEnsemble
 from onward.regression.fitted import ReadOut
-from onward.regression.learners import OnlineRegressor
+from onward.regression.learners import ForwardRegressor, OnlineRegressor, RidgeRegressor
 
 LAMS = (0.001, 0.01, 0.1, 1.0, 10.0)
 HALF_LIVES = (None, 1000.0, 100.0, 10.0)
@@ -98,6 +98,11 @@ class AutoRegressor(OnlineRegressor):
         """
         return self.experts_of(0)
 
+    @property
+    def experts(self) -> list[Expert]:
+        """The experts, in the order of `weights_`."""
+        return self._ensemble().experts
+
     def experts_of(self, target: int) -> dict[str, Any]:
         """`experts_` of a target, by its number."""
         state = self._ensemble()
@@ -126,6 +131,22 @@ class AutoRegressor(OnlineRegressor):
         """Not here: an ensemble has many states."""
         raise AttributeError("an AutoRegressor has many states, not one: see experts_, weights_ and coef_")
 
+    def describe(self) -> dict[str, str]:
+        """What the model is, for a person: its settings by their names."""
+        halves = [f"{half:g}" for half in self.half_lives if half is not None]
+        lasting = ["all rows"] if None in list(self.half_lives) else []
+        fading = [f"half-life {', '.join(halves)}"] if halves else []
+        return {
+            "λ": f"{', '.join(f'{lam:g}' for lam in self.lams)} of the features' scale",
+            "memories": "; ".join([*lasting, *fading]),
+            "leans on": self.leaning_,
+        }
+
+    def _mean_squares(self) -> Vector:
+        factor, d = self._ensemble().factor(0, 0), self.n_features_in_ + 1
+        triangle = np.triu(factor.U[:, :d], 1) + np.eye(d)
+        return np.asarray(factor.D @ np.square(triangle) / factor.D[0])
+
     def _theta(self) -> Matrix:
         return self._ensemble().coefficients()
 
@@ -137,10 +158,13 @@ class AutoRegressor(OnlineRegressor):
     def _new_state(
         self, n_features: int, n_targets: int | None, flat: bool | None, names: list[Hashable] | None
     ) -> FittedEnsemble:
-        m = 1 if n_targets is None else n_targets
+        state = self.new_ensemble(n_features, 1 if n_targets is None else n_targets)
+        return FittedEnsemble(state, names, open=False, flat=state.n_targets == 1 if flat is None else flat)
+
+    def new_ensemble(self, n_features: int, n_targets: int) -> EnsembleState:
+        """A state of these settings that has learned nothing."""
         half_lives = [None if half is None else float(half) for half in self.half_lives]
-        state = EnsembleState(n_features, m, [float(lam) for lam in self.lams], half_lives, MEANS)
-        return FittedEnsemble(state, names, open=False, flat=m == 1 if flat is None else flat)
+        return EnsembleState(n_features, n_targets, [float(lam) for lam in self.lams], half_lives, MEANS)
 
     # Model files
 
@@ -183,6 +207,14 @@ class AutoRegressor(OnlineRegressor):
             "AutoRegressor has no time-uniform confidence set: its coefficients are an average over learners that may "
             "forget; RidgeRegressor and ForwardRegressor have one"
         )
+
+
+LEARNERS: dict[str, type[OnlineRegressor]] = {
+    "auto": AutoRegressor,
+    "forward": ForwardRegressor,
+    "ridge": RidgeRegressor,
+}
+"""The learners by the names that `learner_name` gives."""
 
 
 def describe_leaning(experts: Sequence[Expert], weights: Vector) -> str:

@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward.core import Information
 from onward.core.single import Loops
+from onward.core.state import described_lam
 from onward.core.types import Matrix, Vector
 from onward.regression.ensembles import Fitted
 from onward.regression.estimator import Estimator
 from onward.regression.fitted import FittedState, ReadOut
-from onward.regression.start import Lam, Prior, check_lam, lam_vector, prior_matrix, same_setting
+from onward.regression.start import Lam, Prior, Units, check_lam, check_units, lam_vector, prior_matrix, same_setting
 from onward.tables import Recipe
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ class Learner(Estimator):
 
     _kind: Literal["forward", "ridge", "auto"]
     _state: Fitted | None = None
-    _has_sets = True  # whether there are confidence sets that hold
-    _learned_with: tuple[str, ...] = ("lam", "fit_intercept", "intercept_lam", "prior_mean", "prior_intercept")
+    _has_sets = True  # whether a state of its kind gives confidence sets
+    _learned_with: tuple[str, ...] = ("lam", "fit_intercept", "intercept_lam", "units", "prior_mean", "prior_intercept")
     recipe_: Recipe | None = None  # how the columns of a table became the features, where that is known
 
     # For one row at a time, from the fitted state: its buffer, and what rows and targets must look like.
@@ -48,12 +49,14 @@ class Learner(Estimator):
         *,
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
+        units: Units = "raw",
         prior_mean: Prior = None,
         prior_intercept: ArrayLike = 0.0,
     ) -> None:
         self.lam = lam
         self.fit_intercept = fit_intercept
         self.intercept_lam = intercept_lam
+        self.units = units
         self.prior_mean = prior_mean
         self.prior_intercept = prior_intercept
 
@@ -67,6 +70,7 @@ class Learner(Estimator):
 
     def _check_settings(self) -> None:
         check_lam(self.lam, self.intercept_lam, positive=False)
+        check_units(self.units, self.lam, bool(self.fit_intercept), self.intercept_lam)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as scikit-learn has it; ValueError for one that contradicts what the model has learned."""
@@ -120,6 +124,26 @@ class Learner(Estimator):
         """Σ w (ŷ − y)² of the predictions that were made, or would have been, just before each row was learned."""
         return self._scalar(self._fitted().state.online_loss)
 
+    @property
+    def n_targets_(self) -> int:
+        """How many targets the model has."""
+        return self._fitted().state.n_targets
+
+    def describe(self) -> dict[str, str]:
+        """What the model is, for a person: its settings by their names."""
+        state = self.information_
+        return {
+            "λ": described_lam(state),
+            "constant": ("yes" if state.lam[0] else "yes, not regularised") if state.intercept else "no",
+        }
+
+    def _mean_squares(self) -> Vector:
+        """The mean of x² of each coordinate over the rows (d,), the constant first."""
+        state = self.information_
+        squares = np.maximum(state.D @ np.square(state.triangle()) - state.lam, 0.0)  # the diagonal of Σ w xxᵀ
+        weight = state.D[0] - state.lam[0] if state.intercept else float(max(state.counted, 1))
+        return np.asarray(squares / weight) if weight > 0 else squares
+
     def _theta(self) -> Matrix:
         return self.information_.coefficients() + self.information_.prior
 
@@ -136,7 +160,7 @@ class Learner(Estimator):
         prior = prior_matrix(self.prior_mean, self.prior_intercept, intercept, n_features, n_targets, names)
         lam = lam_vector(self.lam, self.intercept_lam, intercept, n_features, names)
         m = prior.shape[1]
-        state = Information(n_features, m, lam, intercept, prior)
+        state = Information(n_features, m, lam, intercept, prior, own_units=self.units == "own")
         return FittedState(state, names, open=False, flat=m == 1 if flat is None else flat)
 
     def _commit(self, fitted: Fitted) -> None:

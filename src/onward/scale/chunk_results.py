@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 
 from onward import storage
 from onward.core.types import Vector
-from onward.regression import ForwardRegressor, OnlineRegressor, RidgeRegressor
+from onward.regression import LEARNERS, OnlineRegressor, learner_name
 from onward.scale.summary import Summary
 
 KIND = "chunk"
@@ -33,7 +33,7 @@ class Predicted:
             "read": self.read,
             "skipped": dict(self.skipped),
             "filled": dict(self.filled),
-            "learner": "forward" if isinstance(self.model, ForwardRegressor) else "ridge",
+            "learner": learner_name(self.model),
             "model": None,
         }
         arrays = {"totals": self.totals, "means": self.means}
@@ -47,7 +47,7 @@ class Predicted:
     @classmethod
     def from_record(cls, settings: Mapping[str, Any], arrays: storage.Arrays) -> Self:
         """What `to_record` gave."""
-        learner = ForwardRegressor if settings["learner"] == "forward" else RidgeRegressor
+        learner = LEARNERS[settings["learner"]]
         model: OnlineRegressor
         own = {n.removeprefix("model: "): value for n, value in arrays.items() if n.startswith("model: ")}
         if settings["model"] is None:

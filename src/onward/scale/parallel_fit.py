@@ -28,7 +28,7 @@ from onward.progressive.frame_writers import open_writer
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
 from onward.progressive.results import Fit, known_names
 from onward.progressive.running_scores import MEAN, ROWS, SQUARED, WEIGHT, new_totals, scores
-from onward.regression import OnlineRegressor
+from onward.regression import AutoRegressor, ForwardRegressor, OnlineRegressor
 from onward.scale.chunk_cache import ChunkCache
 from onward.scale.chunk_results import Predicted
 from onward.scale.chunks import Chunk, chunks_of
@@ -65,6 +65,7 @@ def fit(
     too; they travel to the workers.
 
     Args:
+        model: a `ForwardRegressor` or `RidgeRegressor`; None for forward at its defaults.
         engine: where the work is done; None for the processes of this machine, as many as it has processors.
         with_scores: False to learn only: one read instead of two, and no online scores.
         chunk_rows: about so many rows of a Parquet file in a chunk; None for 262,144, or more where there would be more
@@ -83,9 +84,16 @@ def fit(
     if outputs.get("save_every") is not None or outputs.get("follow") is not None:
         raise ValueError("save_every and follow go along one pass: expected neither with workers")
     check_outputs(source, table.format, outputs)
-    model = checked_model(model)
+    model = checked_model(model, ForwardRegressor)
+    if isinstance(model, AutoRegressor):
+        raise ValueError(
+            f"{type(model).__name__} weighs its learners row by row, so workers cannot share the pass: expected a "
+            "ForwardRegressor or RidgeRegressor"
+        )
     if model.prior_mean is not None or np.any(model.prior_intercept):
         raise ValueError("parts that are learned apart know of no prior: expected a model without prior_mean")
+    if model.units == "own":
+        raise ValueError("parts that are learned apart cannot have a λ in own units: expected units='raw' for workers")
     check_target_of(model, table)
     files = find_files(source, table.format)
     if any(file.comes_once for file in files):
