@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from onward import storage
 from onward.core import Information
-from onward.core.ensemble_state import EnsembleState, Expert
+from onward.core.ensemble_state import LEAST_LAM, EnsembleState, Expert
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.regression.ensembles import FittedEnsemble
@@ -43,6 +43,7 @@ class AutoRegressor(OnlineRegressor):
 
     _kind: Literal["forward", "ridge", "auto"] = "auto"
     _has_sets = False
+    _learned_with = ("lams", "half_lives")
     lam = 1.0  # of a single feature: an ensemble has none, nor a prior
     fit_intercept = True
     intercept_lam = 0.0
@@ -60,8 +61,10 @@ class AutoRegressor(OnlineRegressor):
 
     def _check_settings(self) -> None:
         lams = list(self.lams) if np.ndim(self.lams) == 1 else []
-        if not lams or not all(isinstance(lam, numbers.Real) and 1e-12 <= float(lam) <= 1e12 for lam in lams):
-            raise ValueError(f"lams must be a list of numbers between 1e-12 and 1e12, got {self.lams!r}")
+        if not lams or not all(isinstance(lam, numbers.Real) and LEAST_LAM <= lam <= 1 / LEAST_LAM for lam in lams):
+            raise ValueError(
+                f"lams must be a list of numbers between {LEAST_LAM:g} and {1 / LEAST_LAM:g}, got {self.lams!r}"
+            )
         try:
             half_lives = list(self.half_lives)
         except TypeError:
@@ -180,7 +183,11 @@ class AutoRegressor(OnlineRegressor):
 
     @classmethod
     def _fitted_from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> FittedEnsemble:
-        return FittedEnsemble.from_record(settings, arrays)
+        fitted, parameters = FittedEnsemble.from_record(settings, arrays), settings["parameters"]
+        expected = EnsembleState(0, 1, parameters["lams"], parameters["half_lives"], ()).experts
+        if [expert for expert in fitted.state.experts if expert.learner != "mean"] != expected:
+            raise ValueError(f"lams and half_lives of a model must be those that it has learned with, got {parameters}")
+        return fitted
 
     # What it cannot do
 
