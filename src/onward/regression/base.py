@@ -31,6 +31,7 @@ class Learner(Estimator):
 
     _kind: Literal["forward", "ridge", "auto"]
     _state: Fitted | None = None
+    _learned_with: tuple[str, ...] = ("lam", "fit_intercept", "intercept_lam", "units", "prior_mean", "prior_intercept")
     recipe_: Recipe | None = None  # how the columns of a table became the features, where that is known
     calibration_: ConformalIntervals | None = None  # what past errors say of the next, where they were kept
     _has_sets = True  # whether its state gives confidence sets and t intervals; calibrated ones every learner has
