@@ -204,9 +204,7 @@ def _model(learner: o.Learner, lam: float | None, no_intercept: bool) -> "Online
     if learner == o.Learner.auto:
         for flag, given in (("--lam", lam is not None), ("--no-intercept", no_intercept)):
             if given:
-                raise typer.BadParameter(
-                    f"auto chooses by itself: expected --learner forward or ridge beside {flag}"
-                )
+                raise typer.BadParameter(f"auto chooses by itself: expected --learner forward or ridge beside {flag}")
         return AutoRegressor()
     kind = ForwardRegressor if learner == o.Learner.forward else RidgeRegressor
     model = kind(1.0 if lam is None else lam, fit_intercept=not no_intercept)
