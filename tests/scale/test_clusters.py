@@ -226,19 +226,8 @@ def test_a_chunk_that_a_worker_cannot_read_is_named(tmp_path: Path, dask: Engine
 def test_fit_with_a_cluster_of_its_own(tmp_path: Path, data: Path, run: Run, expected: progressive.Fit) -> None:
     code, out, err = run(
         *("fit", data, "-t", "y", "--categorical", "city", "--weight", "w", "--missing", "skip"),
-        *(
-            *FORWARD,
-            "--lam",
-            0.3,
-            "--jobs",
-            2,
-            "--backend",
-            "dask",
-            "--save",
-            tmp_path / "m",
-            "--predictions",
-            tmp_path / "p.parquet",
-        ),
+        *(*FORWARD, "--lam", 0.3, "--jobs", 2, "--backend", "dask"),
+        *("--save", tmp_path / "m", "--predictions", tmp_path / "p.parquet"),
     )
     assert code == 0, err
     assert f"Learned {expected.scores.rows:,} of 24,000 rows" in out
