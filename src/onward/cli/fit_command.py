@@ -133,7 +133,8 @@ def command(
         bool,
         typer.Option(
             "--no-scores",
-            help="Learn only: no online scores. Many workers then read the data once instead of twice.",
+            help="Learn only: no online scores, and no calibration for intervals. Many workers then read the data once "
+            "instead of twice.",
             rich_help_panel=o.OUTPUT,
         ),
     ] = False,
@@ -157,6 +158,7 @@ def command(
     Rows are taken in the order of the files, in a memory that does not grow with them. Dates become years since 2000,
     true and false 1 and 0. Rows that arrive through a pipe are learned as they come.
     """
+    from onward.cli.model_files import check_intervals_of_auto
     from onward.progressive.checkpoints import beside
     from onward.progressive.outputs import Outputs, check_outputs, check_targets
 
@@ -183,6 +185,7 @@ def command(
         targets = {"--save": save, "--predictions": predictions, "--report": report}
         check_targets(data, table.format, targets, may_be_folder="--predictions")
         model = _model(learner, lam, units, no_intercept) if start is None else _started(start, context, table)
+    check_intervals_of_auto(model, known, intervals, new=start is None)
     engine = o.engine(-1 if jobs is None else jobs, backend, address) if workers else None
     if engine is not None:
         _check_workers_can_share(model, started=start is not None)

@@ -33,17 +33,19 @@ def command(
 
     Nothing is learned. Columns are found by name, the target's among them; others are ignored.
     """
-    from onward.cli.model_files import load_learner, show_json
+    from onward.cli.model_files import check_intervals_of_auto, describe_missing_intervals, load_learner, show_json
     from onward.progressive.json_results import score_record
     from onward.progressive.scoring import score
 
-    result = score(load_learner(model), data, table, known=known, intervals=intervals, missing=missing)
+    learner = load_learner(model)
+    check_intervals_of_auto(learner, known, intervals)
+    result = score(learner, data, table, known=known, intervals=intervals, missing=missing)
     if json:
         return show_json(score_record(result))
-    _show(result)
+    _show(result, describe_missing_intervals(learner))
 
 
-def _show(result: "ModelScores") -> None:
+def _show(result: "ModelScores", missing_intervals: list[str]) -> None:
     from onward.cli import display
 
     out = display.console()
@@ -56,14 +58,10 @@ def _show(result: "ModelScores") -> None:
         out.print(line, markup=False, highlight=False)
     inside = f"{result.inside:,} of {counted(result.rows, 'row')} ({result.coverage:.2%})"
     open_ended = f", {result.open:,} of which may be anything (∞)" if result.open else ""
-    out.print(
-        display.pairs(
-            {
-                "RMSE": display.number(result.rmse),
-                "MAE": display.number(result.mae),
-                "R²": display.number(result.r2),
-                f"in {result.method} intervals for {1 - result.known.delta:g}": inside + open_ended,
-            }
-        ),
-        highlight=False,
-    )
+    scores = {"RMSE": result.rmse, "MAE": result.mae, "R²": result.r2}
+    shown = {name: display.number(value) for name, value in scores.items()}
+    if not missing_intervals:
+        shown[f"in {result.method} intervals for {1 - result.known.delta:g}"] = inside + open_ended
+    out.print(display.pairs(shown), highlight=False)
+    for line in missing_intervals:
+        out.print(f"{line[0].upper()}{line[1:]}.", markup=False, highlight=False)

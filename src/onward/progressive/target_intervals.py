@@ -134,8 +134,12 @@ def interval_reader(
 ) -> tuple[Method, Reader]:
     """What gives rows intervals at the δ of what is known, by the method that was asked for, or chosen.
 
-    None is `uniform` for means, and if σ is known; else `conformal` if the model is calibrated, else `t`.
+    None is `uniform` for means, and if σ is known; else `conformal` if the model is calibrated, else `t`. A learner
+    without sets that is not calibrated has none: all ends are infinite.
     """
+    has_none = not model._has_sets and model.calibration_ is None
+    if has_none and method is None and of == "observation" and known.sigma is None:
+        return "conformal", Intervals([known.delta], known, None)
     chosen = model._interval_method(of, method, known.sigma)
     if chosen == "conformal":
         assert model.calibration_ is not None

@@ -96,7 +96,7 @@ class Guarantees(MergeableLearner):
     def has_sets(self) -> bool:
         """Whether there are confidence sets by now."""
         try:
-            return self.state_for_sets().regularized
+            return self._has_sets and self.state_for_sets().regularized
         except TooExtremeError:
             return False
 
@@ -164,21 +164,30 @@ class Guarantees(MergeableLearner):
             raise ValueError(f"of must be 'mean' or 'observation', got {of!r}")
         if method is not None and method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        if not self._has_sets:
+            self._check_calibrated_alone(of, method, sigma)
         if of == "mean" and method not in (None, "uniform"):
             raise ValueError(f"intervals for the mean of a target are 'uniform', got {method!r}")
         if sigma is not None and method not in (None, "uniform"):
             raise ValueError(f"sigma is for 'uniform' intervals, got {method!r}")
-        how: Method = (
-            "uniform" if of == "mean" or sigma is not None else "t" if self.calibration_ is None else "conformal"
-        )
+        calibrated = self.calibration_ is not None or not self._has_sets
+        how: Method = "uniform" if of == "mean" or sigma is not None else "conformal" if calibrated else "t"
         how = how if method is None else method
         if how == "conformal" and self.calibration_ is None:
             raise ValueError(
                 "the model is not calibrated: expected one of onward.fit, or calibrate() before it learned"
             )
-        if how != "conformal" and not self._has_sets:
-            raise ValueError(f"{type(self).__name__} has calibrated intervals alone, for observations, got {how!r}")
         return how
+
+    def _check_calibrated_alone(self, of: str, method: Method | None, sigma: float | None) -> None:
+        """ValueError if other intervals are asked for than those of past errors."""
+        alone = f"{type(self).__name__} has calibrated intervals alone, for observations"
+        if method not in (None, "conformal"):
+            raise ValueError(f"{alone}, got {method!r}")
+        if of == "mean":
+            raise ValueError(f"{alone}: expected of='observation', got 'mean'")
+        if sigma is not None:
+            raise ValueError(f"{alone}, which take no sigma, got {sigma!r}")
 
     def _calibrated_intervals(self, predictions: Vector, leverages: Vector, delta: float) -> Matrix:
         assert self.calibration_ is not None
