@@ -212,7 +212,8 @@ def prediction_moves(fit: Fit, history: History) -> Vector:
     """|estimate| × the feature's root mean square: how far each coefficient moves the prediction of a typical row."""
     state = fit.model.information_
     squares = np.maximum(state.D @ np.square(state.triangle()) - state.lam, 0.0)  # the diagonal of Σ w xxᵀ
-    moved: Vector = np.abs(history.estimate[-1]) * np.sqrt(squares / (fit.scores.weight - fit.forgotten))
+    weight = fit.scores.weight - fit.forgotten
+    moved: Vector = np.abs(history.estimate[-1]) * np.sqrt(squares / (weight if weight > 0 else 1.0))
     return np.nan_to_num(moved, nan=0.0, posinf=np.finfo(np.float64).max)
 
 
