@@ -35,6 +35,11 @@ def _not_negative_each(name: str, value: object) -> None:
         raise ValueError(f"{text}, got {value!r}")
 
 
+def _at_least_one(name: str, value: object) -> None:
+    if positive(name, value) < 1:
+        raise ValueError(f"{name} must be a number >= 1, got {value!r}")
+
+
 # A name means the same in every bound, so its range stands here once.
 CHECKS: dict[str, Callable[[str, object], object]] = {
     "d": _count,
@@ -53,6 +58,8 @@ CHECKS: dict[str, Callable[[str, object], object]] = {
     "drift": not_negative,
     "memory": _count,
     "error_ratio": _at_least_one,
+    "experts": _count,
+    "growth": _at_least_one,
 }
 OPTIONAL = {"mixing", "clip"}  # may be None
 

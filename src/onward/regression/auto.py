@@ -31,7 +31,7 @@ class AutoRegressor(OnlineRegressor):
     the targets. The weights follow their errors, without a learning rate (`core.aggregation`). λ is in the features'
     own units: it counts rows of average size, so that neither a column's unit nor its zero matters, nor the target's.
     The constant is not regularised, and forward shrinks to the mean of the targets. On any sequence the squared error
-    exceeds that of each expert by at most `bounds.aggregation_regret`.
+    exceeds that of each expert by at most `bounds.aggregation_regret_so_far(model.ensemble_)`.
 
     It costs about 30 times as much as one learner. Rows are weighed in their order: such models do not merge, and a
     pass cannot be shared out. The defaults were chosen on simulated streams and four data sets, and tested on others.
@@ -76,16 +76,23 @@ class AutoRegressor(OnlineRegressor):
     # What was learned
 
     @property
+    def ensemble_(self) -> EnsembleState:
+        """The state itself."""
+        fitted = self._fitted()
+        assert isinstance(fitted, FittedEnsemble)
+        return fitted.state
+
+    @property
     def weights_(self) -> NDArray[np.float64]:
         """The weight of each expert in the next prediction: (experts,), or (targets, experts). They sum to 1."""
-        state = self._ensemble()
+        state = self.ensemble_
         weights = np.array([state.weights(target) for target in range(state.n_targets)])
         return weights[0] if self._fitted().flat else weights
 
     @property
     def best_(self) -> Any:
         """The expert that weighs most now, an `Expert(learner, lam, half_life)`; a list of one for each target."""
-        state = self._ensemble()
+        state = self.ensemble_
         experts = state.experts
         best = [experts[int(state.weights(target).argmax())] for target in range(state.n_targets)]
         return best[0] if self._fitted().flat else best
@@ -102,11 +109,11 @@ class AutoRegressor(OnlineRegressor):
     @property
     def experts(self) -> list[Expert]:
         """The experts, in the order of `weights_`."""
-        return self._ensemble().experts
+        return self.ensemble_.experts
 
     def experts_of(self, target: int) -> dict[str, Any]:
         """`experts_` of a target, by its number."""
-        state = self._ensemble()
+        state = self.ensemble_
         experts = state.experts
         columns: dict[str, Any] = {name: [getattr(each, name) for each in experts] for name in Expert._fields}
         return columns | {"weight": state.weights(target), "loss": state.losses(target)}
@@ -114,7 +121,7 @@ class AutoRegressor(OnlineRegressor):
     @property
     def leaning_(self) -> str:
         """Whom it leans on now, in words; of several targets, for the first."""
-        state = self._ensemble()
+        state = self.ensemble_
         return describe_leaning(state.experts, state.weights(), state.rows)
 
     @property
@@ -144,17 +151,12 @@ class AutoRegressor(OnlineRegressor):
         }
 
     def _mean_squares(self) -> Vector:
-        factor, d = self._ensemble().factor(0, 0), self.n_features_in_ + 1
+        factor, d = self.ensemble_.factor(0, 0), self.n_features_in_ + 1
         triangle = np.triu(factor.U[:, :d], 1) + np.eye(d)
         return np.asarray(factor.D @ np.square(triangle) / factor.D[0])
 
     def _theta(self) -> Matrix:
-        return self._ensemble().coefficients()
-
-    def _ensemble(self) -> EnsembleState:
-        fitted = self._fitted()
-        assert isinstance(fitted, FittedEnsemble)
-        return fitted.state
+        return self.ensemble_.coefficients()
 
     def _new_state(
         self, n_features: int, n_targets: int | None, flat: bool | None, names: list[Hashable] | None
