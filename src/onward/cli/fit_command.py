@@ -31,7 +31,12 @@ tail -n +1 -f live.csv | onward fit - -t y --save m.onward --save-every 30s --fo
 
 _What = tuple[tuple[list[str], "Table", "OnlineRegressor"], dict[str, Any]]
 """What is learned from what, and the options of every `fit`."""
-_OWN = ("learner", "lam", "no_intercept")  # beside the columns: what a model that is gone on with has of its own
+_OWN = (
+    "learner",
+    "lam",
+    "units",
+    "no_intercept",
+)  # beside the columns: what a model that is gone on with has of its own
 
 
 @o.with_table
@@ -42,6 +47,7 @@ def command(
     table: "Table",
     learner: o.LearnerOf = o.Learner.forward,
     lam: o.Lam = 1.0,
+    units: o.UnitsOf = o.Units.raw,
     no_intercept: o.NoIntercept = False,
     start: Annotated[
         Path | None,
@@ -155,7 +161,7 @@ def command(
         check_outputs(data, table.format, outputs)
         targets = {"--save": save, "--predictions": predictions, "--report": report}
         check_targets(data, table.format, targets, may_be_folder="--predictions")
-        model = _model(learner, lam, no_intercept) if start is None else _started(start, context, table)
+        model = _model(learner, lam, units, no_intercept) if start is None else _started(start, context, table)
     if save is not None and not resume and beside(save).exists() and not quiet:
         typer.echo(f"onward: starting anew; {beside(save)} is from a run that --resume would go on with", err=True)
     what: _What = (data, table, model), {"known": known, "intervals": intervals, "with_scores": not no_scores}
@@ -198,11 +204,11 @@ def _tell(remark: str) -> None:
     typer.echo(f"onward: {remark}", err=True)
 
 
-def _model(learner: o.Learner, lam: float, no_intercept: bool) -> "OnlineRegressor":
+def _model(learner: o.Learner, lam: float, units: o.Units, no_intercept: bool) -> "OnlineRegressor":
     from onward.regression import ForwardRegressor, RidgeRegressor
 
     kind = ForwardRegressor if learner == o.Learner.forward else RidgeRegressor
-    model = kind(lam, fit_intercept=not no_intercept)
+    model = kind(lam, fit_intercept=not no_intercept, units=units.value)
     model._check_settings()
     return model
 

@@ -27,7 +27,7 @@ from onward.core.kernel import (
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "95ab21dfe601d2a8"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "7d1d96d634e5e52a"  # other files whose code is compiled into this one: see tools/digests.py
 
 Row: TypeAlias = Vector | tuple[float, ...]
 Loops: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]
@@ -42,6 +42,8 @@ def _predict(buffer: Vector, x: Row, w: float, shrinks: bool, clip: float) -> fl
         return math.nan
     scratch, base, square = _loaded(state, x)
     if not (square < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
+        return math.nan
+    if _varies_first(state, x):
         return math.nan
     p, q = read_row(state.factor, scratch, scratch)
     mean, weight = _constant(state, 0, shrinks)
@@ -65,6 +67,8 @@ def _learn(buffer: Vector, x: Row, y: float, w: float, shrinks: bool, clip: floa
     scratch, base, square = _loaded(state, x)
     left = y - base
     if not (fma(left, left, square) < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
+        return False, math.nan, math.nan
+    if _changes_lam(state, x):
         return False, math.nan, math.nan
     mean, weight = _constant(state, 0, shrinks)
     p, q = absorb_row(state.factor, scratch, left, w, 0, True, scratch)
@@ -117,6 +121,8 @@ def _predict_targets(buffer: Vector, x: Row, w: float, shrinks: bool, clip: floa
     scratch, _, square = _loaded(state, x)
     if not (square < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
         return out
+    if _varies_first(state, x):
+        return out
     p, q = read_row(state.factor, scratch, more)
     more[0, 0] = p
     for h in range(m):
@@ -142,6 +148,8 @@ def _learn_targets(buffer: Vector, x: Row, y: Vector, w: float, shrinks: bool, c
         more[1, h] = y[h] - bases[h]
         largest = fma(more[1, h], more[1, h], largest)
     if not (largest < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
+        return False
+    if _changes_lam(state, x):
         return False
     weight = np.inf
     for h in range(m):
@@ -193,12 +201,30 @@ def row_loops(shrinks: bool, single: bool, count: int | None = None) -> Loops:
         return _learn_targets(buffer, x, y, 1.0, shrinks, np.inf)
 
     loops: Loops = (predict, learn) if single else (predict_all, learn_all)
-    buffer = np.zeros(state_size(0, 3))  # of no coordinates and three targets: it refuses every row
+    buffer = np.zeros(state_size(0, 3, False))  # of no coordinates and three targets: it refuses every row
     buffer[:N_STATE].view(STATE)["targets"] = 3
     row = np.zeros(1) if count is None else (0.0,) * count
     close(loops[0], buffer, row)
     close(loops[1], buffer, row, 0.0 if single else np.zeros(2))
     return loops
+
+
+@inlined
+def _varies_first(state: State, x: Row) -> bool:
+    """Whether λ is in own units, and a feature has a second value here that has had one only."""
+    if state.header[0].unvaried > 0.0:
+        for j in range(len(x)):
+            if state.varied[j + 1] == 0.0 and x[j] != state.factor.U[0, j + 1]:
+                return True
+    return False
+
+
+@inlined
+def _changes_lam(state: State, x: Row) -> bool:
+    """Whether λ is in own units, and not the same before and after this row."""
+    about = state.header[0]
+    due = about.own != 0.0 and state.factor.counts[0].counted + 1.0 >= about.refresh
+    return due or _varies_first(state, x)
 
 
 @inlined

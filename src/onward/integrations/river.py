@@ -19,7 +19,7 @@ from narwhals.stable.v2.typing import IntoDataFrame, IntoSeries
 from numpy.typing import ArrayLike
 
 from onward import regression
-from onward.regression.start import Lam
+from onward.regression.start import Lam, Units
 
 try:
     from river import base
@@ -47,6 +47,11 @@ class _Wrapped:
     def intercept_lam(self) -> float | None:
         """λ of the constant."""
         return self.model.intercept_lam
+
+    @property
+    def units(self) -> Units:
+        """What λ is in."""
+        return self.model.units
 
     @property
     def fit_intercept(self) -> bool:
@@ -85,6 +90,7 @@ class _Forward(_Wrapped):
         *,
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
+        units: Units = "raw",
         prior_mean: ArrayLike | Mapping[Any, float] | None = None,
         prior_intercept: float = 0.0,
     ) -> None:
@@ -92,6 +98,7 @@ class _Forward(_Wrapped):
             lam,
             fit_intercept=fit_intercept,
             intercept_lam=intercept_lam,
+            units=units,
             prior_mean=prior_mean,
             prior_intercept=prior_intercept,
         )
@@ -106,6 +113,7 @@ class _Ridge(_Wrapped):
         *,
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
+        units: Units = "raw",
         clip: float | None = None,
         prior_mean: ArrayLike | Mapping[Any, float] | None = None,
         prior_intercept: float = 0.0,
@@ -114,6 +122,7 @@ class _Ridge(_Wrapped):
             lam,
             fit_intercept=fit_intercept,
             intercept_lam=intercept_lam,
+            units=units,
             clip=clip,
             prior_mean=prior_mean,
             prior_intercept=prior_intercept,
@@ -221,6 +230,7 @@ class ForwardRegressor(_Forward, _OneTarget):
             With 0, a row that raises the rank is predicted as the prior's part alone.
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
+        units: "raw" or "own": whether λ is in the units of the data, or the variance of each feature by now.
         prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
             first row.
         prior_intercept: the same for the constant.
@@ -234,6 +244,7 @@ class RidgeRegressor(_Ridge, _OneTarget):
         lam: regularisation λ > 0: a number, or a dict of names, in which None stands for all that it does not name.
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
+        units: "raw" or "own": whether λ is in the units of the data, or the variance of each feature by now.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
             first row.
@@ -249,6 +260,7 @@ class MultiTargetForwardRegressor(_Forward, _ManyTargets):
             With 0, a row that raises the rank is predicted as the prior's part alone.
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
+        units: "raw" or "own": whether λ is in the units of the data, or the variance of each feature by now.
         prior_mean: coefficients to start from and shrink towards, as in `ForwardRegressor`, for every target alike.
         prior_intercept: the same for the constant.
     """
@@ -261,6 +273,7 @@ class MultiTargetRidgeRegressor(_Ridge, _ManyTargets):
         lam: regularisation λ > 0: a number, or a dict of names, in which None stands for all that it does not name.
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
+        units: "raw" or "own": whether λ is in the units of the data, or the variance of each feature by now.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         prior_mean: coefficients to start from and shrink towards, as in `RidgeRegressor`, for every target alike.
         prior_intercept: the same for the constant.

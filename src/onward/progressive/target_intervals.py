@@ -61,13 +61,11 @@ class Intervals:
     def refresh(self, model: OnlineRegressor) -> None:
         """Take the state anew, from what the model has learned by now. Without regularisation there are no sets."""
         self.model = model.copy()
-        if not model._has_sets:
-            return
-        if self._method == "t":
+        if self._method == "t" and model._has_sets:
             self._exact = TIntervals(model.information_)
-        state = model.state_for_sets()
-        if not state.regularized:
+        if not model.has_sets():
             return
+        state = model.state_for_sets()
         sigma, bound = self._known.sigma, self._known.theta_bound
         of_mean = self._of == "mean"
         deltas = self.deltas if of_mean else [delta / 2 for delta in self.deltas]

@@ -12,7 +12,7 @@ from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
 from onward.regression.estimator import Estimator
 from onward.regression.fitted import FittedState, ReadOut
-from onward.regression.start import Lam, Prior, check_lam, lam_vector, prior_matrix, same_setting
+from onward.regression.start import Lam, Prior, Units, check_lam, check_units, lam_vector, prior_matrix, same_setting
 from onward.tables import Recipe
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Learned = tuple[NDArray[np.float64], Vector]
 """Predictions and leverages, each from just before its row was learned."""
 
-_LEARNED_WITH = ("lam", "fit_intercept", "intercept_lam", "prior_mean", "prior_intercept")  # parameters of the state
+_LEARNED_WITH = ("lam", "fit_intercept", "intercept_lam", "units", "prior_mean", "prior_intercept")  # of the state
 _CACHED = ("_loops", "_dict_loops", "_names_in_order")
 
 
@@ -49,12 +49,14 @@ class Learner(Estimator):
         *,
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
+        units: Units = "raw",
         prior_mean: Prior = None,
         prior_intercept: ArrayLike = 0.0,
     ) -> None:
         self.lam = lam
         self.fit_intercept = fit_intercept
         self.intercept_lam = intercept_lam
+        self.units = units
         self.prior_mean = prior_mean
         self.prior_intercept = prior_intercept
 
@@ -68,6 +70,7 @@ class Learner(Estimator):
 
     def _check_settings(self) -> None:
         check_lam(self.lam, self.intercept_lam, positive=False)
+        check_units(self.units, self.lam, bool(self.fit_intercept), self.intercept_lam)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as scikit-learn has it; ValueError for one that contradicts what the model has learned."""
@@ -137,7 +140,7 @@ class Learner(Estimator):
         m = prior.shape[1]
         if self.calibration_ is not None and m > 1:
             raise ValueError(f"a calibrated model has one target, got {m}")
-        state = Information(n_features, m, lam, intercept, prior)
+        state = Information(n_features, m, lam, intercept, prior, own_units=self.units == "own")
         return FittedState(state, names, open=False, flat=m == 1 if flat is None else flat)
 
     def _commit(self, fitted: FittedState) -> None:

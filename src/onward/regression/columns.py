@@ -36,7 +36,7 @@ class ColumnLearner(Guarantees):
         return super().predict(X, sample_weight)
 
     def leverage(self, X: Any) -> Vector:
-        """xᵀG⁻¹x for each row: how little is known in its direction. Forward is ridge, divided by 1 + leverage."""
+        """xᵀG⁻¹x for each row: how little is known in its direction. Forward shrinks by it."""
         return self._read_columns(X, None)[1] if self._reads_columns(X) else super().leverage(X)
 
     @overload
@@ -74,7 +74,7 @@ class ColumnLearner(Guarantees):
 
         Returns the predictions, of the shape of y; with `return_leverage`, also each row's leverage (n,) at that time.
         They are the same, to the last bit, whether the rows come one at a time, in batches or all at once. A row of
-        weight w counts like the row √w·x with target √w·y, so the forward prediction is p / (1 + w q).
+        weight w counts like the row √w·x with target √w·y, so forward has w q for the leverage q.
 
         Of a data frame with the columns that the model has learned from, y may be left out, and is then the column of
         the target; so are the weights. A row that is skipped for a missing value has NaN.

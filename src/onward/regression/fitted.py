@@ -67,7 +67,7 @@ class FittedState:
         state = self.state
         base = state.base(X)
         left = Y - base if len(base) else Y
-        if state.is_ordinary(squares, left, w):
+        if not state.own_units and state.is_ordinary(squares, left, w):
             state.check(X, left, w, p, q)
             kernel.learn(state.buffer, X, Y, w, base, left, *read_out, p, q)
             return
@@ -90,7 +90,11 @@ class FittedState:
 
         Of features that the state does not know only the leverage and the prior count, as growing would have it.
         """
-        base, (p, q) = self.state.base(X), self.state.read(X)
+        if self.state.own_units and new is not None and new.X.shape[1]:
+            grown = replace(self, state=self.state.copy())
+            grown.state.grow(new.X.shape[1], new.lam, np.array(new.prior)[:, None])
+            return grown.predict(np.ascontiguousarray(np.column_stack([X, new.X])), w, read_out)
+        base, (p, q) = self.state.base(X), self.state.read(X, w)
         self._check_leverages(q)
         for x, lam, prior in zip(new.X.T, new.lam, new.prior, strict=True) if new is not None else ():
             if lam > 0:
@@ -191,7 +195,8 @@ class FittedState:
         names = None if self.names is None else [int(n) if isinstance(n, numbers.Integral) else n for n in self.names]
         if not all(isinstance(name, str | int) for name in names or ()):
             raise ValueError(f"cannot save: feature names must be text or whole numbers, got {self.names}")
-        state, lam = self.state, self.state.lam.tolist()
+        state = self.state
+        lam = (state.relative if state.own_units else state.lam).tolist()
         settings = {
             "lam": lam[0] if len(set(lam)) == 1 else lam,
             "intercept": state.intercept,
@@ -203,6 +208,8 @@ class FittedState:
         arrays["online_loss"] = state.online_loss
         if state.prior.any():
             arrays["prior"] = state.prior
+        if state.own_units:
+            arrays |= {"own_lam": state.lam, "varied": state.varied}
         return settings, arrays
 
     @classmethod
@@ -212,9 +219,10 @@ class FittedState:
         lam = np.broadcast_to(np.array(settings["lam"], dtype=np.float64), (d,))  # earlier files: one number for all
         if not (np.isfinite(lam).all() and (lam >= 0).all()):
             raise ValueError(f"lam must be finite and not negative, got {settings['lam']}")
-        state = Information(d - settings["intercept"], m, lam, settings["intercept"])
+        own = "own_lam" in arrays
+        state = Information(d - settings["intercept"], m, lam, settings["intercept"], own_units=own)
         shapes = {"U": state.U.shape, "D": (d,), "c": (d, m), "loss": (m,), "online_loss": (m,), "tally": (3,)}
-        for name, shape in (shapes | {"prior": (d, m)}).items():
+        for name, shape in (shapes | {"prior": (d, m), "own_lam": (d,), "varied": (d,)}).items():
             if name in arrays and (arrays[name].shape != shape or not np.isfinite(arrays[name]).all()):
                 raise ValueError(f"array {name} must be finite and of shape {shape}, got shape {arrays[name].shape}")
         if (arrays["D"] < 0).any():
@@ -222,6 +230,9 @@ class FittedState:
         state.U[:], state.D[:], state.c[:], state.loss[:] = (arrays[name] for name in ("U", "D", "c", "loss"))
         state.tally, state.online_loss[:] = arrays["tally"], arrays["online_loss"]
         state.set_prior(arrays.get("prior", 0.0))
+        if own:
+            state.lam[:] = arrays["own_lam"]
+            state.set_varied(arrays["varied"])
         names = settings["names"]
         if names is not None and len(set(names)) != state.n_features:
             raise ValueError(f"{counted(len(set(names)), 'different name')} for {counted(state.n_features, 'feature')}")

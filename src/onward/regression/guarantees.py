@@ -18,7 +18,8 @@ from onward.confidence import (
     confidence_set,
     observation_reach,
 )
-from onward.core import Information
+from onward.core import Information, TooExtremeError
+from onward.core.another_lam import with_lam
 from onward.core.checks import probability
 from onward.core.known import METHODS, Method
 from onward.core.types import Matrix, Vector
@@ -71,13 +72,27 @@ class Guarantees(MergeableLearner):
     def state_for_sets(self, target: int = 0) -> Information:
         """A copy of the state of one target, which sets are made from; there are none if it is not `regularized`.
 
-        Sets need a λ > 0 for each coordinate. A constant that the model does not regularise gets one here: `lam`, if
-        that is a number, its default, if it is a dict that has one, else 1. So the sets are those of a model that had
-        had this λ for its constant from the start.
+        Sets need a λ > 0 for each coordinate that was fixed before the rows came. A constant that the model does not
+        regularise gets one here: `lam`, if that is a number, its default, if it is a dict that has one, else 1; and
+        with units="own", features have `lam` in the units of the data. So the sets are those of a model that had had
+        these λ from the start. TooExtremeError, with units="own", while the rows say too little beside the λ they made.
         """
         state = self.information_.of_target(target)
-        lam = constant_lam_of_sets(self.lam)
-        return state.with_constant_lam(lam) if state.intercept and state.lam[0] == 0.0 < lam else state
+        lam = state.lam.copy()
+        if state.intercept and state.lam[0] == 0.0:
+            lam[0] = constant_lam_of_sets(self.lam)
+        if self.information_.own_units:
+            lam[1:] = self.information_.relative[1:]
+        return state if np.array_equal(lam, state.lam) else with_lam(state, lam)
+
+    def has_sets(self) -> bool:
+        """Whether there are confidence sets by now."""
+        if not self._has_sets:
+            return False
+        try:
+            return self.state_for_sets().regularized
+        except TooExtremeError:
+            return False
 
     def calibrate(self, deltas: float | Sequence[float] = LEVELS) -> Self:
         """From now on, keep how far targets are from their predictions as rows are learned, for `conformal` intervals.

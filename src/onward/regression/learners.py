@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from onward import storage
 from onward.regression.columns import ColumnLearner
 from onward.regression.fitted import ReadOut
-from onward.regression.start import Lam, Prior, check_lam
+from onward.regression.start import Lam, Prior, Units, check_lam
 
 _FORWARD, _RIDGE = ReadOut(shrinks=True, clip=math.inf), ReadOut(shrinks=False, clip=math.inf)
 
@@ -27,7 +27,7 @@ class ForwardRegressor(OnlineRegressor):
 
     With a constant that is not regularised, as by default, it shrinks to the mean m of the targets so far instead of to
     0: it predicts m + (p − m) / (1 + q_c), with q_c the leverage of the centred row, which is q − 1/n after n rows.
-    `bounds.hinted_forward_regret_along` says what that can cost (Jacobsen and Cutkosky 2024).
+    `bounds.centred_forward_regret_to_penalized_along` says what that can cost (Jacobsen and Cutkosky 2024).
 
     Args:
         lam: regularisation λ ≥ 0: a number, an array (features,), or a dict of names, in which None stands for all that
@@ -35,6 +35,8 @@ class ForwardRegressor(OnlineRegressor):
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant: 0 not to regularise it; None for `lam`, if that is a number, or its
             default, if it is a dict.
+        units: what λ is in: "raw", as in the paper, for the units of the data; "own" for the variance that each feature
+            has by now, so that predictions stay the same when columns are scaled or shifted (see `core.own_units`).
         prior_mean: coefficients to start from and shrink towards: an array of the shape of `coef_`, or a dict of names.
         prior_intercept: the same for the constant.
     """
@@ -57,6 +59,8 @@ class RidgeRegressor(OnlineRegressor):
         intercept_lam: λ ≥ 0 of the constant: 0 not to regularise it, then the prediction before the first row is the
             prior's part alone; None for `lam`, if that is a number, or its default, if it is a dict.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
+        units: what λ is in: "raw", as in the paper, for the units of the data; "own" for the variance that each feature
+            has by now, so that predictions stay the same when columns are scaled or shifted (see `core.own_units`).
         prior_mean: coefficients to start from and shrink towards: an array of the shape of `coef_`, or a dict of names.
         prior_intercept: the same for the constant.
     """
@@ -69,6 +73,7 @@ class RidgeRegressor(OnlineRegressor):
         *,
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
+        units: Units = "raw",
         clip: float | None = None,
         prior_mean: Prior = None,
         prior_intercept: ArrayLike = 0.0,
@@ -77,6 +82,7 @@ class RidgeRegressor(OnlineRegressor):
             lam,
             fit_intercept=fit_intercept,
             intercept_lam=intercept_lam,
+            units=units,
             prior_mean=prior_mean,
             prior_intercept=prior_intercept,
         )
@@ -84,6 +90,7 @@ class RidgeRegressor(OnlineRegressor):
 
     def _check_settings(self) -> None:
         check_lam(self.lam, self.intercept_lam, positive=True)
+        super()._check_settings()
         if self.clip is not None and not (isinstance(self.clip, numbers.Real) and self.clip > 0):
             raise ValueError(f"clip must be None or a positive number, got {self.clip!r}")
 

@@ -90,6 +90,8 @@ def fit(
     model = checked_model(model)
     if model.prior_mean is not None or np.any(model.prior_intercept):
         raise ValueError("parts that are learned apart know of no prior: expected a model without prior_mean")
+    if model.units == "own":
+        raise ValueError("parts that are learned apart cannot have a λ in own units: expected units='raw' for workers")
     check_target_of(model, table)
     files = find_files(source, table.format)
     if any(file.comes_once for file in files):
