@@ -51,7 +51,7 @@ class ConformalIntervals:
         return int(self.buffer[: calibration.N_HEADER].view(calibration.HEADER)["rows"][0])
 
     def predict(self, prediction: float, leverage: float, weight: float = ONE) -> tuple[Vector, Vector]:
-        """Lower and upper ends (levels,) for the target of a row; infinite where nothing is known of it."""
+        """Lower and upper ends (levels,) for the target of the next row; infinite where nothing is known of it."""
         ends = np.empty((2, len(self.deltas)))
         calibration.put_interval(self.buffer, float(prediction), float(leverage), float(weight), ends)
         return ends[0], ends[1]
@@ -68,7 +68,11 @@ class ConformalIntervals:
     def intervals(
         self, predictions: ArrayLike, leverages: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> tuple[Matrix, Matrix]:
-        """Lower and upper ends (n, levels) for the targets of rows, each as if it came next; nothing is learned."""
+        """Lower and upper ends (n, levels) for the targets of rows that are not learned.
+
+        They leave out how `predict` and `track` make up for misses so far, which is for the next row: many rows would
+        all make up for the same. They miss a share δ of rows with errors like those of late.
+        """
         predictions, leverages, w = _rows(predictions, leverages, sample_weight)
         lower, upper = np.empty((2, len(predictions), len(self.deltas)))
         calibration.put_intervals(self.buffer, predictions, leverages, w, lower, upper)

@@ -160,9 +160,9 @@ def _floored_density(calibration: Calibration, level: int, side: int) -> float:
 
 
 @inlined
-def _end(calibration: Calibration, level: int, side: int, m: float, S: float) -> float:
-    """How far from 0 the next error may be on a side."""
-    peak, E = calibration.header[0].peak, calibration.excess[level, side]
+def _end(calibration: Calibration, level: int, side: int, m: float, S: float, makes_up: bool) -> float:
+    """How far from 0 the next error may be on a side; it makes up for misses so far, or is as if E were 0."""
+    peak, E = calibration.header[0].peak, calibration.excess[level, side] if makes_up else 0.0
     f = _floored_density(calibration, level, side)
     away = calibration.quantile[level, side] * _inflation(calibration, level)
     away = (m if side == 0 else -m) + S * (away + REGAIN * 0.5 * calibration.delta[level] * E / f)
@@ -174,7 +174,13 @@ def _end(calibration: Calibration, level: int, side: int, m: float, S: float) ->
 
 @inlined
 def _put_ends(
-    calibration: Calibration, prediction: float, spread: float, own: Matrix, lower: Vector, upper: Vector
+    calibration: Calibration,
+    prediction: float,
+    spread: float,
+    makes_up: bool,
+    own: Matrix,
+    lower: Vector,
+    upper: Vector,
 ) -> None:
     """Overwrites `own` (levels, 2) with the ends of each level, and lower and upper with the same, nested."""
     levels = calibration.delta.shape[0]
@@ -185,8 +191,8 @@ def _put_ends(
         return
     m, S = _mixed(calibration)
     for k in range(levels):
-        high = prediction + spread * _end(calibration, k, 0, m, S)
-        low = prediction - spread * _end(calibration, k, 1, m, S)
+        high = prediction + spread * _end(calibration, k, 0, m, S, makes_up)
+        low = prediction - spread * _end(calibration, k, 1, m, S, makes_up)
         if low > high:
             low = high = 0.5 * (low + high)
         own[k, 0], own[k, 1] = high, low
@@ -268,11 +274,11 @@ def _learn_row(
 def put_intervals(
     buffer: Vector, predictions: Vector, leverages: Vector, w: Vector, lower: Matrix, upper: Matrix
 ) -> None:
-    """Intervals of rows that may come next. Overwrites lower and upper (n, levels)."""
+    """Intervals of rows that are not learned: they make up for no misses. Overwrites lower and upper (n, levels)."""
     calibration = view_calibration(buffer)
     own = np.empty((calibration.delta.shape[0], 2))
     for i in range(predictions.shape[0]):
-        _put_ends(calibration, predictions[i], _spread(leverages[i], w[i]), own, lower[i], upper[i])
+        _put_ends(calibration, predictions[i], _spread(leverages[i], w[i]), False, own, lower[i], upper[i])
 
 
 @compiled
@@ -284,16 +290,16 @@ def track_rows(
     own = np.empty((calibration.delta.shape[0], 2))
     for i in range(predictions.shape[0]):
         spread = _spread(leverages[i], w[i])
-        _put_ends(calibration, predictions[i], spread, own, lower[i], upper[i])
+        _put_ends(calibration, predictions[i], spread, True, own, lower[i], upper[i])
         _learn_row(calibration, predictions[i], leverages[i], w[i], spread, y[i], own)
 
 
 @compiled
 def put_interval(buffer: Vector, prediction: float, leverage: float, weight: float, ends: Matrix) -> None:
-    """`put_intervals` of one row: overwrites ends (2, levels) with lower and upper."""
+    """The interval of the next row, as `track_rows` has it: overwrites ends (2, levels) with lower and upper."""
     calibration = view_calibration(buffer)
     own = np.empty((calibration.delta.shape[0], 2))
-    _put_ends(calibration, prediction, _spread(leverage, weight), own, ends[0], ends[1])
+    _put_ends(calibration, prediction, _spread(leverage, weight), True, own, ends[0], ends[1])
 
 
 @compiled
@@ -304,6 +310,6 @@ def learn_error(buffer: Vector, prediction: float, leverage: float, y: float, we
     calibration = view_calibration(buffer)
     levels = calibration.delta.shape[0]
     own, nested, spread = np.empty((levels, 2)), np.empty((2, levels)), _spread(leverage, weight)
-    _put_ends(calibration, prediction, spread, own, nested[0], nested[1])
+    _put_ends(calibration, prediction, spread, True, own, nested[0], nested[1])
     _learn_row(calibration, prediction, leverage, weight, spread, y, own)
     return True
