@@ -35,11 +35,6 @@ def _not_negative_each(name: str, value: object) -> None:
         raise ValueError(f"{text}, got {value!r}")
 
 
-def _at_least_one(name: str, value: object) -> None:
-    if positive(name, value) < 1:
-        raise ValueError(f"{name} must be a number >= 1, got {value!r}")
-
-
 # A name means the same in every bound, so its range stands here once.
 CHECKS: dict[str, Callable[[str, object], object]] = {
     "d": _count,

@@ -27,7 +27,7 @@ from onward.core.kernel import (
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "7d1d96d634e5e52a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a5d0d9d1814e7cb4"  # other files whose code is compiled into this one: see tools/digests.py
 
 Row: TypeAlias = Vector | tuple[float, ...]
 Loops: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]
