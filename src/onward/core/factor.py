@@ -252,14 +252,18 @@ def absorb_one(factor: Factor, x: Vector, y: float, w: float, scratch: Matrix) -
 
 
 @compiled
-def remove_one(factor: Factor, x: Vector, y: float, scratch: Matrix) -> float:
-    """Take out a row of one target and weight 1; returns what share of the information in its direction is left.
+def remove_row(factor: Factor, row: Vector, w: float, scratch: Matrix, more: Matrix) -> float:
+    """Take out a row of weight w, its coordinates followed by its targets; what share is left in its direction.
 
     Digits are lost in proportion to it, and do not come back; if it is not positive, the factor is spoiled. The caller
-    sees to that. Overwrites the factor but for its counts, and scratch.
+    sees to that. Overwrites the factor but for its counts, scratch and, for several targets, `more` (2, m).
     """
-    load_row(x, scratch)
-    return 1.0 - absorb_row(factor, scratch, y, -1.0, 0, True, scratch)[1]
+    d, m = factor.c.shape
+    load_row(row[:d], scratch)
+    for h in range(1, m):
+        more[0, h] = 0.0
+        more[1, h] = row[d + h]
+    return 1.0 - w * absorb_row(factor, scratch, row[d], -w, 0, True, more)[1]
 
 
 @compiled

@@ -16,7 +16,7 @@ from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "e5809c155f595d83"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "fb480231e43a6232"  # other files whose code is compiled into this one: see tools/digests.py
 
 STATE = np.dtype(
     [

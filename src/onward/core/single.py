@@ -17,7 +17,7 @@ from onward.core.kernel import N_STATE, STATE, State, read_out, state_size, view
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "4409b5b61371b923"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "2b456ef50842b977"  # other files whose code is compiled into this one: see tools/digests.py
 
 Row: TypeAlias = Vector | tuple[float, ...]
 Loops: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]
