@@ -270,11 +270,11 @@ def _fit_with_workers(what: _What, engine: "Engine", local: bool, quiet: bool) -
 def show(result: "Fit") -> None:
     """The summary of a pass."""
     from onward.cli import display
-    from onward.core.state import described
+    from onward.core.state import described_lam
     from onward.regression import learner_name
 
     out, model = display.console(), result.model
-    rate, lam = result.scores.rows / max(result.seconds, 1e-9), described(model.information_.lam)
+    rate, lam = result.scores.rows / max(result.seconds, 1e-9), described_lam(model.information_)
     out.print(
         f"{learner_name(model).capitalize()}, λ = {lam}, {counted(model.n_features_in_, 'feature')}: "
         f"{result.target} of {result.source}. Learned {result.scores.rows:,} of {counted(result.read, 'row')} "

@@ -46,15 +46,15 @@ def command(
 
 def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None:
     from onward.cli import display
-    from onward.core.state import described
+    from onward.core.state import described_lam
     from onward.progressive.results import coefficient_columns
     from onward.regression import learner_name
 
-    out = display.console()
+    out, state = display.console(), model.information_
     about = {
         "learner": learner_name(model),
-        "λ": described(model.information_.lam),
-        "constant": "yes" if model.fit_intercept else "no",
+        "λ": described_lam(state),
+        "constant": ("yes" if state.lam[0] else "yes, not regularised") if state.intercept else "no",
         "rows seen": f"{model.n_seen_:,}",
         "features": f"{model.n_features_in_:,}",
     }
@@ -73,9 +73,10 @@ def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None
             about["terms"] = _some([term.text for term in recipe.terms])
         if recipe.memory.first_levels:
             about["first levels"] = _some([f"{column}={level}" for column, level in recipe.memory.first_levels.items()])
-    about["information gain"] = display.number(model.information_gain_)
-    if model.information_.n_targets > 1:
-        about["targets"] = str(model.information_.n_targets)
+    if state.regularized:  # it is infinite without λ
+        about["information gain"] = display.number(model.information_gain_)
+    if state.n_targets > 1:
+        about["targets"] = str(state.n_targets)
         out.print(display.pairs(about), highlight=False)
         return
     about["online loss"] = display.number(model.online_loss_)

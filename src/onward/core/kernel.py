@@ -11,7 +11,7 @@ import numpy as np
 
 from onward.core import deficient, reading_tiles, tiles
 from onward.core.compile import compiled, inlined
-from onward.core.factor import Factor, aligned, factor_size, is_ordinary, view_factor
+from onward.core.factor import Factor, aligned, factor_size, is_ordinary, rotate, view_factor
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
@@ -129,8 +129,9 @@ def learn(
     `base` is the prior's part of the predictions, without rows if the prior mean is 0, and `left` is what it leaves of
     Y. Overwrites the state, p with the predictions, and q. One call, so that an interrupt comes before or after it.
     """
+    constant = constant_pivot(buffer)
     absorb(buffer, X, left, w, p, q)
-    read_out_rows(base, p, q, w, shrinks, clip)
+    read_out_rows(constant, left, base, p, q, w, shrinks, clip)
     add_squared_errors(p, Y, w, view_state(buffer).online_loss)
 
 
@@ -192,14 +193,45 @@ def reaches(
                 reach[level, start + b] = math.sqrt(total)
 
 
-@inlined
-def read_out(base: float, p: float, q: float, w: float, shrinks: bool, clip: float) -> float:
-    """Forward's prediction, base + p / (1 + wq), or ridge's, base + p within ±clip.
+# The read-out: what forward and ridge predict from p and q. A constant that is not regularised is the first pivot, with
+# D_0 = Σ w and c_0 the mean of the targets so far; the other pivots know of centred rows alone.
 
-    Where q is infinite p is 0, and so is p / (1 + wq), even if w is 0.
+
+@inlined
+def shrinks_to_mean(state: State) -> bool:
+    """Whether forward shrinks towards the mean of the targets: there is a constant, and it is not regularised."""
+    return bool(state.header[0].intercept != 0.0 and state.lam[0] == 0.0)
+
+
+@compiled
+def constant_pivot(buffer: Vector) -> Vector:
+    """Σ w and the mean of each target so far (1 + m,), which forward shrinks to; without numbers if it shrinks to 0."""
+    state = view_state(buffer)
+    if not shrinks_to_mean(state):
+        return np.empty(0)
+    m = state.factor.c.shape[1]
+    out = np.empty(1 + m)
+    out[0] = state.factor.D[0]
+    for h in range(m):
+        out[1 + h] = state.factor.c[0, h]
+    return out
+
+
+@inlined
+def centred_leverage(q: float, weight: float) -> float:
+    """The leverage of a row less that of the constant, 1/Σw, where all rows have weighed Σw; q, if that is infinite."""
+    return q if q == np.inf else max(0.0, q - 1.0 / weight)
+
+
+@inlined
+def read_out(base: float, mean: float, p: float, q: float, w: float, shrinks: bool, clip: float) -> float:
+    """Forward's prediction, base + mean + (p − mean) / (1 + wq), or ridge's, base + p within ±clip.
+
+    q is the leverage of the centred row where forward shrinks to the mean; elsewhere that of the row, and `mean` is 0.
+    Where q is infinite, forward says base + mean, even if w is 0.
     """
     if shrinks:
-        return base + (p / (1.0 + w * q) if q != np.inf else 0.0)
+        return base + (mean + ((p - mean) / (1.0 + w * q) if q != np.inf else 0.0))
     prediction = base + p
     if prediction > clip:
         return clip
@@ -207,17 +239,51 @@ def read_out(base: float, p: float, q: float, w: float, shrinks: bool, clip: flo
 
 
 @compiled
-def read_out_rows(base: Matrix, p: Matrix, q: Vector, w: Vector, shrinks: bool, clip: float) -> None:
-    """Overwrite p of rows with their predictions. `base` has no rows if the prior mean is 0."""
+def read_out_rows(
+    constant: Vector, left: Matrix, base: Matrix, p: Matrix, q: Vector, w: Vector, shrinks: bool, clip: float
+) -> None:
+    """Overwrite p of rows with their predictions.
+
+    `constant` is the `constant_pivot` from before the rows, `left` the targets with which they were absorbed, without
+    rows if they were only read. `base` has no rows if the prior mean is 0. Overwrites `constant`, too.
+    """
+    if shrinks and constant.shape[0] > 0:
+        _read_out_centred(constant, left, base, p, q, w)
+        return
     if p.shape[1] == 1 and base.shape[0] == 0:  # the same, in vectors
         flat = p.reshape(p.size)
         for i in range(p.size):
-            flat[i] = read_out(0.0, flat[i], q[i], w[i], shrinks, clip)
+            flat[i] = read_out(0.0, 0.0, flat[i], q[i], w[i], shrinks, clip)
         return
     for i in range(p.shape[0]):
         for h in range(p.shape[1]):
             prior = base[i, h] if base.shape[0] > 0 else 0.0
-            p[i, h] = read_out(prior, p[i, h], q[i], w[i], shrinks, clip)
+            p[i, h] = read_out(prior, 0.0, p[i, h], q[i], w[i], shrinks, clip)
+
+
+@inlined
+def _read_out_centred(constant: Vector, left: Matrix, base: Matrix, p: Matrix, q: Vector, w: Vector) -> None:
+    """`read_out_rows` of forward where it shrinks to the mean, which moves with each row that was absorbed.
+
+    The pivot is absorbed once more, as the tiles do it: so the mean before each row has the bits that it had there.
+    """
+    absorbed = left.shape[0] > 0
+    for i in range(p.shape[0]):
+        D = constant[0]
+        centred = centred_leverage(q[i], D)
+        for h in range(p.shape[1]):
+            prior = base[i, h] if base.shape[0] > 0 else 0.0
+            p[i, h] = read_out(prior, constant[1 + h], p[i, h], centred, w[i], True, np.inf)
+        if not absorbed or w[i] == 0.0:
+            continue
+        if D == 0.0:  # the first row of all
+            constant[0] = w[i]
+            for h in range(p.shape[1]):
+                constant[1 + h] = left[i, h]
+            continue
+        beta, share, _, constant[0], _ = rotate(1.0, w[i], D)
+        for h in range(p.shape[1]):
+            constant[1 + h] = fma(share, constant[1 + h], beta * left[i, h])
 
 
 @compiled

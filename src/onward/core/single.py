@@ -13,11 +13,20 @@ import numpy as np
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ORDINARY, absorb_row, count_row, is_ordinary, new_scratch, read_row
 from onward.core.fast_path import close
-from onward.core.kernel import N_STATE, STATE, State, read_out, state_size, view_state
+from onward.core.kernel import (
+    N_STATE,
+    STATE,
+    State,
+    centred_leverage,
+    read_out,
+    shrinks_to_mean,
+    state_size,
+    view_state,
+)
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "2b456ef50842b977"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "b47951e323c7cc52"  # other files whose code is compiled into this one: see tools/digests.py
 
 Row: TypeAlias = Vector | tuple[float, ...]
 Loops: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]
@@ -34,7 +43,8 @@ def _predict(buffer: Vector, x: Row, w: float, shrinks: bool, clip: float) -> fl
     if not (square < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
         return math.nan
     p, q = read_row(state.factor, scratch, scratch)
-    prediction = read_out(base, p, q, w, shrinks, clip)
+    mean, weight = _constant(state, 0, shrinks)
+    prediction = read_out(base, mean, p, centred_leverage(q, weight), w, shrinks, clip)
     return prediction if math.isfinite(prediction) else math.nan
 
 
@@ -53,9 +63,10 @@ def _learn(buffer: Vector, x: Row, y: float, w: float, shrinks: bool, clip: floa
     left = y - base
     if not (fma(left, left, square) < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
         return False
+    mean, weight = _constant(state, 0, shrinks)
     p, q = absorb_row(state.factor, scratch, left, w, 0, True, scratch)
     count_row(state.factor, w, square)
-    error = read_out(base, p, q, w, shrinks, clip) - y
+    error = read_out(base, mean, p, centred_leverage(q, weight), w, shrinks, clip) - y
     state.online_loss[0] += w * (error * error)
     return True
 
@@ -94,7 +105,8 @@ def _predict_targets(buffer: Vector, x: Row, w: float, shrinks: bool, clip: floa
     p, q = read_row(state.factor, scratch, more)
     more[0, 0] = p
     for h in range(m):
-        out[h] = read_out(_base(state, x, h), more[0, h], q, w, shrinks, clip)
+        mean, weight = _constant(state, h, shrinks)
+        out[h] = read_out(_base(state, x, h), mean, more[0, h], centred_leverage(q, weight), w, shrinks, clip)
     if not np.isfinite(out).all():
         out[0] = math.nan
     return out
@@ -107,7 +119,7 @@ def _learn_targets(buffer: Vector, x: Row, y: Vector, w: float, shrinks: bool, c
     d, m = state.factor.c.shape
     if len(x) + int(state.header[0].intercept) != d or y.shape[0] != m:
         return False
-    more, bases = np.zeros((2, m)), np.empty(m)
+    more, bases, means = np.zeros((2, m)), np.empty(m), np.empty(m)
     scratch, _, square = _loaded(state, x)
     largest = square
     for h in range(m):
@@ -116,10 +128,13 @@ def _learn_targets(buffer: Vector, x: Row, y: Vector, w: float, shrinks: bool, c
         largest = fma(more[1, h], more[1, h], largest)
     if not (largest < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
         return False
+    weight = np.inf
+    for h in range(m):
+        means[h], weight = _constant(state, h, shrinks)
     more[0, 0], q = absorb_row(state.factor, scratch, more[1, 0], w, 0, True, more)
     count_row(state.factor, w, square)
     for h in range(m):
-        error = read_out(bases[h], more[0, h], q, w, shrinks, clip) - y[h]
+        error = read_out(bases[h], means[h], more[0, h], centred_leverage(q, weight), w, shrinks, clip) - y[h]
         state.online_loss[h] += w * (error * error)
     return True
 
@@ -183,6 +198,14 @@ def _loaded(state: State, x: Row) -> tuple[Matrix, float, float]:
         scratch[0, j + lead] = x[j]
         square = fma(x[j], x[j], square)
     return scratch, _base(state, x, 0), square
+
+
+@inlined
+def _constant(state: State, target: int, shrinks: bool) -> tuple[float, float]:
+    """The mean that forward shrinks to, and Σw; 0 and inf, so that the constant has no leverage, if it shrinks to 0."""
+    if shrinks and shrinks_to_mean(state):
+        return state.factor.c[0, target], state.factor.D[0]
+    return 0.0, np.inf
 
 
 @inlined

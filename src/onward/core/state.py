@@ -167,6 +167,20 @@ class Information:
         other._take_factor(self, [target])
         return other
 
+    def with_constant_lam(self, lam: float) -> Self:
+        """A copy whose constant, free here, has this λ > 0: exactly what it would be, had it had that from the start.
+
+        For G and b are sums, to which λ brings its own part whenever it comes.
+        """
+        if not (self.intercept and self.lam[0] == 0.0):
+            raise ValueError("expected a state with a constant that is not regularised")
+        other = self.copy()
+        row = np.zeros((1, len(self.D)))
+        row[0, 0] = 1.0
+        other._absorb_coordinates(row, np.zeros((1, self.n_targets)), np.array([lam]))
+        other.lam[0] = lam
+        return other
+
     def _take_factor(self, other: "Information", targets: Sequence[int] | None = None) -> None:
         """Take over what another state of the same coordinates has learned, of all its targets or of some."""
         chosen = slice(None) if targets is None else list(targets)
@@ -246,8 +260,11 @@ class Information:
             return p, q
         before = self.buffer.copy()
         try:
+            rank = self.rank
             taken = kernel.absorb(self.buffer, X, Y, w, p, q)
-            if taken < len(X) or not self._holds(p, q):
+            # Where the rank rises q is infinite, and only there: elsewhere it has overflowed.
+            rises = np.isinf(q) & (w > 0)
+            if taken < len(X) or not self._holds(p, q) or np.count_nonzero(rises) > self.rank - rank:
                 raise TooExtremeError(
                     "the rows cannot be learned in double precision: expected values whose squares and ratios stay "
                     f"between 1e-300 and 1e300, got magnitudes up to {_largest(X):.3g} in X and {_largest(Y):.3g} in y "
@@ -375,6 +392,12 @@ def described(lam: Vector) -> str:
     if len(lam) > 8:
         return f"{lam.min():g} to {lam.max():g}"
     return f"[{', '.join(f'{value:g}' for value in lam)}]"
+
+
+def described_lam(state: Information) -> str:
+    """λ of a state as a reader would say it: that of the features alone, if the constant has none."""
+    free = state.intercept and state.n_features > 0 and state.lam[0] == 0.0
+    return described(state.lam[1:] if free else state.lam)
 
 
 def _largest(array: Matrix) -> float:

@@ -84,7 +84,7 @@ class _Forward(_Wrapped):
         lam: Lam = 1.0,
         *,
         fit_intercept: bool = True,
-        intercept_lam: float | None = None,
+        intercept_lam: float | None = 0.0,
         prior_mean: ArrayLike | Mapping[Any, float] | None = None,
         prior_intercept: float = 0.0,
     ) -> None:
@@ -105,7 +105,7 @@ class _Ridge(_Wrapped):
         lam: Lam = 1.0,
         *,
         fit_intercept: bool = True,
-        intercept_lam: float | None = None,
+        intercept_lam: float | None = 0.0,
         clip: float | None = None,
         prior_mean: ArrayLike | Mapping[Any, float] | None = None,
         prior_intercept: float = 0.0,
@@ -220,7 +220,7 @@ class ForwardRegressor(_Forward, _OneTarget):
         lam: regularisation λ ≥ 0: a number, or a dict of names, in which None stands for all that it does not name.
             With 0, a row that raises the rank is predicted as the prior's part alone.
         fit_intercept: add a constant feature.
-        intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default.
+        intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
         prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
             first row.
         prior_intercept: the same for the constant.
@@ -233,7 +233,7 @@ class RidgeRegressor(_Ridge, _OneTarget):
     Args:
         lam: regularisation λ > 0: a number, or a dict of names, in which None stands for all that it does not name.
         fit_intercept: add a constant feature.
-        intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default.
+        intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
             first row.
@@ -248,7 +248,7 @@ class MultiTargetForwardRegressor(_Forward, _ManyTargets):
         lam: regularisation λ ≥ 0: a number, or a dict of names, in which None stands for all that it does not name.
             With 0, a row that raises the rank is predicted as the prior's part alone.
         fit_intercept: add a constant feature.
-        intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default.
+        intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
         prior_mean: coefficients to start from and shrink towards, as in `ForwardRegressor`, for every target alike.
         prior_intercept: the same for the constant.
     """
@@ -260,7 +260,7 @@ class MultiTargetRidgeRegressor(_Ridge, _ManyTargets):
     Args:
         lam: regularisation λ > 0: a number, or a dict of names, in which None stands for all that it does not name.
         fit_intercept: add a constant feature.
-        intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default.
+        intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         prior_mean: coefficients to start from and shrink towards, as in `RidgeRegressor`, for every target alike.
         prior_intercept: the same for the constant.

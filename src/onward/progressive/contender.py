@@ -4,11 +4,11 @@ import numpy as np
 
 from onward.core import Information
 from onward.core.compile import unlocked
-from onward.core.kernel import absorb
+from onward.core.kernel import absorb, constant_pivot, read_out_rows
 from onward.core.types import Matrix, Vector
 from onward.progressive.running_scores import count, new_totals
 
-COMPILED_FROM = "252a6c2bd6374f15"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "36c0a0bf5e395567"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked
@@ -16,10 +16,13 @@ def learn_and_score(
     buffer: Vector, X: Matrix, Y: Matrix, w: Vector, p: Matrix, q: Vector, ridge: Vector, forward: Vector
 ) -> int:
     """`absorb`, and the losses of both read-outs added to their totals. Returns how many rows were absorbed."""
+    constant = constant_pivot(buffer)
     taken = absorb(buffer, X, Y, w, p, q)
     for i in range(taken):
         count(p[i, 0], Y[i, 0], w[i], ridge)
-        count(p[i, 0] / (1.0 + w[i] * q[i]), Y[i, 0], w[i], forward)
+    read_out_rows(constant, Y, np.empty((0, 0)), p[:taken], q, w, True, np.inf)
+    for i in range(taken):
+        count(p[i, 0], Y[i, 0], w[i], forward)
     return taken
 
 
@@ -33,7 +36,7 @@ class Contender:
         self.lam = lam
         self.ridge, self.forward = new_totals(), new_totals()
         self.failed: int | None = None
-        self._state = Information(0, 1, lam, intercept)
+        self._state = Information(0, 1, 0.0, intercept)  # the constant is not regularised
 
     def learn(self, X: Matrix, y: Vector, w: Vector, first: int) -> None:
         """Learn rows; features beyond those known are new. `first` is the first row's number."""

@@ -28,19 +28,22 @@ def fit_record(fit: Fit) -> dict[str, Any]:
 def model_record(model: OnlineRegressor, known: Known) -> dict[str, Any]:
     """A model, with its coefficients."""
     recipe = model.recipe_
-    table, lams = coefficient_columns(model, known), model.information_.lam.tolist()
+    table, state = coefficient_columns(model, known), model.information_
+    lams = state.lam[int(state.intercept) :].tolist()
+    gain = {"information_gain": model.information_gain_} if state.regularized else {}  # it is infinite without λ
     return _record(
         {
             "learner": learner_name(model),
-            "lam": lams[0] if len(set(lams)) == 1 else lams,  # of each coordinate, the constant first
+            "lam": lams[0] if len(set(lams)) == 1 else lams,  # of each feature
             "fit_intercept": bool(model.fit_intercept),
+            "intercept_lam": float(state.lam[0]) if state.intercept else None,
             "rows": model.n_seen_,
             "features": model.n_features_in_,
             "target": None if recipe is None else recipe.target,
             "weight": None if recipe is None else recipe.weight,
             "columns": None if recipe is None else [{"name": c.name, "kind": c.kind} for c in recipe.columns],
             "terms": None if recipe is None else [term.text for term in recipe.terms],
-            "information_gain": model.information_gain_,
+            **gain,
             "regularized_loss": model.regularized_loss_,
             "online_loss": model.online_loss_,
             "intervals": {"delta": known.delta, "sigma": known.sigma, "theta_bound": known.theta_bound},

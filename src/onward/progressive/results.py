@@ -192,7 +192,7 @@ class Comparison:
 
 def coefficient_columns(model: OnlineRegressor, known: Known) -> dict[str, Any]:
     """The model's `coefficient_table`; without regularisation there are no sets, so that every interval is open."""
-    if model.information_.regularized:
+    if model.state_for_sets().regularized:
         return model.coefficient_table(known.delta, known.sigma, known.theta_bound)
     state, names = model.information_, [str(name) for name in model.feature_names_in_]
     theta = state.coefficients()[:, 0] + state.prior[:, 0]

@@ -5,7 +5,7 @@ from __future__ import annotations  # results are shown by this, and known here 
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from onward.core.state import described
+from onward.core.state import described_lam
 from onward.core.words import counted, left_out
 from onward.pages.numbers import format_number
 from onward.pages.plain_tables import html_paragraphs, html_table, text_table
@@ -50,7 +50,7 @@ def comparison_html(comparison: Comparison) -> str:
 def _fit_lines(fit: Fit) -> list[str]:
     model = fit.model
     return [
-        f"{learner_name(model).capitalize()}, λ = {described(model.information_.lam)}, "
+        f"{learner_name(model).capitalize()}, λ = {described_lam(model.information_)}, "
         f"{counted(model.n_features_in_, 'feature')}: {fit.target} of {fit.source}. "
         f"Learned {fit.scores.rows:,} of {counted(fit.read, 'row')} in {fit.seconds:.1f} s.",
         *left_out(fit.skipped, fit.filled),

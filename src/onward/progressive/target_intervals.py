@@ -38,14 +38,13 @@ class Intervals:
     def refresh(self, model: OnlineRegressor) -> None:
         """Take the sets anew, from what the model has learned by now. Without regularisation there are none."""
         self.model = model.copy()
-        if not model.information_.regularized:
+        state = model.state_for_sets()
+        if not state.regularized:
             return
         sigma, bound = self._known.sigma, self._known.theta_bound
         of_mean = self._of == "mean"
         deltas = self.deltas if of_mean else [delta / 2 for delta in self.deltas]
-        *sets, self.region = confidence_sets(
-            model.information_.of_target(0), model._kind, [*deltas, self._known.delta], sigma, bound
-        )
+        *sets, self.region = confidence_sets(state, model._kind, [*deltas, self._known.delta], sigma, bound)
         self._sets = [
             (region, 0.0 if of_mean else observation_reach(region, delta, sigma))
             for region, delta in zip(sets, deltas, strict=True)

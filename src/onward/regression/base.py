@@ -1,6 +1,5 @@
 """What every learner is made of: settings, a read-out, and a fitted state with what can be asked of it."""
 
-import math
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -11,7 +10,7 @@ from onward.core import Information
 from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
 from onward.regression.estimator import Estimator
-from onward.regression.fitted import FittedState
+from onward.regression.fitted import FittedState, ReadOut
 from onward.regression.start import Lam, Prior, check_lam, lam_vector, prior_matrix, same_setting
 from onward.tables import Recipe
 
@@ -46,7 +45,7 @@ class Learner(Estimator):
         lam: Lam = 1.0,
         *,
         fit_intercept: bool = True,
-        intercept_lam: float | None = None,
+        intercept_lam: float | None = 0.0,
         prior_mean: Prior = None,
         prior_intercept: ArrayLike = 0.0,
     ) -> None:
@@ -56,15 +55,13 @@ class Learner(Estimator):
         self.prior_mean = prior_mean
         self.prior_intercept = prior_intercept
 
-    # The read-out, which makes a learner
+    # What makes a learner
 
-    _shrinks = False  # whether a prediction is divided by 1 + leverage
     clip: float | None = None
 
     @property
-    def _clip(self) -> float:
-        """The bound on predictions."""
-        return math.inf
+    def _read_out(self) -> ReadOut:
+        raise NotImplementedError
 
     def _check_settings(self) -> None:
         check_lam(self.lam, self.intercept_lam, positive=False)
@@ -142,7 +139,7 @@ class Learner(Estimator):
         """From here on the model is what was learned."""
         self._state = fitted
         state = fitted.state
-        self._buffer, self._flat = state.buffer, fitted.flat
+        self._buffer, self._flat = fitted.buffer, fitted.flat
         self._names_in_order = self._loops = self._dict_loops = None
         self._row_shape, self._target_shape = (state.n_features,), (state.n_targets,)
         self.n_features_in_ = state.n_features
@@ -156,7 +153,7 @@ class Learner(Estimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if self._state is not None:
-            self._buffer = self._state.state.buffer  # what was one array may have become two
+            self._buffer = self._state.buffer  # what was one array may have become two
 
     def _fitted(self) -> FittedState:
         if self._state is None:

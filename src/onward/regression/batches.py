@@ -5,8 +5,6 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.core import kernel
-from onward.core.state import described
 from onward.core.types import Matrix, Vector
 from onward.regression.base import Learned, Learner
 from onward.regression.fitted import FittedState
@@ -64,19 +62,15 @@ class BatchLearner(Learner):
         weights = as_weights(sample_weight, rows.shape[0])
         out = np.empty((rows.shape[0], fitted.state.n_targets))
         for where, block, _ in blocks(rows):
-            p, q = fitted.state.read(block)
-            checked_leverages(fitted, q)
-            w = writeable(weights[where])
-            kernel.read_out_rows(fitted.state.base(block), p, q, w, self._shrinks, self._clip)
-            out[where] = p
-        return shaped(checked_predictions(out), fitted.flat)
+            out[where] = fitted.predict(block, writeable(weights[where]), self._read_out)[0]
+        return shaped(out, fitted.flat)
 
     def leverage(self, X: Any) -> Vector:
         """xᵀG⁻¹x for each row: how little is known in its direction. Forward is ridge, divided by 1 + leverage."""
         fitted, rows = self._readable(X)
         out = np.empty(rows.shape[0])
         for where, block, _ in blocks(rows):
-            out[where] = checked_leverages(fitted, fitted.state.read(block)[1])
+            out[where] = fitted.leverages(block)
         return out
 
     def _readable(self, X: Any) -> tuple[FittedState, Rows]:
@@ -142,7 +136,7 @@ class BatchLearner(Learner):
         for where, block, squares in blocks(rows):
             w = w[: len(block)] if constant and len(w) >= len(block) else writeable(weights[where])
             out = predictions[where], leverages[where]
-            fitted.learn(block, targets[where], w, squares, self._shrinks, self._clip, *out)
+            fitted.learn(block, targets[where], w, squares, self._read_out, *out)
         return predictions, leverages
 
 
@@ -166,23 +160,3 @@ def describe_targets(count: int, flat: bool) -> str:
 def writeable(values: Vector) -> Vector:
     """A read-only array would be compiled for anew."""
     return np.require(values, requirements=["C", "W"])
-
-
-def checked_leverages(fitted: FittedState, q: Vector) -> Vector:
-    """Infinite is what nothing is known of, and only without regularisation; otherwise it is an overflow."""
-    if fitted.state.regularized and not np.isfinite(q).all():
-        raise ValueError(
-            "a leverage overflows double precision: expected ‖x‖² / lam below 1e300, "
-            f"with lam={described(fitted.state.lam)}; rescale the columns"
-        )
-    return q
-
-
-def checked_predictions(predictions: Matrix) -> Matrix:
-    """Finite predictions, or an error."""
-    if not np.isfinite(predictions).all():
-        raise ValueError(
-            "a prediction overflows double precision: expected values whose products with the coefficients stay below "
-            "1e300; rescale the columns"
-        )
-    return predictions

@@ -3,20 +3,39 @@
 import numbers
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from onward import storage
 from onward.core import Information, TooExtremeError, kernel
 from onward.core.interrupts import interrupts_deferred
+from onward.core.single import Loops, learn_one, learn_targets, predict_one, predict_targets, row_loops
+from onward.core.state import described
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
+
+_NO_ROWS = np.empty((0, 0))
+
+
+class ReadOut(NamedTuple):
+    """What a learner predicts from its state."""
+
+    shrinks: bool  # forward, which shrinks by the leverage; ridge if not
+    clip: float  # the bound on ridge's predictions
+
+
+class NewFeatures(NamedTuple):
+    """Features of some rows that a state does not know: it would grow by them."""
+
+    X: Matrix  # (n, features)
+    lam: Sequence[float]
+    prior: Sequence[float]
 
 
 @dataclass
 class FittedState:
-    """A state with everything that is needed to go on from it."""
+    """A state with everything that is needed to go on from it: to learn rows and to predict them, many or one."""
 
     state: Information
     names: list[Hashable] | None  # of the features, in order
@@ -26,9 +45,12 @@ class FittedState:
     def __post_init__(self) -> None:
         self.columns = {name: column for column, name in enumerate(self.names or ())}
 
-    def learn(
-        self, X: Matrix, Y: Matrix, w: Vector, squares: float, shrinks: bool, clip: float, p: Matrix, q: Vector
-    ) -> None:
+    @property
+    def buffer(self) -> Vector:
+        """What the loops for one row take."""
+        return self.state.buffer
+
+    def learn(self, X: Matrix, Y: Matrix, w: Vector, squares: float, read_out: ReadOut, p: Matrix, q: Vector) -> None:
         """Learn rows in order; overwrites p and q with predictions and leverages as of just before each.
 
         `squares` is the sum of the squares of X. Changes nothing of the state if it raises.
@@ -38,12 +60,12 @@ class FittedState:
         left = Y - base if len(base) else Y
         if state.is_ordinary(squares, left, w):
             state.check(X, left, w, p, q)
-            kernel.learn(state.buffer, X, Y, w, base, left, shrinks, clip, p, q)
+            kernel.learn(state.buffer, X, Y, w, base, left, *read_out, p, q)
             return
-        before = state.buffer.copy()
+        before, constant = state.buffer.copy(), kernel.constant_pivot(state.buffer)
         with interrupts_deferred():
             state.absorb(X, left, w, False, (p, q))
-            kernel.read_out_rows(base, p, q, w, shrinks, clip)
+            kernel.read_out_rows(constant, left, base, p, q, w, *read_out)
             total = state.online_loss.copy()
             kernel.add_squared_errors(p, Y, w, total)
             if not np.isfinite(total).all():
@@ -53,6 +75,59 @@ class FittedState:
                     "1e300; rescale the columns"
                 )
             state.online_loss[:] = total
+
+    def predict(self, X: Matrix, w: Vector, read_out: ReadOut, new: NewFeatures | None = None) -> tuple[Matrix, Vector]:
+        """Predictions (n, m) and leverages (n,) of rows of weights w, each as if it came next.
+
+        Of features that the state does not know only the leverage and the prior count, as growing would have it.
+        """
+        base, (p, q) = self.state.base(X), self.state.read(X)
+        self._check_leverages(q)
+        for x, lam, prior in zip(new.X.T, new.lam, new.prior, strict=True) if new is not None else ():
+            if lam > 0:
+                q += x**2 / lam
+            else:
+                q[x != 0.0] = np.inf
+                p[x != 0.0] = 0.0
+            if prior:
+                base = (base if len(base) else 0.0) + np.repeat((prior * x)[:, None], p.shape[1], axis=1)
+        kernel.read_out_rows(kernel.constant_pivot(self.buffer), _NO_ROWS, base, p, q, w, *read_out)
+        if not np.isfinite(p).all():
+            raise ValueError(
+                "a prediction overflows double precision: expected values whose products with the coefficients stay "
+                "below 1e300; rescale the columns"
+            )
+        return p, q
+
+    def leverages(self, X: Matrix) -> Vector:
+        """xᵀG⁻¹x of each row (n,); infinite where nothing is known, and only without regularisation."""
+        return self._check_leverages(self.state.read(X)[1])
+
+    def _check_leverages(self, q: Vector) -> Vector:
+        if self.state.D.all() and not np.isfinite(q).all():
+            raise ValueError(
+                "a leverage overflows double precision: expected ‖x‖² / lam below 1e300, "
+                f"with lam={described(self.state.lam)}; rescale the columns"
+            )
+        return q
+
+    # One row, which is refused, changing nothing, where it needs a closer look: see `core.single`
+
+    def row_loops(self, read_out: ReadOut, count: int | None = None) -> Loops:
+        """The loops for single rows of weight 1, in arrays or in tuples of so many numbers, without clipping."""
+        return row_loops(read_out.shrinks, self.flat, count)
+
+    def predict_row(self, x: Vector, w: float, read_out: ReadOut) -> Any:
+        """The prediction of one row, a number or (m,); None if it is refused."""
+        if self.flat:
+            prediction = predict_one(self.buffer, x, w, *read_out)
+            return prediction if prediction == prediction else None  # not NaN
+        predictions = predict_targets(self.buffer, x, w, *read_out)
+        return predictions if predictions[0] == predictions[0] else None
+
+    def learn_row(self, x: Vector, y: Any, w: float, read_out: ReadOut) -> bool:
+        """Learn one row with its target, a number or (m,); False if it is refused."""
+        return (learn_one if self.flat else learn_targets)(self.buffer, x, y, w, *read_out)
 
     def copy(self) -> Self:
         """A copy that can be learned on without touching this one."""

@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.confidence import Bias, Ellipsoid, ForwardSet, QuadraticSet, Width, confidence_set, observation_reach
+from onward.core import Information
 from onward.core.checks import probability
 from onward.regression.merging import MergeableLearner
+from onward.regression.start import constant_lam_of_sets
 from onward.tables import blocks
 
 
@@ -34,7 +36,8 @@ class Guarantees(MergeableLearner):
                 With other noise that set can fail far more often than delta, above all with an intercept or rows that
                 are not centred (rare shocks, 0/1 targets: in most runs).
             theta_bound: S ≥ ‖θ* − θ_0‖, the constant included; None for the set that needs no such bound. With a λ for
-                each coordinate, the norm is √(Σ λ_j/λ̄ (θ*_j − θ_0j)²), λ̄ the largest of them: never more.
+                each coordinate, the norm is √(Σ λ_j/λ̄ (θ*_j − θ_0j)²), λ̄ the largest of them: never more. A constant
+                that is not regularised has a λ here all the same: see `state_for_sets`.
             width: `determinant` (tightest), `trace` or `uniform` (as in the paper).
             bias: of the forward set: `tight` √(λ + ‖x‖²) or `paper` √λ + ‖x‖; with a λ for each coordinate, λ is the
                 largest and ‖x‖² is Σ λ/λ_j x_j².
@@ -47,10 +50,21 @@ class Guarantees(MergeableLearner):
         given = 0 if target is None and count == 1 else target
         if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < count:
             raise ValueError(f"target must be one of 0 to {count - 1} for a model of {count} targets, got {target!r}")
-        state = self.information_.of_target(given)
+        state = self.state_for_sets(given)
         return confidence_set(
             state, self._kind, delta, sigma, theta_bound, width=width, bias=bias, feature_bound=feature_bound
         )
+
+    def state_for_sets(self, target: int = 0) -> Information:
+        """A copy of the state of one target, which sets are made from; there are none if it is not `regularized`.
+
+        Sets need a λ > 0 for each coordinate. A constant that the model does not regularise gets one here: `lam`, if
+        that is a number, its default, if it is a dict that has one, else 1. So the sets are those of a model that had
+        had this λ for its constant from the start.
+        """
+        state = self.information_.of_target(target)
+        lam = constant_lam_of_sets(self.lam)
+        return state.with_constant_lam(lam) if state.intercept and state.lam[0] == 0.0 < lam else state
 
     def interval(
         self,

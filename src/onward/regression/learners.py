@@ -8,7 +8,10 @@ from numpy.typing import ArrayLike
 
 from onward import storage
 from onward.regression.columns import ColumnLearner
+from onward.regression.fitted import ReadOut
 from onward.regression.start import Lam, Prior, check_lam
+
+_FORWARD, _RIDGE = ReadOut(shrinks=True, clip=math.inf), ReadOut(shrinks=False, clip=math.inf)
 
 
 class OnlineRegressor(ColumnLearner):
@@ -19,20 +22,28 @@ class OnlineRegressor(ColumnLearner):
 class ForwardRegressor(OnlineRegressor):
     """The forward algorithm (Vovk–Azoury–Warmuth): ridge, shrunk by its own leverage.
 
-    It predicts p / (1 + q), with p the ridge prediction and q = xᵀG⁻¹x the leverage of the row: where little is known,
-    it says little.  [Alg. 2; for lam=0, App. E]
+    With fit_intercept=False, or with intercept_lam > 0, it predicts p / (1 + q), with p the ridge prediction and
+    q = xᵀG⁻¹x the leverage of the row: where little is known, it says little.  [Alg. 2; for lam=0, App. E]
+
+    With a constant that is not regularised, as by default, it shrinks to the mean m of the targets so far instead of to
+    0: it predicts m + (p − m) / (1 + q_c), with q_c the leverage of the centred row, which is q − 1/n after n rows.
+    `bounds.hinted_forward_regret_along` says what that can cost (Jacobsen and Cutkosky 2024).
 
     Args:
         lam: regularisation λ ≥ 0: a number, an array (features,), or a dict of names, in which None stands for all that
-            it does not name. With 0, a row that raises the rank is predicted as the prior's part alone.
+            it does not name. With 0, a row that raises the rank is predicted as what it shrinks to.
         fit_intercept: add a constant feature.
-        intercept_lam: λ ≥ 0 of the constant; None for `lam`, if that is a number, or its default, if it is a dict.
+        intercept_lam: λ ≥ 0 of the constant: 0 not to regularise it; None for `lam`, if that is a number, or its
+            default, if it is a dict.
         prior_mean: coefficients to start from and shrink towards: an array of the shape of `coef_`, or a dict of names.
         prior_intercept: the same for the constant.
     """
 
     _kind: Literal["forward", "ridge"] = "forward"
-    _shrinks = True
+
+    @property
+    def _read_out(self) -> ReadOut:
+        return _FORWARD
 
 
 @storage.kind("ridge")
@@ -43,8 +54,8 @@ class RidgeRegressor(OnlineRegressor):
         lam: regularisation λ > 0: a number, an array (features,), or a dict of names, in which None stands for all that
             it does not name.
         fit_intercept: add a constant feature.
-        intercept_lam: λ ≥ 0 of the constant; None for `lam`, if that is a number, or its default, if it is a dict. With
-            0, the prediction before the first row is the prior's part alone.
+        intercept_lam: λ ≥ 0 of the constant: 0 not to regularise it, then the prediction before the first row is the
+            prior's part alone; None for `lam`, if that is a number, or its default, if it is a dict.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         prior_mean: coefficients to start from and shrink towards: an array of the shape of `coef_`, or a dict of names.
         prior_intercept: the same for the constant.
@@ -57,7 +68,7 @@ class RidgeRegressor(OnlineRegressor):
         lam: Lam = 1.0,
         *,
         fit_intercept: bool = True,
-        intercept_lam: float | None = None,
+        intercept_lam: float | None = 0.0,
         clip: float | None = None,
         prior_mean: Prior = None,
         prior_intercept: ArrayLike = 0.0,
@@ -77,8 +88,8 @@ class RidgeRegressor(OnlineRegressor):
             raise ValueError(f"clip must be None or a positive number, got {self.clip!r}")
 
     @property
-    def _clip(self) -> float:
-        return math.inf if self.clip is None else float(self.clip)
+    def _read_out(self) -> ReadOut:
+        return _RIDGE if self.clip is None else ReadOut(shrinks=False, clip=float(self.clip))
 
 
 def learner_name(model: OnlineRegressor) -> str:

@@ -125,7 +125,7 @@ class MergeableLearner(NamedLearner):
     @classmethod
     def from_parameters(cls, parameters: storage.Settings, arrays: storage.Arrays) -> Self:
         """A model that has learned nothing, of the parameters in a file."""
-        own: dict[str, Any] = {
+        own: dict[str, Any] = {"intercept_lam": None} | {  # in files from before it was a setting, it was as lam
             name.removeprefix(_PARAMETER): each for name, each in arrays.items() if name.startswith(_PARAMETER)
         }
         for name, value in parameters.items():

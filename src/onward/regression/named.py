@@ -6,22 +6,14 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.core import kernel
 from onward.core.factor import ORDINARY
 from onward.core.fast_path import FLOAT64, is_float64_array
-from onward.core.single import (
-    Loops,
-    learn_one,
-    learn_targets,
-    predict_one,
-    predict_targets,
-    row_loops,
-)
+from onward.core.single import Loops
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.regression.base import Learned
-from onward.regression.batches import BatchLearner, checked_leverages, checked_predictions, shaped, writeable
-from onward.regression.fitted import FittedState
+from onward.regression.batches import BatchLearner, shaped, writeable
+from onward.regression.fitted import FittedState, NewFeatures
 from onward.regression.name_matching import Row, match_names, named_row, named_table
 from onward.regression.start import lam_of, prior_of
 from onward.tables import (
@@ -81,17 +73,12 @@ class NamedLearner(BatchLearner):
             except TypeError:
                 pass  # not as the loops take it
         row = _vector(row, self._row_shape)
-        if row is not None:
-            self._loops = row_loops(self._shrinks, self._flat)
+        if row is not None and self._state is not None:
+            self._loops = self._state.row_loops(self._read_out)
             w = sample_weight if type(sample_weight) is float else _number(sample_weight)
-            if self._flat:
-                prediction = predict_one(self._buffer, row, w, self._shrinks, self._clip)
-                if prediction == prediction:
-                    return prediction
-            else:
-                predictions = predict_targets(self._buffer, row, w, self._shrinks, self._clip)
-                if predictions[0] == predictions[0]:
-                    return predictions
+            prediction = self._state.predict_row(row, w, self._read_out)
+            if prediction is not None:
+                return prediction
         names, values = named_row(x)
         weights = as_weights(sample_weight, 1)
         fitted, names = self._fitted_or_new(names, values.shape[1])
@@ -128,17 +115,12 @@ class NamedLearner(BatchLearner):
             except TypeError:
                 pass
         row = _vector(row, self._row_shape)
-        if row is not None:
-            self._loops = row_loops(self._shrinks, self._flat)
+        if row is not None and self._state is not None:
+            self._loops = self._state.row_loops(self._read_out)
             w = sample_weight if type(sample_weight) is float else _number(sample_weight)
-            if self._flat:
-                target = y if type(y) is float else _number(y)
-                if learn_one(self._buffer, row, target, w, self._shrinks, self._clip):
-                    return self._opened(x)
-            else:
-                targets = _vector(y, self._target_shape)
-                if targets is not None and learn_targets(self._buffer, row, targets, w, self._shrinks, self._clip):
-                    return self._opened(x)
+            target = (y if type(y) is float else _number(y)) if self._flat else _vector(y, self._target_shape)
+            if target is not None and self._state.learn_row(row, target, w, self._read_out):
+                return self._opened(x)
         names, values = named_row(x)
         targets, flat = as_target(y)
         self._learn_named(names, ArrayRows(values), targets, as_weights(sample_weight, 1), flat)
@@ -193,7 +175,7 @@ class NamedLearner(BatchLearner):
         if len(x) == len(columns) and list(columns) == list(x):  # next time it is taken in one go
             self._names_in_order = [*x]
             if 0 < len(x) <= FEW_NAMES:
-                self._dict_loops = row_loops(self._shrinks, self._flat, len(x))
+                self._dict_loops = fitted.row_loops(self._read_out, len(x))
         return row
 
     @overload
@@ -256,7 +238,7 @@ class NamedLearner(BatchLearner):
             fitted.grow(new, [lam_of(self.lam, name) for name in new], [prior_of(self.prior_mean, n) for n in new])
         predictions, leverages = np.empty((len(X), 1)), np.empty(len(X))
         squares = sum_of_squares(X)
-        fitted.learn(X, y.reshape(-1, 1), w, squares, self._shrinks, self._clip, predictions, leverages)
+        fitted.learn(X, y.reshape(-1, 1), w, squares, self._read_out, predictions, leverages)
         fitted.open = True
         if grown:
             self._commit(fitted)
@@ -273,25 +255,12 @@ class NamedLearner(BatchLearner):
 
     def _read_named(self, fitted: FittedState, names: list[Hashable] | None, X: Matrix, w: Vector) -> Learned:
         known, places, unknown = match_names(fitted, names, X.shape[1])
-        state = fitted.state
-        rows = X if names is None else placed(ArrayRows(X[:, known]), places, state.n_features).block(0, len(X))
-        p, q = state.read(rows)
-        checked_leverages(fitted, q)
-        base = state.base(rows)
-        for column in unknown:
-            # As growing would have it: a new coordinate knows nothing, so only its leverage and its prior count.
-            x, name = X[:, column], (names or [])[column]
-            lam = lam_of(self.lam, name)
-            if lam > 0:
-                q += x**2 / lam
-            else:
-                q[x != 0.0] = np.inf
-                p[x != 0.0] = 0.0
-            prior = prior_of(self.prior_mean, name)
-            if prior:
-                base = (base if len(base) else 0.0) + np.repeat((prior * x)[:, None], p.shape[1], axis=1)
-        kernel.read_out_rows(base, p, q, w, self._shrinks, self._clip)
-        return checked_predictions(p), q
+        if names is None:
+            return fitted.predict(X, w, self._read_out)
+        rows = placed(ArrayRows(X[:, known]), places, fitted.state.n_features).block(0, len(X))
+        others = [names[column] for column in unknown]
+        lams, priors = [lam_of(self.lam, name) for name in others], [prior_of(self.prior_mean, n) for n in others]
+        return fitted.predict(rows, w, self._read_out, NewFeatures(X[:, unknown], lams, priors))
 
     def _learn_named(
         self, names: list[Hashable] | None, rows: Rows, targets: Matrix, weights: Vector, flat: bool

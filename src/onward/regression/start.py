@@ -73,6 +73,13 @@ def _lam_of_constant(lam: Any, intercept_lam: float | None) -> float:
     )
 
 
+def constant_lam_of_sets(lam: Lam) -> float:
+    """λ that the constant has in confidence sets where the model does not regularise it."""
+    given = as_mapping(lam)
+    says_nothing = not isinstance(given, numbers.Real) and not (isinstance(given, Mapping) and None in given)
+    return 1.0 if says_nothing else _lam_of_constant(given, None)
+
+
 def _values(lam: Lam) -> list[Any]:
     given = as_mapping(lam)
     if isinstance(given, Mapping):
