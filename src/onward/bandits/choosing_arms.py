@@ -34,7 +34,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "f5c182701c89c3cd"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "c8867d37049cd7ef"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @compiled

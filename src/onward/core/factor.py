@@ -30,6 +30,7 @@ COUNTS = np.dtype(
 N_COUNTS = 3
 ALIGNED = 8  # numbers in a line of the cache: triangles begin at the start of one
 SWEPT = 12  # from so many coordinates on, the sweep over two pivots at a time pays
+FADED = 1e-200
 ORDINARY = 1e20  # values, weights and states well inside these bounds can neither overflow nor underflow
 
 
@@ -263,7 +264,7 @@ def remove_row(factor: Factor, row: Vector, w: float, scratch: Matrix, more: Mat
     for h in range(1, m):
         more[0, h] = 0.0
         more[1, h] = row[d + h]
-    return 1.0 - w * absorb_row(factor, scratch, row[d], -w, 0, True, more)[1]
+    return 1.0 - w * absorb_row(factor, scratch, float(row[d]), -w, 0, True, more)[1]
 
 
 @compiled
@@ -304,12 +305,28 @@ def information_gain(factor: Factor, lam: Vector) -> float:
 
 
 @inlined
-def scale_past(factor: Factor, gamma: float) -> None:
-    """Let everything that was learned, and λ with it, count γ times as much."""
+def scale_past(factor: Factor, gamma: float, lam: Vector) -> None:
+    """Let everything that was learned, and λ with it, count γ times as much.
+
+    A pivot that is not regularised does not fade below `FADED`, which no row can tell from 0: an empty one would have
+    no coefficient, where the latest is still the best that is known.
+    """
     for k in range(factor.D.shape[0]):
-        factor.D[k] *= gamma
+        faded = gamma * factor.D[k]
+        if faded < FADED and lam[k] == 0.0:
+            faded = min(factor.D[k], FADED)
+        factor.D[k] = faded
     for h in range(factor.loss.shape[0]):
         factor.loss[h] *= gamma
+
+
+@inlined
+def has_empty_pivots(factor: Factor) -> bool:
+    """Whether the rank is deficient, as it can be where a λ is 0."""
+    empty = 0
+    for k in range(factor.D.shape[0]):
+        empty += factor.D[k] == 0.0
+    return empty > 0
 
 
 @compiled

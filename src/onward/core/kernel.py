@@ -12,11 +12,12 @@ import numpy as np
 from onward.core import deficient, reading_tiles, tiles
 from onward.core.compile import compiled, inlined
 from onward.core.factor import Factor, aligned, factor_size, is_ordinary, rotate, view_factor
+from onward.core.ring import N_RING, Ring, view_ring
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "fb480231e43a6232"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "7a08ccbe28a0693b"  # other files whose code is compiled into this one: see tools/digests.py
 
 STATE = np.dtype(
     [
@@ -24,9 +25,17 @@ STATE = np.dtype(
         ("coordinates", "f8"),  # d
         ("targets", "f8"),  # m
         ("has_prior", "f8"),  # 0 while the prior mean is 0 everywhere
+        ("memory", "f8"),  # which rows count: one of the kinds in `core.forgetting`
+        ("half_life", "f8"),  # in rows, or in the unit of the rows' times
+        ("decay", "f8"),  # what a row leaves of those before, if rows are counted
+        ("dated", "f8"),  # 1 if times are dates, in µs since 2000
+        ("first_time", "f8"),  # of the first row, if rows have times
+        ("time", "f8"),  # of the latest row
+        ("window", "f8"),  # how many rows count
+        ("capacity", "f8"),  # for how many of them there is room
     ]
 )
-N_STATE = 4
+N_STATE = 12
 REACHED = 8  # rows whose intervals are made together
 _as_header = records_of(STATE)
 
@@ -42,9 +51,23 @@ class State(NamedTuple):
 
 
 @compiled
-def state_size(d: int, m: int) -> int:
-    """Numbers in the buffer of a state."""
+def state_size(d: int, m: int, capacity: int) -> int:
+    """Numbers in the buffer of a state, with room for so many rows of a window."""
+    return _ring_at(d, m) + (N_RING + capacity * (d + m + 1) if capacity > 0 else 0)
+
+
+@inlined
+def _ring_at(d: int, m: int) -> int:
     return aligned(N_STATE + d + m + d * m) + factor_size(d, m)
+
+
+@inlined
+def view_rows(buffer: Vector) -> Ring:
+    """The rows of a window, each with its targets (less the prior's part) and its weight. Only of such a state."""
+    header = _as_header(part(buffer, 0, N_STATE))
+    d, m = int(header[0].coordinates), int(header[0].targets)
+    at = _ring_at(d, m)
+    return view_ring(buffer, at, at + N_RING, int(header[0].capacity), d + m + 1)
 
 
 @inlined

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from onward.core.compile import inlined
-from onward.core.factor import Factor, remove_row
+from onward.core.factor import Factor, has_empty_pivots, remove_row
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "50a33d63a91f2962"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "9677fa1e9a4b4adb"  # other files whose code is compiled into this one: see tools/digests.py
 
 RING = np.dtype(
     [
@@ -84,9 +84,8 @@ def make_room(ring: Ring, window: float, factor: Factor, w: float, scratch: Matr
     header.n_removed += 1.0
     if header.n_removed >= window:
         return MAKE_ANEW
-    for k in range(factor.D.shape[0]):
-        if factor.D[k] == 0.0:  # an empty pivot: only rows are absorbed into such a factor
-            return MAKE_ANEW
+    if has_empty_pivots(factor):  # such a factor only takes rows in
+        return MAKE_ANEW
     left = 1.0
     if w != 0.0:
         left = remove_row(factor, ring.rows[int(header.next_slot)], w, scratch, more)
@@ -98,7 +97,7 @@ def make_room(ring: Ring, window: float, factor: Factor, w: float, scratch: Matr
 def next_slot(ring: Ring, window: float) -> Vector:
     """Where the next row is written, over the oldest if the ring is full; from here on it is one of the ring's."""
     header = ring.header[0]
-    slot = ring.rows[int(header.next_slot)]
+    slot: Vector = ring.rows[int(header.next_slot)]
     if header.n_stored < window:
         header.n_stored += 1.0
     header.next_slot = (header.next_slot + 1.0) % window
@@ -109,4 +108,5 @@ def next_slot(ring: Ring, window: float) -> Vector:
 def row_by_age(ring: Ring, i: int) -> Vector:
     """The i-th oldest row."""
     header = ring.header[0]
-    return ring.rows[(int(header.next_slot) + i) % int(header.n_stored)]
+    row: Vector = ring.rows[(int(header.next_slot) + i) % int(header.n_stored)]
+    return row

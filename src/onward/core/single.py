@@ -13,6 +13,7 @@ import numpy as np
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ORDINARY, absorb_row, count_row, is_ordinary, new_scratch, read_row
 from onward.core.fast_path import close
+from onward.core.forgetting import EVERYTHING, ahead, learn_single, may_come
 from onward.core.kernel import (
     N_STATE,
     STATE,
@@ -26,16 +27,19 @@ from onward.core.kernel import (
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "b47951e323c7cc52"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "5bbf24c7671ffd30"  # other files whose code is compiled into this one: see tools/digests.py
 
 Row: TypeAlias = Vector | tuple[float, ...]
 Loops: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]
-"""(buffer, x) → prediction, and (buffer, x, y) → whether the row was learned: for weight 1 and without clipping."""
+"""(buffer, x) → prediction, and (buffer, x, y) → whether the row was learned: for weight 1, no time and no clipping."""
 
 
 @inlined
 def _predict(buffer: Vector, x: Row, w: float, shrinks: bool, clip: float) -> float:
-    """The prediction of one row with one target; NaN if it is not finite or if only the guarded way will do."""
+    """The prediction of one row with one target; NaN if it is not finite or if only the guarded way will do.
+
+    The buffer is that of the state as the row finds it.
+    """
     state = view_state(buffer)
     if not _fits(state, x):
         return math.nan
@@ -49,7 +53,7 @@ def _predict(buffer: Vector, x: Row, w: float, shrinks: bool, clip: float) -> fl
 
 
 @inlined
-def _learn(buffer: Vector, x: Row, y: float, w: float, shrinks: bool, clip: float) -> bool:
+def _learn(buffer: Vector, x: Row, y: float, w: float, time: float, shrinks: bool, clip: float) -> bool:
     """Absorb a row with one target, and add the loss of its prediction to the online loss; whether it was taken.
 
     A row that is not taken changes nothing: it holds a value that is not finite, or numbers so large or small, in the
@@ -63,6 +67,8 @@ def _learn(buffer: Vector, x: Row, y: float, w: float, shrinks: bool, clip: floa
     left = y - base
     if not (fma(left, left, square) < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
         return False
+    if state.header[0].memory != EVERYTHING or time == time:
+        return _learn_forgetting(buffer, scratch, y, base, w, time, square, shrinks, clip)
     mean, weight = _constant(state, 0, shrinks)
     p, q = absorb_row(state.factor, scratch, left, w, 0, True, scratch)
     count_row(state.factor, w, square)
@@ -79,15 +85,38 @@ def _fits(state: State, x: Row) -> bool:
 
 
 @compiled
-def predict_one(buffer: Vector, x: Row, w: float, shrinks: bool, clip: float) -> float:
-    """The prediction of one row of weight w, with one target; NaN if only the guarded way will do."""
-    return _predict(buffer, x, w, shrinks, clip)
+def _learn_forgetting(
+    buffer: Vector,
+    scratch: Matrix,
+    y: float,
+    base: float,
+    w: float,
+    time: float,
+    square: float,
+    shrinks: bool,
+    clip: float,
+) -> bool:
+    """`_learn` for a state that forgets, from where the row is in scratch."""
+    targets, bases = np.empty(1), np.empty(1)
+    targets[0], bases[0] = y, base
+    return learn_single(buffer, scratch, targets, bases, w, time, square, shrinks, clip)
 
 
 @compiled
-def learn_one(buffer: Vector, x: Row, y: float, w: float, shrinks: bool, clip: float) -> bool:
+def predict_one(buffer: Vector, x: Row, w: float, time: float, shrinks: bool, clip: float) -> float:
+    """The prediction of one row of weight w, with one target; NaN if only the guarded way will do.
+
+    `time` is NaN where rows have none, or for the time of the latest.
+    """
+    if not may_come(view_state(buffer), time):
+        return math.nan
+    return _predict(ahead(buffer, time), x, w, shrinks, clip)
+
+
+@compiled
+def learn_one(buffer: Vector, x: Row, y: float, w: float, time: float, shrinks: bool, clip: float) -> bool:
     """Learn one row of weight w, with one target; False, and nothing changed, if only the guarded way will do."""
-    return _learn(buffer, x, y, w, shrinks, clip)
+    return _learn(buffer, x, y, w, time, shrinks, clip)
 
 
 @inlined
@@ -113,7 +142,7 @@ def _predict_targets(buffer: Vector, x: Row, w: float, shrinks: bool, clip: floa
 
 
 @inlined
-def _learn_targets(buffer: Vector, x: Row, y: Vector, w: float, shrinks: bool, clip: float) -> bool:
+def _learn_targets(buffer: Vector, x: Row, y: Vector, w: float, time: float, shrinks: bool, clip: float) -> bool:
     """`_learn` for several targets."""
     state = view_state(buffer)
     d, m = state.factor.c.shape
@@ -128,6 +157,8 @@ def _learn_targets(buffer: Vector, x: Row, y: Vector, w: float, shrinks: bool, c
         largest = fma(more[1, h], more[1, h], largest)
     if not (largest < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
         return False
+    if state.header[0].memory != EVERYTHING or time == time:
+        return learn_single(buffer, scratch, y, bases, w, time, square, shrinks, clip)
     weight = np.inf
     for h in range(m):
         means[h], weight = _constant(state, h, shrinks)
@@ -140,18 +171,20 @@ def _learn_targets(buffer: Vector, x: Row, y: Vector, w: float, shrinks: bool, c
 
 
 @compiled
-def predict_targets(buffer: Vector, x: Row, w: float, shrinks: bool, clip: float) -> Vector:
+def predict_targets(buffer: Vector, x: Row, w: float, time: float, shrinks: bool, clip: float) -> Vector:
     """`predict_one` for several targets: the first is NaN if only the guarded way will do."""
-    return _predict_targets(buffer, x, w, shrinks, clip)
+    if not may_come(view_state(buffer), time):
+        return np.full(1, math.nan)
+    return _predict_targets(ahead(buffer, time), x, w, shrinks, clip)
 
 
 @compiled
-def learn_targets(buffer: Vector, x: Row, y: Vector, w: float, shrinks: bool, clip: float) -> bool:
+def learn_targets(buffer: Vector, x: Row, y: Vector, w: float, time: float, shrinks: bool, clip: float) -> bool:
     """`learn_one` for several targets."""
-    return _learn_targets(buffer, x, y, w, shrinks, clip)
+    return _learn_targets(buffer, x, y, w, time, shrinks, clip)
 
 
-# The same for weight 1 and no clipping: from Python a call costs more the more it is given
+# The same for weight 1, no time and no clipping: from Python a call costs more the more it is given
 
 
 @cache
@@ -163,22 +196,22 @@ def row_loops(shrinks: bool, single: bool, count: int | None = None) -> Loops:
 
     @compiled
     def predict(buffer: Vector, x: Row) -> float:
-        return _predict(buffer, x, 1.0, shrinks, np.inf)
+        return _predict(ahead(buffer, np.nan), x, 1.0, shrinks, np.inf)
 
     @compiled
     def learn(buffer: Vector, x: Row, y: float) -> bool:
-        return _learn(buffer, x, y, 1.0, shrinks, np.inf)
+        return _learn(buffer, x, y, 1.0, np.nan, shrinks, np.inf)
 
     @compiled
     def predict_all(buffer: Vector, x: Row) -> Vector:
-        return _predict_targets(buffer, x, 1.0, shrinks, np.inf)
+        return _predict_targets(ahead(buffer, np.nan), x, 1.0, shrinks, np.inf)
 
     @compiled
     def learn_all(buffer: Vector, x: Row, y: Vector) -> bool:
-        return _learn_targets(buffer, x, y, 1.0, shrinks, np.inf)
+        return _learn_targets(buffer, x, y, 1.0, np.nan, shrinks, np.inf)
 
     loops: Loops = (predict, learn) if single else (predict_all, learn_all)
-    buffer = np.zeros(state_size(0, 3))  # of no coordinates and three targets: it refuses every row
+    buffer = np.zeros(state_size(0, 3, 0))  # of no coordinates and three targets: it refuses every row
     buffer[:N_STATE].view(STATE)["targets"] = 3
     row = np.zeros(1) if count is None else (0.0,) * count
     close(loops[0], buffer, row)

@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward.core import Information
+from onward.core.row_memory import reserve
 from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
 from onward.regression.estimator import Estimator
 from onward.regression.fitted import FittedState, ReadOut
+from onward.regression.half_life import HalfLife, memory_of
 from onward.regression.start import Lam, Prior, check_lam, lam_vector, prior_matrix, same_setting
 from onward.tables import Recipe
 
@@ -20,7 +22,15 @@ if TYPE_CHECKING:
 Learned = tuple[NDArray[np.float64], Vector]
 """Predictions and leverages, each from just before its row was learned."""
 
-_LEARNED_WITH = ("lam", "fit_intercept", "intercept_lam", "prior_mean", "prior_intercept")  # parameters of the state
+_LEARNED_WITH = (  # parameters of the state
+    "lam",
+    "fit_intercept",
+    "intercept_lam",
+    "half_life",
+    "window",
+    "prior_mean",
+    "prior_intercept",
+)
 _CACHED = ("_loops", "_dict_loops", "_names_in_order")
 
 
@@ -46,12 +56,16 @@ class Learner(Estimator):
         *,
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
+        half_life: HalfLife | None = None,
+        window: int | None = None,
         prior_mean: Prior = None,
         prior_intercept: ArrayLike = 0.0,
     ) -> None:
         self.lam = lam
         self.fit_intercept = fit_intercept
         self.intercept_lam = intercept_lam
+        self.half_life = half_life
+        self.window = window
         self.prior_mean = prior_mean
         self.prior_intercept = prior_intercept
 
@@ -65,6 +79,7 @@ class Learner(Estimator):
 
     def _check_settings(self) -> None:
         check_lam(self.lam, self.intercept_lam, positive=False)
+        memory_of(self.half_life, self.window)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as scikit-learn has it; ValueError for one that contradicts what the model has learned."""
@@ -103,12 +118,12 @@ class Learner(Estimator):
 
     @property
     def information_gain_(self) -> float:
-        """I = log det G − Σ log λ = Σ log(1 + w q)."""
+        """I = log det G − Σ log λ; = Σ log(1 + w q), if all rows count alike."""
         return self.information_.information_gain
 
     @property
     def regularized_loss_(self) -> Any:
-        """min over θ of Σ w (y − xᵀθ)² + Σ λ_j (θ_j − θ_0j)², exactly, over all rows learned."""
+        """min over θ of Σ w (y − xᵀθ)² + Σ λ_j (θ_j − θ_0j)², exactly, over all rows learned, as far as they count."""
         return self._scalar(self.information_.loss)
 
     @property
@@ -132,7 +147,7 @@ class Learner(Estimator):
         prior = prior_matrix(self.prior_mean, self.prior_intercept, intercept, n_features, n_targets, names)
         lam = lam_vector(self.lam, self.intercept_lam, intercept, n_features, names)
         m = prior.shape[1]
-        state = Information(n_features, m, lam, intercept, prior)
+        state = Information(n_features, m, lam, intercept, prior, memory_of(self.half_life, self.window))
         return FittedState(state, names, open=False, flat=m == 1 if flat is None else flat)
 
     def _commit(self, fitted: FittedState) -> None:
@@ -146,6 +161,12 @@ class Learner(Estimator):
         if fitted.names is not None:
             self.feature_names_in_ = np.empty(len(fitted.names), dtype=object)
             self.feature_names_in_[:] = fitted.names
+
+    def _reserve(self, fitted: FittedState, rows: int) -> None:
+        """See to it that there is room for rows in a window; the loops for single rows must know of it."""
+        reserve(fitted.state, rows)
+        if fitted is self._state:
+            self._buffer = fitted.buffer
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in _CACHED}

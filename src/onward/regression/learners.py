@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from onward import storage
 from onward.regression.columns import ColumnLearner
 from onward.regression.fitted import ReadOut
+from onward.regression.half_life import HalfLife
 from onward.regression.start import Lam, Prior, check_lam
 
 _FORWARD, _RIDGE = ReadOut(shrinks=True, clip=math.inf), ReadOut(shrinks=False, clip=math.inf)
@@ -35,6 +36,10 @@ class ForwardRegressor(OnlineRegressor):
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant: 0 not to regularise it; None for `lam`, if that is a number, or its
             default, if it is a dict.
+        half_life: let the past fade, so that a row counts half as much after so many rows, or so long: a number of
+            rows; or, of rows with times (`times=…`), a number in their unit, or a duration ("12h", "30d", a timedelta)
+            if they are dates. λ does not fade. None to count all rows alike.
+        window: only the last `window` rows count; None for all.
         prior_mean: coefficients to start from and shrink towards: an array of the shape of `coef_`, or a dict of names.
         prior_intercept: the same for the constant.
     """
@@ -56,6 +61,10 @@ class RidgeRegressor(OnlineRegressor):
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant: 0 not to regularise it, then the prediction before the first row is the
             prior's part alone; None for `lam`, if that is a number, or its default, if it is a dict.
+        half_life: let the past fade, so that a row counts half as much after so many rows, or so long: a number of
+            rows; or, of rows with times (`times=…`), a number in their unit, or a duration ("12h", "30d", a timedelta)
+            if they are dates. λ does not fade. None to count all rows alike.
+        window: only the last `window` rows count; None for all.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         prior_mean: coefficients to start from and shrink towards: an array of the shape of `coef_`, or a dict of names.
         prior_intercept: the same for the constant.
@@ -69,6 +78,8 @@ class RidgeRegressor(OnlineRegressor):
         *,
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
+        half_life: HalfLife | None = None,
+        window: int | None = None,
         clip: float | None = None,
         prior_mean: Prior = None,
         prior_intercept: ArrayLike = 0.0,
@@ -77,12 +88,15 @@ class RidgeRegressor(OnlineRegressor):
             lam,
             fit_intercept=fit_intercept,
             intercept_lam=intercept_lam,
+            half_life=half_life,
+            window=window,
             prior_mean=prior_mean,
             prior_intercept=prior_intercept,
         )
         self.clip = clip
 
     def _check_settings(self) -> None:
+        super()._check_settings()
         check_lam(self.lam, self.intercept_lam, positive=True)
         if self.clip is not None and not (isinstance(self.clip, numbers.Real) and self.clip > 0):
             raise ValueError(f"clip must be None or a positive number, got {self.clip!r}")

@@ -24,7 +24,8 @@ from onward.core.ring import (
 )
 from onward.core.types import Vector
 
-COMPILED_FROM = "dae860eed6a3498b"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "27ef543bfe09b5bf"  # other files whose code is compiled into this one: see tools/digests.py
+
 
 @dataclass(frozen=True)
 class Window(Memory):
