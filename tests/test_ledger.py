@@ -29,8 +29,8 @@ def test_every_column_is_what_it_says(seed: int, intercept: bool, lam: float) ->
     true = np.concatenate([[0.0], theta]) if intercept else theta
     ledger = Ledger.of(X, y, lam, fit_intercept=intercept, theta=true, sigma=0.5, theta_bound=1.0)
     assert list(ledger.columns) == list(MEANING)
-    ridge = RidgeRegressor(lam, fit_intercept=intercept).predict_then_learn(X, y)
-    forward = ForwardRegressor(lam, fit_intercept=intercept).predict_then_learn(X, y)
+    ridge = RidgeRegressor(lam, fit_intercept=intercept, intercept_lam=lam).predict_then_learn(X, y)
+    forward = ForwardRegressor(lam, fit_intercept=intercept, intercept_lam=lam).predict_then_learn(X, y)
     assert_allclose(ledger["ridge"], ridge, rtol=1e-8, atol=1e-9)
     assert_allclose(ledger["forward"], forward, rtol=1e-8, atol=1e-9)
     best, penalized = [], []

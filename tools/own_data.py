@@ -109,7 +109,7 @@ def summary(rows: Sequence[Row]) -> str:
     total = [sum(counts) for counts in zip(*(score(row) for row in rows), strict=True)]
     best = {name: [min(row.rmse(name)) for row in rows] for name in ("forward", "ridge")}
     worst = {name: [max(row.rmse(name)) for row in rows] for name in ("forward", "ridge")}
-    beaten = [row for row in rows if min(*row.rmse("forward"), *row.rmse("ridge")) >= row.found["running_mean_rmse"]]
+    beaten = [row for row in rows if any(min(row.rmse(name)) >= row.found["running_mean_rmse"] for name in best)]
     lines = [
         f"- Of {sum(total)} pairs (a file and a λ), forward errs less in {total[0]}, ridge in {total[2]}, and "
         f"{total[1]} are within {SAME:.1%} of each other.",
@@ -121,7 +121,10 @@ def summary(rows: Sequence[Row]) -> str:
         f"{_largest_spread(worst['ridge'], best['ridge'])} for ridge.",
     ]
     names = ", ".join(f"{row.name} ({row.version})" for row in beaten)
-    lines.append(f"- No λ makes either better than the running mean on {names or 'none of them'}.")
+    if beaten:
+        lines.append(f"- No λ makes either better than the running mean on {names}.")
+    else:
+        lines.append("- On every file some λ makes both better than the running mean.")
     return "\n".join(lines)
 
 

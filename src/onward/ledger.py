@@ -78,7 +78,7 @@ class Ledger:
         Args:
             X, y: the run, in order; X may be an array or a data frame.
             lam: λ > 0.
-            fit_intercept: a constant feature comes first.
+            fit_intercept: a constant feature comes first, with the λ of all others: the paper's algorithms have one λ.
             theta: θ*, if known (simulations), the constant first if there is one.
             sigma, theta_bound: the noise is sigma-sub-Gaussian and ‖θ*‖ ≤ theta_bound: adds the bounds to the truth.
             delta: the probability that these may fail.

@@ -92,12 +92,34 @@ def test_theta_bound_is_in_the_norm_of_lam() -> None:
     assert bound < np.linalg.norm(theta)
 
 
-@pytest.mark.parametrize("settings", [{"lam": [0.0, 1.0]}, {"lam": [1.0, 1.0], "intercept_lam": 0.0}])
-def test_sets_ask_for_regularisation_everywhere(settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize("settings", [{"lam": [0.0, 1.0]}, {"lam": [0.0, 1.0], "intercept_lam": 0.0}, {"lam": 0.0}])
+def test_sets_ask_for_regularisation_of_features(settings: dict[str, Any]) -> None:
     model = ForwardRegressor(**({"intercept_lam": 1.0} | settings)).fit(np.eye(2), np.ones(2))
     for known in KNOWN.values():
         with pytest.raises(ValueError, match="lam must be a number > 0"):
             model.confidence_set(0.05, **known)
+
+
+@given(st.integers(0, 2**32), st.sampled_from(LEARNERS), st.sampled_from(list(KNOWN)), st.integers(0, 30))
+def test_sets_regularise_a_free_constant(seed: int, learner: type[OnlineRegressor], known: str, n: int) -> None:
+    """As if it had had this λ from the start: `lam` or its default, else 1. The model itself keeps none."""
+    rng = np.random.default_rng(seed)
+    X, y, new = rng.standard_normal((n, 2)), 5 + rng.standard_normal((n, 2)), rng.standard_normal((4, 2))
+    names, given = ["a", "b"], {"prior_mean": [1.0, -1.0], "prior_intercept": 0.5}
+    for lam, own in ((0.3, 0.3), ({"a": 2.0, None: 0.1}, 0.1), ({"a": 2.0, "b": 3.0}, 1.0), ([2.0, 3.0], 1.0)):
+        free, regularised = learner(lam, **given), learner(lam, intercept_lam=own, **given)
+        for model in (free, regularised):
+            if isinstance(lam, dict):
+                model.prior_mean = {"a": 1.0, "b": -1.0}
+            model.learn_one(dict.fromkeys(names, 0.0), [0.0, 0.0], 0.0)  # whatever comes, there is a state
+            for x, targets in zip(X, y, strict=True):
+                model.learn_one(dict(zip(names, x.tolist(), strict=True)), targets)
+        a, b = (model.confidence_set(0.03, target=1, **KNOWN[known]) for model in (free, regularised))
+        assert a.bounded == b.bounded
+        assert_allclose(a.interval(new), b.interval(new), rtol=1e-8, atol=1e-8)
+        assert_allclose(a.center, b.center, rtol=1e-8, atol=1e-8)
+        assert a.radius == pytest.approx(b.radius, rel=1e-8)
+        assert free.information_.lam[0] == 0.0
 
 
 # Coverage: λ spread over four decades, a prior, every round

@@ -43,9 +43,12 @@ def data(seed: int, n: int = 40, d: int = 3) -> tuple[Matrix, Vector]:
 
 
 def dense(model: OnlineRegressor) -> tuple[Matrix, Vector]:
-    """G and b over all coordinates."""
-    G = model.information_.second_moment()
-    return G, G @ model.information_.coefficients()[:, 0]
+    """G and b over all coordinates, as sets have them: a constant has `lam`, too."""
+    state = model.information_
+    G, b = state.second_moment(), state.second_moment() @ state.coefficients()[:, 0]
+    if state.intercept and state.lam[0] == 0:
+        G[0, 0] += model.lam
+    return G, b
 
 
 @given(st.integers(0, 2**32), st.sampled_from(LEARNERS), st.booleans(), st.sampled_from([1e-3, 1.0, 30.0]))
@@ -237,7 +240,7 @@ def test_tables_targets_and_the_coefficient_table() -> None:
 
 def test_widths_are_ordered() -> None:
     X, y = data(0)
-    state = RidgeRegressor(0.3).fit(X, y).information_
+    state = RidgeRegressor(0.3).fit(X, y).state_for_sets()
     tight, trace, uniform, given_bound = (
         information(state),
         information(state, "trace"),
@@ -245,7 +248,7 @@ def test_widths_are_ordered() -> None:
         information(state, "uniform", 100.0),
     )
     assert tight < trace < uniform < given_bound
-    weighted = RidgeRegressor(0.3).fit(X, y, np.full(40, 100.0)).information_
+    weighted = RidgeRegressor(0.3).fit(X, y, np.full(40, 100.0)).state_for_sets()
     assert information(weighted) < information(weighted, "trace") < information(weighted, "uniform")
     squares = (X**2).sum(axis=1) + 1
     assert trace == pytest.approx(4 * math.log1p(squares.sum() / (0.3 * 4)))

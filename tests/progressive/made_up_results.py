@@ -107,13 +107,13 @@ def a_comparison(
 
 
 def _table(learner: OnlineRegressor) -> dict[str, Any]:
-    if learner.information_.regularized:
+    if learner.state_for_sets().regularized:
         return learner.coefficient_table(0.05)
     theta = np.append(learner.intercept_, learner.coef_)
     return {"estimate": theta, "lower": np.full(len(theta), -np.inf), "upper": np.full(len(theta), np.inf)}
 
 
 def _intervals(learner: OnlineRegressor, X: Matrix) -> Vector:
-    if not learner.information_.regularized:
+    if not learner.state_for_sets().regularized:
         return np.broadcast_to(np.array([-np.inf, np.inf]), (len(DELTAS), len(X), 2))
     return np.array([learner.interval(X, delta, of="observation") for delta in DELTAS])

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from onward import DataError, Known, RidgeRegressor, Table, fit
+from onward import DataError, ForwardRegressor, Known, RidgeRegressor, Table, fit
 from onward.progressive.scoring import score
 from onward.tables import encode
 
@@ -73,5 +73,7 @@ def test_what_cannot_be_scored_says_why() -> None:
 
 def test_targets_that_are_all_one() -> None:
     data = pl.DataFrame({"y": [2.0, 2.0], "x": [0.0, 0.0]})
-    learned = fit(data, "y").model
+    learned = fit(data, "y", ForwardRegressor(intercept_lam=1.0)).model
     assert score(learned, data).r2 == 0.0 == learned.score(data)
+    learned = fit(data, "y").model  # it knows the mean
+    assert score(learned, data).r2 == 1.0 == learned.score(data)

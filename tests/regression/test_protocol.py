@@ -45,12 +45,16 @@ def settings(draw: st.DrawFn, d: int) -> dict[str, Any]:
 
 
 @given(streams(), st.data())
-def test_forward_times_one_plus_leverage_is_ridge(stream: tuple[Matrix, Vector, Vector], data: st.DataObject) -> None:
+def test_forward_is_ridge_shrunk_by_its_leverage(stream: tuple[Matrix, Vector, Vector], data: st.DataObject) -> None:
     X, y, w = stream
     chosen = data.draw(settings(X.shape[1])) | {"prior_mean": None, "prior_intercept": 0.0}
     forward, ridge = (learner(**chosen).fit(X, y, w + 0.1) for learner in LEARNERS)
     new = np.random.default_rng(0).standard_normal((9, X.shape[1]))
-    assert_allclose(forward.predict(new) * (1 + forward.leverage(new)), ridge.predict(new), rtol=1e-13, atol=1e-13)
+    mean, constant = (w + 0.1) @ y / (w + 0.1).sum(), 1 / (w + 0.1).sum()  # of the targets; the constant's leverage
+    if not (chosen["fit_intercept"] and chosen["intercept_lam"] == 0):
+        mean = constant = 0.0
+    shrunk = 1 + forward.leverage(new) - constant
+    assert_allclose((forward.predict(new) - mean) * shrunk, ridge.predict(new) - mean, rtol=1e-11, atol=1e-11)
     assert_array_equal(forward.coef_, ridge.coef_)
 
 
@@ -96,15 +100,24 @@ def test_against_the_definition(
         lam = np.append(constant, lam)
     G, b = np.diag(lam), np.zeros(A.shape[1])
     expected = np.empty(len(X))
+    to_mean = learner is ForwardRegressor and chosen["fit_intercept"] and lam[0] == 0
     for i, a in enumerate(A):
-        seen = G + w[i] * np.outer(a, a) if learner is ForwardRegressor else G
-        expected[i] = a @ start
-        if b.any():  # while nothing was learned, the constant's pivot may be empty
-            expected[i] += a @ np.linalg.solve(seen, b)
+        seen = G.copy()
+        known, weight = np.zeros(len(b)), w[:i].sum()
+        if to_mean and weight:  # the row and what was learned, less their means: there the constant is 0
+            row = a - w[:i] @ A[:i] / weight
+            known[0] = w[:i] @ (y[:i] - A[:i] @ start) / weight
+        else:
+            row = a
+        if learner is ForwardRegressor:
+            seen += w[i] * np.outer(row, row)
+        expected[i] = a @ start + known[0]
+        if weight:  # while nothing was learned, the constant's pivot may be empty
+            expected[i] += row @ np.linalg.solve(seen, b - G @ known)
         G += w[i] * np.outer(a, a)
         b += w[i] * (y[i] - a @ start) * a
     assert_allclose(predictions, expected, rtol=1e-8, atol=1e-8)
-    theta = start + np.linalg.solve(G, b) if b.any() else start
+    theta = start + np.linalg.solve(G, b) if w.any() else start
     assert_allclose(model.coef_, theta[A.shape[1] - X.shape[1] :], rtol=1e-8, atol=1e-8)
     assert model.intercept_ == (pytest.approx(theta[0], rel=1e-8, abs=1e-8) if chosen["fit_intercept"] else 0.0)
     loss = (w * (y - A @ theta) ** 2).sum() + lam @ (theta - start) ** 2
@@ -245,12 +258,14 @@ def test_one_row_in_the_span_of_few_rows_is_predicted_like_a_table() -> None:
 def test_predictions_know_the_weight_of_their_row() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((20, 3)), rng.standard_normal(20)
-    forward, ridge = ForwardRegressor().fit(X, y), RidgeRegressor().fit(X, y)
-    for w in (0.0, 0.5, 7.0):
-        expected = ridge.predict(X) / (1 + w * forward.leverage(X))
-        assert_allclose(forward.predict(X, sample_weight=w), expected, rtol=1e-13)
-        assert_allclose([forward.predict_one(x, w) for x in X], expected, rtol=1e-13)
-        assert_array_equal(ridge.predict(X, sample_weight=w), ridge.predict(X))
+    for lam in (0.0, 1.0):
+        forward, ridge = (learner(intercept_lam=lam).fit(X, y) for learner in LEARNERS)
+        mean, constant = (0.0, 0.0) if lam else (y.mean(), 1 / 20)
+        for w in (0.0, 0.5, 7.0):
+            expected = mean + (ridge.predict(X) - mean) / (1 + w * (forward.leverage(X) - constant))
+            assert_allclose(forward.predict(X, sample_weight=w), expected, rtol=1e-12, atol=1e-13)
+            assert_allclose([forward.predict_one(x, w) for x in X], expected, rtol=1e-12, atol=1e-13)
+            assert_array_equal(ridge.predict(X, sample_weight=w), ridge.predict(X))
 
 
 def test_merging_asks_where_both_started() -> None:

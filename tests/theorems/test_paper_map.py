@@ -12,19 +12,23 @@ from onward.bounds import as_printed
 
 ROOT = Path(__file__).parents[2]
 TAG = re.compile(r"\b(Thm|Lem|Cor|Eq|Alg|App|Sec|Fig)\.? ([A-Z]\.\d+|[A-Z]|\d+(?:\.\d+)*)\b")
+SOURCE = re.compile(
+    r"\b([A-Z]\w+ (?:and [A-Z]\w+|et al\.) \d{4}, [a-z ]+)$"
+)  # what is not the paper's: who, when, what
 NOT_YET = "not built yet"
 
 
 def table() -> list[list[str]]:
     lines = (ROOT / "docs" / "paper_map.md").read_text(encoding="utf-8").splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if line.startswith("| ")]
-    return cells[1:]
+    return [row for row in cells if row[0] not in ("paper", "source")]
 
 
 def tags(text: str) -> set[str]:
     """The tags in square brackets: `[Alg. 2; for lam=0, App. E]` has `Alg 2` and `App E`."""
-    found = (TAG.findall(bracket) for bracket in re.findall(r"\[([^\[\]]*)\]", text))
-    return {f"{kind} {number}" for bracket in found for kind, number in bracket}
+    brackets = re.findall(r"\[([^\[\]]*)\]", text)
+    own = {f"{kind} {number}" for bracket in brackets for kind, number in TAG.findall(bracket)}
+    return own | {source for bracket in brackets for source in SOURCE.findall(bracket)}
 
 
 def docstrings() -> dict[str, str]:
@@ -72,6 +76,8 @@ def test_tags_are_read() -> None:
         "App B",
     }
     assert tags("clipped to [−Y, Y], a Thm 3.3 outside brackets") == set()
+    assert tags("Says.  [Jacobsen and Cutkosky 2024, hints]") == {"Jacobsen and Cutkosky 2024, hints"}
+    assert tags("as Cheung et al. 2019 have it, [or Cheung et al. 2019]") == set()
 
 
 @pytest.mark.parametrize("row", table(), ids=lambda row: row[0])

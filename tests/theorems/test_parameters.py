@@ -34,6 +34,9 @@ GOOD: dict[str, Any] = {
     "X": np.arange(1.0, 41.0).reshape(20, 2) % 7,
     "y": np.linspace(-1.0, 1.0, 20),
     "theta": np.ones(2),
+    "leverage": np.append(np.inf, np.linspace(1.0, 0.0, 19)),
+    "hints": np.zeros(20),
+    "sample_weight": np.arange(20.0) % 3,
 }
 NAN, INF = math.nan, math.inf
 BAD: dict[str, tuple[Any, ...]] = {
@@ -56,6 +59,9 @@ BAD: dict[str, tuple[Any, ...]] = {
     "X": (np.ones(3), np.full((2, 2), NAN), "no", np.ones((0, 2))),
     "y": (np.ones(3), np.full(20, NAN), 1.0),
     "theta": (np.ones(3), np.full(2, INF)),
+    "leverage": (np.ones(3), np.full(20, NAN), np.full(20, -1.0), "no", None),
+    "hints": (np.ones(3), np.full(20, INF), "no"),
+    "sample_weight": (np.ones(3), np.full(20, NAN), np.full(20, -1.0), "no"),
 }
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     f"{module.__name__}.{name}": value

@@ -2,7 +2,8 @@
 
 `<who>_regret_to_<whom>` bounds the loss of `who` less that of `whom`:
 
-    who     ridge, forward, unregularized_forward, truth (θ* as if it were a learner)
+    who     ridge, forward, unregularized_forward, truth (θ* as if it were a learner); hinted_forward, which guesses at
+            targets, and centred_forward, whose constant is not regularised
     whom    penalized   min_θ (L(θ) + λ‖θ‖²)
             best        min_θ L(θ), so this regret is the paper's R
             truth       L(θ*), so this regret is the paper's R̄
@@ -41,6 +42,10 @@ from onward.bounds.deterministic import (
     ridge_regret_to_penalized_along,
     unregularized_forward_regret_to_best_along,
 )
+from onward.bounds.hints import (
+    centred_forward_regret_to_penalized_along,
+    hinted_forward_regret_to_penalized_along,
+)
 from onward.bounds.identities import Terms, forward_identity, ridge_identity, truth_identity
 from onward.bounds.lemmas import (
     information_gain,
@@ -64,6 +69,7 @@ from onward.bounds.stochastic import (
 __all__ = [
     "Terms",
     "as_printed",
+    "centred_forward_regret_to_penalized_along",
     "forward_identity",
     "forward_regret_to_best",
     "forward_regret_to_best_along",
@@ -71,6 +77,7 @@ __all__ = [
     "forward_regret_to_penalized_along",
     "forward_regret_to_truth",
     "forward_regret_to_truth_along",
+    "hinted_forward_regret_to_penalized_along",
     "information_gain",
     "information_gain_along",
     "leverage_after_sum",

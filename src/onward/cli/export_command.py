@@ -47,7 +47,7 @@ def command(
 ) -> None:
     """Write a model's coefficients: JSON, CSV, or SQL that computes the prediction of ridge from the columns.
 
-    Forward's own prediction is that one, divided by 1 + leverage: it takes the whole model, and is not exported. In the
+    Forward's own prediction is that one, shrunk by its leverage: it takes the whole model, and is not exported. In the
     SQL, times are read by SQLite's julianday and spans are numbers of days; all else is standard.
     """
     from onward.progressive.frame_writers import check_target

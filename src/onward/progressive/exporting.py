@@ -1,6 +1,6 @@
 """A model's coefficients for use elsewhere: as values, and as SQL that computes the ridge prediction.
 
-Forward divides that prediction by 1 + leverage, which takes the whole state; it is not part of what is exported.
+Forward shrinks that prediction by its leverage, which takes the whole state; it is not part of what is exported.
 """
 
 from collections.abc import Mapping, Sequence

@@ -37,7 +37,7 @@ class ColumnLearner(Guarantees):
         return super().predict(X, sample_weight, times)
 
     def leverage(self, X: Any) -> Vector:
-        """xᵀG⁻¹x for each row: how little is known in its direction. Forward is ridge, divided by 1 + leverage."""
+        """xᵀG⁻¹x for each row: how little is known in its direction. Forward shrinks by it."""
         return self._read_columns(X, None, None)[1] if self._reads_columns(X) else super().leverage(X)
 
     @overload
@@ -83,7 +83,7 @@ class ColumnLearner(Guarantees):
 
         Returns the predictions, of the shape of y; with `return_leverage`, also each row's leverage (n,) at that time.
         They are the same, to the last bit, whether the rows come one at a time, in batches or all at once. A row of
-        weight w counts like the row √w·x with target √w·y, so the forward prediction is p / (1 + w q).
+        weight w counts like the row √w·x with target √w·y, so forward has w q for the leverage q.
 
         `times` has a number or a date for each row, for a half-life in time; they must not fall. A row is predicted
         from what is left of those before at its own time.

@@ -28,7 +28,7 @@ class ForwardRegressor(OnlineRegressor):
 
     With a constant that is not regularised, as by default, it shrinks to the mean m of the targets so far instead of to
     0: it predicts m + (p − m) / (1 + q_c), with q_c the leverage of the centred row, which is q − 1/n after n rows.
-    `bounds.hinted_forward_regret_along` says what that can cost (Jacobsen and Cutkosky 2024).
+    `bounds.centred_forward_regret_to_penalized_along` says what that can cost (Jacobsen and Cutkosky 2024).
 
     Args:
         lam: regularisation λ ≥ 0: a number, an array (features,), or a dict of names, in which None stands for all that
