@@ -143,18 +143,21 @@ def coefficients(columns: Mapping[str, Any], delta: float, most: int | None = FE
             "∞: too little is known for an end. More rows help, or --sigma and --theta-bound if you know them; the "
             "levels of a category beside the constant stay open without."
         )
+    with_ends = not all(math.isnan(float(end)) for end in columns["lower"])  # a model that forgets has none
+    names = ("estimate", "lower", "upper") if with_ends else ("estimate",)
+    promise = f", with intervals that hold for all of them at every row with probability {1 - delta:g}"
     table = Table(
-        title=f"Coefficients, with intervals that hold for all of them at every row with probability {1 - delta:g}",
+        title=f"Coefficients{promise if with_ends else ''}",
         title_justify="left",
         title_style="bold",
         caption="\n".join(notes) or None,
         caption_justify="left",
     )
     table.add_column("feature")
-    for name in ("estimate", "lower", "upper"):
+    for name in names:
         table.add_column(name, justify="right")
     for row in range(shown):
-        values = (number(float(columns[name][row])) for name in ("estimate", "lower", "upper"))
+        values = (number(float(columns[name][row])) for name in names)
         table.add_row(escape(str(columns["feature"][row])), *values)
     return table
 

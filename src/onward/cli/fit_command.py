@@ -25,13 +25,21 @@ onward fit trips.csv --target fare
 
 onward fit 'logs/*.parquet' -t y --categorical city,device --missing skip --save model.onward --report report.html
 
+onward fit prices.csv -t price --half-life 30d --time when   (or --half-life 500, in rows; or --window 1000)
+
 onward fit big.csv.gz -t y --save m.onward --checkpoint-every 1000000   (and with --resume after a crash)
 
 tail -n +1 -f live.csv | onward fit - -t y --save m.onward --save-every 30s --follow   (Ctrl-C ends it and saves)"""
 
 _What = tuple[tuple[list[str], "Table", "OnlineRegressor"], dict[str, Any]]
 """What is learned from what, and the options of every `fit`."""
-_OWN = ("learner", "lam", "no_intercept")  # beside the columns: what a model that is gone on with has of its own
+_OWN = (
+    "learner",
+    "lam",
+    "no_intercept",
+    "half_life",
+    "window",
+)  # beside the columns: what a model that is gone on with has of its own
 
 
 @o.with_table
@@ -43,6 +51,8 @@ def command(
     learner: o.LearnerOf = o.Learner.forward,
     lam: o.Lam = 1.0,
     no_intercept: o.NoIntercept = False,
+    half_life: o.HalfLifeOf = None,
+    window: o.WindowOf = None,
     start: Annotated[
         Path | None,
         typer.Option(
@@ -154,7 +164,10 @@ def command(
         check_outputs(data, table.format, outputs)
         targets = {"--save": save, "--predictions": predictions, "--report": report}
         check_targets(data, table.format, targets, may_be_folder="--predictions")
-        model = _model(learner, lam, no_intercept) if start is None else _started(start, context, table)
+        if start is None:
+            model = _model(learner, lam, no_intercept, half_life, window)
+        else:
+            model = _started(start, context, table)
     if save is not None and not resume and beside(save).exists() and not quiet:
         typer.echo(f"onward: starting anew; {beside(save)} is from a run that --resume would go on with", err=True)
     what: _What = (data, table, model), {"known": known, "with_scores": not no_scores, **outputs}
@@ -196,13 +209,23 @@ def _tell(remark: str) -> None:
     typer.echo(f"onward: {remark}", err=True)
 
 
-def _model(learner: o.Learner, lam: float, no_intercept: bool) -> "OnlineRegressor":
+def _model(
+    learner: o.Learner, lam: float, no_intercept: bool, half_life: str | None, window: int | None
+) -> "OnlineRegressor":
     from onward.regression import ForwardRegressor, RidgeRegressor
 
     kind = ForwardRegressor if learner == o.Learner.forward else RidgeRegressor
-    model = kind(lam, fit_intercept=not no_intercept)
+    model = kind(lam, fit_intercept=not no_intercept, half_life=_half_life(half_life), window=window)
     model._check_settings()
     return model
+
+
+def _half_life(text: str | None) -> float | str | None:
+    """A number of rows, or of the unit of times, as a number; a duration as it is."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
 
 
 def _started(path: Path, context: typer.Context, table: "Table") -> "OnlineRegressor":
@@ -272,11 +295,13 @@ def show(result: "Fit") -> None:
     from onward.cli import display
     from onward.core.state import described_lam
     from onward.regression import learner_name
+    from onward.regression.half_life import describe_memory
 
-    out, model = display.console(), result.model
+    out, model, memory = display.console(), result.model, result.model.information_.memory
+    forgets = "" if memory is None else f"{describe_memory(memory)}, "
     rate, lam = result.scores.rows / max(result.seconds, 1e-9), described_lam(model.information_)
     out.print(
-        f"{learner_name(model).capitalize()}, λ = {lam}, {counted(model.n_features_in_, 'feature')}: "
+        f"{learner_name(model).capitalize()}, λ = {lam}, {forgets}{counted(model.n_features_in_, 'feature')}: "
         f"{result.target} of {result.source}. Learned {result.scores.rows:,} of {counted(result.read, 'row')} "
         f"in {result.seconds:.1f} s ({rate:,.0f} rows/s).",
         markup=False,

@@ -61,6 +61,28 @@ LearnerOf = Annotated[
     Learner, typer.Option("--learner", help="The learner: both read the same state.", rich_help_panel=_MODEL)
 ]
 Lam = Annotated[float, typer.Option("--lam", help="Regularisation λ; forward takes 0, too.", rich_help_panel=_MODEL)]
+HalfLifeOf = Annotated[
+    str | None,
+    typer.Option(
+        "--half-life",
+        metavar="ROWS|TIME",
+        help="Let the past fade: a row counts half after so many rows; or, with --time, so long: a number in the unit "
+        "of that column, or 12h, 30d for dates. There are no intervals then.",
+        rich_help_panel=_MODEL,
+        show_default=False,
+    ),
+]
+WindowOf = Annotated[
+    int | None,
+    typer.Option(
+        "--window",
+        metavar="ROWS",
+        min=1,
+        help="Only the last so many rows count. There are no intervals then.",
+        rich_help_panel=_MODEL,
+        show_default=False,
+    ),
+]
 BackendOf = Annotated[
     Backend | None,
     typer.Option(

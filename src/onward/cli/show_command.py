@@ -46,9 +46,11 @@ def command(
 
 def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None:
     from onward.cli import display
+    from onward.core.durations import show_time
     from onward.core.state import described_lam
     from onward.progressive.results import coefficient_columns
     from onward.regression import learner_name
+    from onward.regression.half_life import describe_memory
 
     out, state = display.console(), model.information_
     about = {
@@ -58,11 +60,15 @@ def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None
         "rows seen": f"{model.n_seen_:,}",
         "features": f"{model.n_features_in_:,}",
     }
+    if state.memory is not None:
+        about["memory"] = describe_memory(state.memory)
     recipe = model.recipe_
     if recipe is not None:
         about["target"] = recipe.target
         if recipe.weight is not None:
             about["weight"] = recipe.weight
+        if recipe.time is not None:
+            about["time"] = recipe.time.name
         about["missing values"] = recipe.missing
         kinds: dict[str, list[str]] = {}
         for column in recipe.columns:
@@ -73,6 +79,8 @@ def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None
             about["terms"] = _some([term.text for term in recipe.terms])
         if recipe.memory.first_levels:
             about["first levels"] = _some([f"{column}={level}" for column, level in recipe.memory.first_levels.items()])
+    if state.memory is not None and state.memory.clock != "rows":
+        about["latest time"] = show_time(state.time, state.memory.clock == "dates")
     if state.regularized:  # it is infinite without λ
         about["information gain"] = display.number(model.information_gain_)
     if state.n_targets > 1:

@@ -1,6 +1,7 @@
-"""Spans of time, as text such as 30d or as other libraries have them."""
+"""Spans of time, as text such as 30d or as other libraries have them; and moments as people write them."""
 
 import datetime
+import math
 import re
 from typing import Any
 
@@ -16,6 +17,7 @@ UNITS = {
     "w": 604_800_000_000,
 }
 """Microseconds of each unit."""
+_ORIGIN = datetime.datetime(2000, 1, 1)
 _TEXT = re.compile(rf"(\d+(?:\.\d+)?)\s*({'|'.join(UNITS)})")
 
 
@@ -37,3 +39,13 @@ def duration_text(microseconds: float) -> str:
         if microseconds >= size and microseconds % size == 0:
             return f"{int(microseconds // size)}{unit}"
     return f"{microseconds!r}us"
+
+
+def show_time(value: float, dated: bool) -> str:
+    """A time as a reader would write it: a date, if it is in µs since 2000, or a number."""
+    if dated and math.isfinite(value):
+        try:
+            return (_ORIGIN + datetime.timedelta(microseconds=value)).isoformat(" ")
+        except OverflowError:
+            pass
+    return f"{value:.15g}"

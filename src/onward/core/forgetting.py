@@ -21,12 +21,12 @@ from onward.core.factor import (
     new_scratch,
 )
 from onward.core.kernel import State, centred_leverage, read_out, shrinks_to_mean, view_rows, view_state
-from onward.core.ring import MAKE_ANEW, begin_anew, lacks_room, make_room, next_slot, row_by_age
+from onward.core.ring import MAKE_ANEW, TAKEN_OUT, begin_anew, lacks_room, make_room, next_slot, row_by_age
 from onward.core.simd import fma
 from onward.core.tiles import discount, size_of_row
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "8ddc20fa129e3a8d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "58e423153a2a5000"  # other files whose code is compiled into this one: see tools/digests.py
 
 # The kinds of memory, as numbers in a state's header
 EVERYTHING = 0.0
@@ -77,6 +77,7 @@ def _decay_before(state: State, time: float) -> float:
 def forget(buffer: Vector, gamma: float) -> None:
     """Let all rows so far count γ times as much."""
     state = view_state(buffer)
+    state.header[0].weight *= gamma
     discount(state.factor, gamma, state.lam, new_scratch(state.lam.shape[0]))
 
 
@@ -123,11 +124,13 @@ def _make_anew(buffer: Vector, work: Work) -> None:
     seen, counted, peak = counts.seen, counts.counted, counts.peak
     begin_anew(ring)
     clear(factor, state.lam)
+    state.header[0].weight = 0.0
     counts.seen = seen
     counts.counted = counted
     counts.peak = peak
     for i in range(int(ring.header[0].n_stored)):  # the oldest first
         row = row_by_age(ring, i)
+        state.header[0].weight += row[d + m]
         copy_vector(row[:d], work.spare[0])
         copy_vector(row[d : d + m], work.more[1])
         _absorb(factor, row[d + m], work.spare, work.more)  # one that is refused is too small to matter
@@ -140,6 +143,8 @@ def _slide(buffer: Vector, work: Work) -> None:
     d, m = state.factor.c.shape
     window, oldest = state.header[0].window, ring.rows[int(ring.header[0].next_slot)]
     room = make_room(ring, window, state.factor, oldest[d + m], work.spare, work.more)
+    if room == TAKEN_OUT:
+        state.header[0].weight -= oldest[d + m]
     copy_vector(work.row, next_slot(ring, window))
     if room == MAKE_ANEW:
         _make_anew(buffer, work)
@@ -191,6 +196,8 @@ def learn_loaded(
     gamma = _decay_before(state, time)
     if gamma < 1.0:
         discount(factor, gamma, state.lam, work.spare)
+        header.weight *= gamma
+    header.weight += w
     if header.memory == BY_TIMES:
         if factor.counts[0].seen == 0.0:
             header.first_time = time

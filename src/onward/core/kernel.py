@@ -31,11 +31,12 @@ STATE = np.dtype(
         ("dated", "f8"),  # 1 if times are dates, in µs since 2000
         ("first_time", "f8"),  # of the first row, if rows have times
         ("time", "f8"),  # of the latest row
+        ("weight", "f8"),  # Σ w, as far as rows still count; of a state that forgets
         ("window", "f8"),  # how many rows count
         ("capacity", "f8"),  # for how many of them there is room
     ]
 )
-N_STATE = 12
+N_STATE = 13
 REACHED = 8  # rows whose intervals are made together
 _as_header = records_of(STATE)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, Self, get_args
 import numpy as np
 
 from onward.core import kernel
+from onward.core.durations import show_time
 from onward.core.forgetting import BY_ROWS, BY_TIMES, EVERYTHING, LAST_ROWS, decay_over
 from onward.core.ring import FIRST_CAPACITY, N_RING, RING, Ring
 from onward.core.types import Matrix, Records, Vector
@@ -71,15 +72,15 @@ def forgets_between(state: "Information", later: "Information") -> float:
     if mine is None or not (state.rows and later.rows):
         return 1.0
     if mine.half_life is None:
-        raise ValueError("cannot merge windows: which rows have dropped out of one depends on those of the other")
+        raise ValueError(
+            "cannot merge windows: which rows have dropped out of one depends on the other's; expected no window"
+        )
     if mine.clock == "rows":
         return decay_over(float(later.rows), mine.half_life)
     ends, begins = state.header["time"][0], later.header["first_time"][0]
     if begins < ends:
-        raise ValueError(
-            f"cannot merge: the rows of the other must not come before those of this one, but they begin at "
-            f"{begins:g}, and these end at {ends:g}"
-        )
+        first, latest = (show_time(float(each), mine.clock == "dates") for each in (begins, ends))
+        raise ValueError(f"cannot merge: the other's rows begin at {first}, before this one's end, at {latest}")
     return decay_over(float(later.header["time"][0] - ends), mine.half_life)
 
 

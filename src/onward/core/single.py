@@ -27,7 +27,7 @@ from onward.core.kernel import (
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "5bbf24c7671ffd30"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ccd20d6644bf12e3"  # other files whose code is compiled into this one: see tools/digests.py
 
 Row: TypeAlias = Vector | tuple[float, ...]
 Loops: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]

@@ -137,6 +137,16 @@ class Information:
         return RowMemory.read(self.header)
 
     @property
+    def time(self) -> float:
+        """The time of the latest row; NaN if rows have none."""
+        return float(self.header["time"][0]) if self.memory is not None else math.nan
+
+    @property
+    def weight(self) -> float:
+        """Σ w of a state that forgets, as far as rows still count."""
+        return float(self.header["weight"][0])
+
+    @property
     def n_targets(self) -> int:
         """How many targets share the factorisation."""
         return int(self.c.shape[1])
@@ -353,6 +363,7 @@ class Information:
             counts[name] += theirs_counted[name]
         counts["peak"] = max(self.peak, other.peak)
         self.online_loss += other.online_loss
+        self.header["weight"] += other.header["weight"]
         if other.rows and self.memory is not None:
             for name in ("time", "first_time") if np.isnan(self.header["time"][0]) else ("time",):
                 self.header[name] = other.header[name]

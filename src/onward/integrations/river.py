@@ -11,7 +11,7 @@ at 0, and one that a row lacks counts as 0.
 """
 
 from collections.abc import Hashable, Mapping
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -47,6 +47,16 @@ class _Wrapped:
     def intercept_lam(self) -> float | None:
         """λ of the constant."""
         return self.model.intercept_lam
+
+    @property
+    def half_life(self) -> float | None:
+        """After so many rows a row counts half; None if all count alike. river's rows have no times."""
+        return cast(float | None, self.model.half_life)
+
+    @property
+    def window(self) -> int | None:
+        """How many rows count; None for all."""
+        return self.model.window
 
     @property
     def fit_intercept(self) -> bool:
@@ -85,6 +95,8 @@ class _Forward(_Wrapped):
         *,
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
+        half_life: float | None = None,
+        window: int | None = None,
         prior_mean: ArrayLike | Mapping[Any, float] | None = None,
         prior_intercept: float = 0.0,
     ) -> None:
@@ -92,6 +104,8 @@ class _Forward(_Wrapped):
             lam,
             fit_intercept=fit_intercept,
             intercept_lam=intercept_lam,
+            half_life=half_life,
+            window=window,
             prior_mean=prior_mean,
             prior_intercept=prior_intercept,
         )
@@ -106,6 +120,8 @@ class _Ridge(_Wrapped):
         *,
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
+        half_life: float | None = None,
+        window: int | None = None,
         clip: float | None = None,
         prior_mean: ArrayLike | Mapping[Any, float] | None = None,
         prior_intercept: float = 0.0,
@@ -114,6 +130,8 @@ class _Ridge(_Wrapped):
             lam,
             fit_intercept=fit_intercept,
             intercept_lam=intercept_lam,
+            half_life=half_life,
+            window=window,
             clip=clip,
             prior_mean=prior_mean,
             prior_intercept=prior_intercept,
@@ -221,6 +239,8 @@ class ForwardRegressor(_Forward, _OneTarget):
             With 0, a row that raises the rank is predicted as the prior's part alone.
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
+        half_life: after so many rows a row counts half as much; None if all count alike.
+        window: only the last `window` rows count; None for all.
         prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
             first row.
         prior_intercept: the same for the constant.
@@ -234,6 +254,8 @@ class RidgeRegressor(_Ridge, _OneTarget):
         lam: regularisation λ > 0: a number, or a dict of names, in which None stands for all that it does not name.
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
+        half_life: after so many rows a row counts half as much; None if all count alike.
+        window: only the last `window` rows count; None for all.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
             first row.
@@ -249,6 +271,8 @@ class MultiTargetForwardRegressor(_Forward, _ManyTargets):
             With 0, a row that raises the rank is predicted as the prior's part alone.
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
+        half_life: after so many rows a row counts half as much; None if all count alike.
+        window: only the last `window` rows count; None for all.
         prior_mean: coefficients to start from and shrink towards, as in `ForwardRegressor`, for every target alike.
         prior_intercept: the same for the constant.
     """
@@ -261,6 +285,8 @@ class MultiTargetRidgeRegressor(_Ridge, _ManyTargets):
         lam: regularisation λ > 0: a number, or a dict of names, in which None stands for all that it does not name.
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
+        half_life: after so many rows a row counts half as much; None if all count alike.
+        window: only the last `window` rows count; None for all.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         prior_mean: coefficients to start from and shrink towards, as in `RidgeRegressor`, for every target alike.
         prior_intercept: the same for the constant.

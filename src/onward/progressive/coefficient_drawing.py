@@ -23,7 +23,9 @@ def draw_coefficients(table: Mapping[str, Any]) -> Figure:
     room = 0.06 * (float(np.ptp(finite)) or 1.0)
     low, high = float(finite.min()) - room, float(finite.max()) + room
     places = np.arange(len(chosen))
-    axes.hlines(places, *np.clip(ends, low - room, high + room), color=COLORS["forward"], linewidth=1.6, alpha=0.6)
+    closed = ~np.isnan(ends).any(axis=0)  # a model that forgets has no intervals
+    ends, ended = ends[:, closed], places[closed]
+    axes.hlines(ended, *np.clip(ends, low - room, high + room), color=COLORS["forward"], linewidth=1.6, alpha=0.6)
     axes.plot(estimate[chosen], places, "o", color=COLORS["forward"], markersize=4)
     axes.axvline(0.0, color="#888888", linewidth=0.8, linestyle=":")
     axes.set_yticks(places, [make_drawable(name) for name in names])

@@ -164,7 +164,7 @@ def draw_coefficients(fit: Fit, history: History) -> Drawing:
     panels, cut, never = [], False, 0
     for axes, j, name in zip(all_axes, chosen, names, strict=False):
         estimate, lower, upper = (part[:, j] for part in (history.estimate, history.lower, history.upper))
-        line = Line(name, rows, estimate, lower, upper)
+        line = Line(name, rows, estimate, *([] if fit.model.forgets else [lower, upper]))
         closed = np.isfinite(lower) & np.isfinite(upper)
         never += not closed[-1]
         low, high = _panel_limits(estimate, lower, upper)
@@ -186,14 +186,19 @@ def draw_coefficients(fit: Fit, history: History) -> Drawing:
     every = len(chosen) == len(history.names)
     which = "All coefficients" if every else f"The {len(chosen)} of {len(history.names)} coefficients that matter most"
     said = " Bands are cut off at a panel's edge." if cut else ""
-    said += _describe_open_ends(never, len(chosen)) + _describe_estimates(fit)
+    if fit.model.forgets:
+        said = " Rows that count less and less let them move for ever."
+    else:
+        said = (
+            f" Bands hold all coefficients at all rows at once with probability at least {1 - fit.known.delta:g}, if "
+            f"the model's assumptions hold.{said}{_describe_open_ends(never, len(chosen))}{_describe_estimates(fit)}"
+        )
     return Drawing(
         "coefficients",
         "How the coefficients settled",
         figure,
         f"{which}, by |estimate| × the root mean square of the feature: how far a coefficient moves predictions on a "
-        f"typical row. Bands hold all coefficients at all rows at once with probability at least "
-        f"{1 - fit.known.delta:g}, if the model's assumptions hold.{said}",
+        f"typical row.{said}",
         f"{len(chosen)} small line charts. At the end: "
         + "; ".join(
             f"{name} {format_number(float(history.estimate[-1, j]))}" for name, j in zip(names, chosen, strict=True)
@@ -207,7 +212,8 @@ def prediction_moves(fit: Fit, history: History) -> Vector:
     """|estimate| × the feature's root mean square: how far each coefficient moves the prediction of a typical row."""
     state = fit.model.information_
     squares = np.maximum(state.D @ np.square(state.triangle()) - state.lam, 0.0)  # the diagonal of Σ w xxᵀ
-    moved: Vector = np.abs(history.estimate[-1]) * np.sqrt(squares / fit.scores.weight)
+    weight = state.weight if fit.model.forgets else fit.scores.weight
+    moved: Vector = np.abs(history.estimate[-1]) * np.sqrt(squares / weight)
     return np.nan_to_num(moved, nan=0.0, posinf=np.finfo(np.float64).max)
 
 

@@ -16,10 +16,11 @@ from onward.progressive import checkpoints
 from onward.progressive.learning_pass import Pass, Watch
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
 from onward.progressive.prediction_files import DirectFile, PredictionFile, Spool
-from onward.progressive.results import Fit, known_names
+from onward.progressive.results import Fit, known_names, latest_time
 from onward.progressive.running_scores import WEIGHT
 from onward.progressive.schedule import Alarm, Every
 from onward.regression import ForwardRegressor, OnlineRegressor
+from onward.regression.half_life import memory_of
 from onward.tables import Block, DataError, Position, Stream, Table, stream
 from onward.tables.sources import Source, find_files, name_files
 from onward.tables.table import as_table
@@ -67,14 +68,15 @@ def fit(
         raise ValueError("one pass writes its predictions to one file: expected a name that does not end in /")
     model = checked_model(model)
     check_target_of(model, table)
+    check_clock(model, table)
     files = find_files(source, table.format)
     save = outputs.get("save")
     place = None if save is None else checkpoints.beside(Path(save))
     earlier = checkpoints.read(place) if outputs.get("resume") and place is not None and place.exists() else None
     about = {
         "settings": {
-            "table": {name: value for name, value in vars(table).items() if name != "max_levels"},
-            "model": [type(model).__name__, repr(model.get_params(deep=False))],
+            "table": described_table(table),
+            "model": [type(model).__name__, repr(described_model(model))],
             "known": vars(known),
             "predictions": None if outputs.get("predictions") is None else str(outputs["predictions"]),
             "history": history,
@@ -100,6 +102,7 @@ def fit(
                 known=known_names(model),
                 start=position,
                 stop=None if stop is None else stop.descriptor,
+                latest=latest_time(model),
             )
         except DataError as error:
             if stop is not None and stop.number is not None:
@@ -149,9 +152,16 @@ def _warm_up(model: OnlineRegressor, known: Known, *, predicts: bool) -> None:
         text = pl.DataFrame({**columns, "level": ["a", "b"] * 6, "y": ["1", "2"] * 6}).write_csv()
         read = pl.read_csv(text.encode())  # the parser is loaded, too
         with stream(read, Table("y", categorical=("level",))) as rows:
-            work = Pass(type(model)(), rows, known, predicts=predicts)
+            work = Pass(_untaught(model), rows, known, predicts=predicts)
             for block in rows:
                 work.learn(block, None)
+
+
+def _untaught(model: OnlineRegressor) -> OnlineRegressor:
+    """A new model that runs through the same code."""
+    if model.forgets:
+        return type(model)(window=3) if model.half_life is None else type(model)(half_life=3)
+    return type(model)()
 
 
 def checked_known(known: Known | None) -> Known:
@@ -174,6 +184,30 @@ def check_target_of(model: OnlineRegressor, table: Table) -> None:
     """DataError if the model was made for another target."""
     if model.recipe_ is not None and model.recipe_.target != table.target:
         raise DataError(f"the model was made to predict {model.recipe_.target!r}, not {table.target!r}")
+
+
+def check_clock(model: OnlineRegressor, table: Table) -> None:
+    """ValueError if the model needs times and the table has none."""
+    memory = memory_of(model.half_life, model.window)
+    named = table.time is not None or (model.recipe_ is not None and model.recipe_.time is not None)
+    if memory is not None and memory.clock == "dates" and not named:
+        raise ValueError(
+            f"half_life={model.half_life!r} is one of time: expected the column of the rows' dates too, time=… in the "
+            "table (--time), or a number of rows"
+        )
+
+
+def described_table(table: Table) -> dict[str, Any]:
+    """What a checkpoint remembers of a table. What earlier versions did not have is left out where it is not used."""
+    return {
+        name: value for name, value in vars(table).items() if name != "max_levels" and (name, value) != ("time", None)
+    }
+
+
+def described_model(model: OnlineRegressor) -> dict[str, Any]:
+    """What a checkpoint remembers of a model's parameters; see `described_table`."""
+    parameters = model.get_params(deep=False)
+    return {n: value for n, value in parameters.items() if n not in ("half_life", "window") or value is not None}
 
 
 def _predicts(outputs: Outputs) -> bool:

@@ -8,6 +8,7 @@ from onward.progressive.conclusion import Conclusion, conclude
 from onward.progressive.results import Comparison, Fit, Scores, coefficient_columns
 from onward.progressive.scoring import ModelScores
 from onward.regression import OnlineRegressor, learner_name
+from onward.regression.half_life import memory_record
 
 
 def fit_record(fit: Fit) -> dict[str, Any]:
@@ -37,16 +38,20 @@ def model_record(model: OnlineRegressor, known: Known) -> dict[str, Any]:
             "lam": lams[0] if len(set(lams)) == 1 else lams,  # of each feature
             "fit_intercept": bool(model.fit_intercept),
             "intercept_lam": float(state.lam[0]) if state.intercept else None,
+            "memory": memory_record(state.memory),
             "rows": model.n_seen_,
             "features": model.n_features_in_,
             "target": None if recipe is None else recipe.target,
             "weight": None if recipe is None else recipe.weight,
+            "time": None if recipe is None or recipe.time is None else recipe.time.name,
             "columns": None if recipe is None else [{"name": c.name, "kind": c.kind} for c in recipe.columns],
             "terms": None if recipe is None else [term.text for term in recipe.terms],
             **gain,
             "regularized_loss": model.regularized_loss_,
             "online_loss": model.online_loss_,
-            "intervals": {"delta": known.delta, "sigma": known.sigma, "theta_bound": known.theta_bound},
+            "intervals": None
+            if model.forgets
+            else {"delta": known.delta, "sigma": known.sigma, "theta_bound": known.theta_bound},
             "coefficients": [
                 {"feature": str(name), "estimate": float(e), "lower": float(low), "upper": float(high)}
                 for name, e, low, high in zip(

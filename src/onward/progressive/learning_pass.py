@@ -65,8 +65,8 @@ class Pass:
         self.follow: Write | None = None
         self.before = before
         self.reached = 0  # rows of the stream until the latest that was learned
-        levels = sorted({known.delta, *(LEVELS if history else ())}, reverse=True)
-        self.own = levels.index(known.delta)
+        levels = [] if model.forgets else sorted({known.delta, *(LEVELS if history else ())}, reverse=True)
+        self.own = levels.index(known.delta) if levels else None
         self.recorder = Recorder(levels) if history else None
         self.intervals = Intervals(levels, known) if predicts or history else None
         self.next_reading = 1
@@ -96,8 +96,9 @@ class Pass:
     def _learn_part(self, part: Block) -> tuple[float, float]:
         assert part.y is not None
         ends = None if self.intervals is None else self.intervals.ends(part.X, part.weight)
+        times = None if self.model.half_life is None else part.times
         try:
-            predictions, leverage = self.model.learn_block(part.X, part.y, part.weight, part.names)
+            predictions, leverage = self.model.learn_block(part.X, part.y, part.weight, part.names, times)
         except ValueError as error:
             n = part.shape[0]
             if n > 1:  # the row that cannot be learned is looked for, and those before it are learned
@@ -119,7 +120,8 @@ class Pass:
         return float(part.y[-1]), float(predictions[-1])
 
     def _record(self, part: Block, y: Vector, predictions: Vector, leverage: Vector, ends: Matrix) -> None:
-        columns = (y, predictions, ends[self.own, :, 0], ends[self.own, :, 1], leverage)
+        lower, upper = (np.full(len(y), np.nan),) * 2 if self.own is None else ends[self.own].T
+        columns = (y, predictions, lower, upper, leverage)
         if self.predictions is not None or self.follow is not None:
             frame = prediction_frame(part.rows + (self.before + 1), *columns)
             frame = with_kept(frame, part.kept, self.before + part.first + 1)

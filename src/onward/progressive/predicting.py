@@ -12,6 +12,7 @@ from onward.core.known import Known
 from onward.core.words import counted
 from onward.progressive.frame_writers import Write
 from onward.progressive.prediction_files import with_kept
+from onward.progressive.results import latest_time
 from onward.progressive.target_intervals import Intervals
 from onward.regression import OnlineRegressor
 from onward.tables import Block, Column, DataError, Recipe, Table, stream
@@ -44,7 +45,9 @@ def predict(
     """Hand frames of row, prediction, lower, upper and leverage, and columns to keep, to `write`, as rows are read.
 
     The table says how files are written, and what to keep; which columns are used, and how, the model knows. A row that
-    is skipped has nulls. `missing` is the model's own rule unless given. Lags go on after the last row learned.
+    is skipped has nulls. `missing` is the model's own rule unless given. Lags go on after the last row learned. Of a
+    model with a half-life in time, rows are predicted at their times, if the column is there; none may be before the
+    latest that was learned.
     """
     if model.information_.n_targets > 1:
         raise ValueError(f"expected a model of one target, got one of {model.information_.n_targets}")
@@ -52,10 +55,11 @@ def predict(
     if missing is not None:
         recipe = replace(recipe, missing=missing)
     names = [str(name) for name in model.feature_names_in_]
-    intervals = Intervals([known.delta], known, of)
+    intervals = Intervals([] if model.forgets else [known.delta], known, of)
     intervals.refresh(model)
     written, notes = 0, Notes()
-    with stream(source, replace(table or Table(), target=None), recipe=recipe, known=names) as rows:
+    how = replace(table or Table(), target=None)
+    with stream(source, how, recipe=recipe, known=names, latest=latest_time(model)) as rows:
         for block in rows:
             write(_frame(model, block, intervals))
             for place in range(len(names), len(block.names)):
@@ -82,9 +86,12 @@ def recipe_of(model: OnlineRegressor) -> Recipe:
 
 
 def _frame(model: OnlineRegressor, block: Block, intervals: Intervals) -> pl.DataFrame:
-    predictions, leverage = model.predict_many(block, return_leverage=True)
-    columns = np.column_stack([predictions, intervals.ends(block.X, block.weight)[0], leverage])
+    times = None if model.half_life is None else block.times
+    predictions, leverage = model.predict_many(block, times=times, return_leverage=True)
+    ends = intervals.ends(block.X, block.weight)[0] if intervals.deltas else np.full((len(block.X), 2), np.nan)
+    columns = np.column_stack([predictions, ends, leverage])
     made = pl.DataFrame({"row": block.rows + 1} | {name: columns[:, j] for j, name in enumerate(COLUMNS)})
+    made = made.with_columns(pl.col("lower", "upper").fill_nan(None))
     if block.kept.width:
         return with_kept(made, block.kept, block.first + 1)
     if len(made) == block.stop - block.first:

@@ -39,8 +39,9 @@ class PredictionFile(Protocol):
 
 
 def prediction_frame(rows: NDArray[np.int64], *columns: Vector) -> pl.DataFrame:
-    """Numbers of rows (n,) from 1, and the columns, as a frame."""
-    return pl.DataFrame({"row": rows} | dict(zip(COLUMNS, map(np.ascontiguousarray, columns), strict=True)))
+    """Numbers of rows (n,) from 1, and the columns, as a frame; ends of intervals that are NaN are null."""
+    frame = pl.DataFrame({"row": rows} | dict(zip(COLUMNS, map(np.ascontiguousarray, columns), strict=True)))
+    return frame.with_columns(pl.col("lower", "upper").fill_nan(None))
 
 
 def with_kept(frame: pl.DataFrame, kept: pl.DataFrame, first: int) -> pl.DataFrame:

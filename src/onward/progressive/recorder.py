@@ -62,7 +62,10 @@ class Recorder:
     def take(self, model: OnlineRegressor, totals: Vector, region: ConfidenceSet | None) -> None:
         """Read off what is known now; `region` is the set of the model's coefficients, None without regularisation."""
         theta = model._theta()[:, 0]
-        ends = np.full((len(theta), 2), [-np.inf, np.inf]) if region is None else region.coordinates()
+        if model.forgets:  # for which there are no intervals
+            ends = np.full((len(theta), 2), np.nan)
+        else:
+            ends = np.full((len(theta), 2), [-np.inf, np.inf]) if region is None else region.coordinates()
         self._totals.append(totals.copy())
         self._counts.append(np.concatenate([self._misses, self._open]))
         self._coefficients.append(np.stack([theta, ends[:, 0], ends[:, 1]]))

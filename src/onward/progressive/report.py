@@ -44,6 +44,7 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
         raise ValueError("a report is drawn from the readings along the pass, but this fit has none (history is None)")
     shares = fit_drawings.shares_inside(history.misses[-1], history.scores[-1].rows)
     coefficients, left = _coefficient_rows(fit, history)
+    with_intervals = len(history.deltas) > 0
     _write(
         path,
         "progressive/fit_report.html",
@@ -52,7 +53,7 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
         [
             fit_drawings.draw_learning(history),
             fit_drawings.draw_residuals(history),
-            fit_drawings.draw_calibration(history),
+            *([fit_drawings.draw_calibration(history)] if with_intervals else []),
             fit_drawings.draw_coefficients(fit, history),
         ],
         kicker="online fit",
@@ -61,6 +62,7 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
         short_shares=_short_shares(history, shares),
         interval_level=f"{fit_drawings.LEVEL:.0%} interval",
         calibration=_calibration_rows(history, shares),
+        coefficient_head=["Coefficient", "Estimate", *(["Lower", "Upper"] * with_intervals), "Moves predictions by"],
         coefficients=coefficients,
         more_coefficients=counted(left, "more coefficient") if left > 0 else "",
         settings=_settings(fit),
@@ -194,7 +196,8 @@ def _calibration_rows(history: History, shares: tuple[Vector, Vector, Vector]) -
 
 def _coefficient_rows(fit: Fit, history: History) -> tuple[list[list[str]], int]:
     """The rows of the table, and how many coefficients it leaves out."""
-    columns = (history.estimate[-1], history.lower[-1], history.upper[-1], fit_drawings.prediction_moves(fit, history))
+    ends = [history.lower[-1], history.upper[-1]] if len(history.deltas) else []
+    columns = (history.estimate[-1], *ends, fit_drawings.prediction_moves(fit, history))
     rows = [
         [name.strip() or NAMELESS, *(format_number(float(column[i])) for column in columns)]
         for i, name in enumerate(history.names[:MOST_ROWS])
@@ -212,6 +215,13 @@ def _settings(fit: Fit) -> dict[str, Any]:
         **{name: brief(value) for name, value in fit.model.get_params(deep=False).items()},
         "target": fit.target,
         "coefficients": len(fit.history.names) if fit.history else None,
+        **({} if fit.model.forgets else _intervals(fit)),
+    }
+
+
+def _intervals(fit: Fit) -> dict[str, Any]:
+    """What the intervals rely on."""
+    return {
         "δ of the intervals": fit.known.delta,
         "σ of the noise": "unknown" if fit.known.sigma is None else fit.known.sigma,
         "bound on the coefficients’ norm": "unknown" if fit.known.theta_bound is None else fit.known.theta_bound,

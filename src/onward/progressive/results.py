@@ -69,7 +69,7 @@ class History:
         estimate, lower, upper: (k, d) ridge coefficients and their time-uniform intervals; NaN before a feature was
             first seen, ±inf where an interval is open.
         deltas: (L,) levels at which the intervals of the rows were judged: an interval for δ may miss with
-            probability δ.
+            probability δ. None of a model that forgets, which has no intervals: all ends are NaN.
         misses: (k, L) rows until then whose target lay outside of the interval made before it was seen.
         open: (k, L) rows until then whose interval was infinite on a side, so that it could hardly miss.
         sample: at most 4,096 rows, evenly spaced: columns row, target, prediction, lower, upper, leverage; the
@@ -191,18 +191,26 @@ class Comparison:
 
 
 def coefficient_columns(model: OnlineRegressor, known: Known) -> dict[str, Any]:
-    """The model's `coefficient_table`; without regularisation there are no sets, so that every interval is open."""
-    if model.state_for_sets().regularized:
+    """The model's `coefficient_table`; without regularisation there are no sets, so that every interval is open.
+
+    A model that forgets has no intervals: their ends are NaN.
+    """
+    if not model.forgets and model.state_for_sets().regularized:
         return model.coefficient_table(known.delta, known.sigma, known.theta_bound)
     state, names = model.information_, [str(name) for name in model.feature_names_in_]
     theta = state.coefficients()[:, 0] + state.prior[:, 0]
-    everywhere = np.full(len(theta), np.inf)
+    everywhere = np.full(len(theta), np.nan if model.forgets else np.inf)
     return {
         "feature": ["(intercept)", *names] if state.intercept else names,
         "estimate": theta,
         "lower": -everywhere,
         "upper": everywhere,
     }
+
+
+def latest_time(model: OnlineRegressor) -> float:
+    """The time of the latest row that a model has learned, in the unit of blocks; NaN if it goes by none."""
+    return model.information_.time if model.__sklearn_is_fitted__() else math.nan
 
 
 def known_names(model: OnlineRegressor) -> list[str]:

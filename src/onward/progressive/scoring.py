@@ -12,6 +12,7 @@ import numpy as np
 from onward.core.known import Known
 from onward.core.types import Vector
 from onward.progressive.fitting import nothing_learned
+from onward.progressive.results import latest_time
 from onward.progressive.target_intervals import Intervals
 from onward.regression import OnlineRegressor
 from onward.tables import DataError, Table, stream
@@ -31,16 +32,16 @@ class ModelScores:
     rmse: float
     mae: float
     r2: float  # 1 − Σ w (ŷ − y)² / Σ w (y − ȳ)²
-    inside: int  # rows whose target lay in its interval
-    open: int  # rows whose interval was infinite on a side, so that it could hardly miss
+    inside: int | None  # rows whose target lay in its interval; None of a model that forgets, which has none
+    open: int | None  # rows whose interval was infinite on a side, so that it could hardly miss
     skipped: Mapping[str, int]  # reason → rows
     filled: Mapping[str, int]  # column → missing values that were counted as 0
     unknown: Counter[str]  # level that the model does not know → rows
 
     @property
-    def coverage(self) -> float:
+    def coverage(self) -> float | None:
         """The share of rows whose target lay in its interval; 1 − δ was promised for each."""
-        return self.inside / self.rows
+        return None if self.inside is None else self.inside / self.rows
 
 
 def score(
@@ -61,15 +62,15 @@ def score(
     known, recipe = known or Known(), model.recipe_
     recipe = recipe if missing is None else replace(recipe, missing=missing)
     names = [str(name) for name in model.feature_names_in_]
-    intervals = Intervals([known.delta], known)
+    intervals = Intervals([] if model.forgets else [known.delta], known)
     intervals.refresh(model)
     sums, unknown = _Sums(), Counter[str]()
     how = replace(table or Table(), target=recipe.target, max_levels=sys.maxsize)
-    with stream(source, how, recipe=recipe, known=names) as rows:
+    with stream(source, how, recipe=recipe, known=names, latest=latest_time(model), in_order=False) as rows:
         for block in rows:
             assert block.y is not None
-            predictions = model.predict_many(block)
-            sums.add(predictions, block.y, block.weight, intervals.ends(block.X, block.weight)[0])
+            predictions = model.predict_many(block, times=None if model.half_life is None else block.times)
+            sums.add(predictions, block.y, block.weight, intervals.ends(block.X, block.weight)[:1])
             for place in range(len(names), len(block.names)):
                 if count := int(np.count_nonzero(block.X[:, place])):
                     unknown[str(block.names[place])] += count
@@ -84,8 +85,8 @@ def score(
         math.sqrt(sums.squared / sums.weight),
         sums.absolute / sums.weight,
         sums.r2,
-        sums.inside,
-        sums.open,
+        None if model.forgets else sums.inside,
+        None if model.forgets else sums.open,
         dict(rows.skipped),
         dict(rows.filled),
         unknown,
@@ -105,8 +106,8 @@ class _Sums:
         self.rows += len(y)
         self.squared += float(w @ (predictions - y) ** 2)
         self.absolute += float(w @ np.abs(predictions - y))
-        self.inside += int(np.count_nonzero((ends[:, 0] <= y) & (y <= ends[:, 1])))
-        self.open += int(np.count_nonzero(np.isinf(ends).any(axis=1)))
+        self.inside += int(np.count_nonzero((ends[..., 0] <= y) & (y <= ends[..., 1])))
+        self.open += int(np.count_nonzero(np.isinf(ends).any(axis=-1)))
         weight = float(w.sum())
         if weight > 0:  # means of parts, as Chan, Golub and LeVeque add them: nothing cancels
             mean = float(w @ y) / weight

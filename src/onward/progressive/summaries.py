@@ -11,6 +11,7 @@ from onward.pages.numbers import format_number
 from onward.pages.plain_tables import html_paragraphs, html_table, text_table
 from onward.progressive.conclusion import conclude
 from onward.regression import learner_name
+from onward.regression.half_life import describe_memory
 
 if TYPE_CHECKING:
     from onward.progressive.results import Comparison, Fit, Scores
@@ -49,8 +50,10 @@ def comparison_html(comparison: Comparison) -> str:
 
 def _fit_lines(fit: Fit) -> list[str]:
     model = fit.model
+    memory = model.information_.memory
+    forgets = "" if memory is None else f"{describe_memory(memory)}, "
     return [
-        f"{learner_name(model).capitalize()}, λ = {described_lam(model.information_)}, "
+        f"{learner_name(model).capitalize()}, λ = {described_lam(model.information_)}, {forgets}"
         f"{counted(model.n_features_in_, 'feature')}: {fit.target} of {fit.source}. "
         f"Learned {fit.scores.rows:,} of {counted(fit.read, 'row')} in {fit.seconds:.1f} s.",
         *left_out(fit.skipped, fit.filled),

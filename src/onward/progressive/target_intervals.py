@@ -27,7 +27,7 @@ class Intervals:
     def __init__(
         self, deltas: Sequence[float], known: Known, of: Literal["observation", "mean"] = "observation"
     ) -> None:
-        """At the given levels, whatever the `delta` of what is known."""
+        """At the given levels, whatever the `delta` of what is known: none for a model that forgets."""
         self.deltas = list(deltas)
         self._of = of
         self.model: OnlineRegressor | None = None
@@ -37,6 +37,8 @@ class Intervals:
 
     def refresh(self, model: OnlineRegressor) -> None:
         """Take the sets anew, from what the model has learned by now. Without regularisation there are none."""
+        if not self.deltas:
+            return
         self.model = model.copy()
         state = model.state_for_sets()
         if not state.regularized:

@@ -92,6 +92,11 @@ class Learner(Estimator):
         super().set_params(**params)
         return self
 
+    @property
+    def forgets(self) -> bool:
+        """Whether rows count less, or no more, as others come or as time goes by."""
+        return self.half_life is not None or self.window is not None
+
     # What was learned
 
     @property

@@ -245,6 +245,7 @@ class ColumnLearner(Guarantees):
             y=targets,
             weight=weights,
             times=None if times is None else as_times(times, n),
+            latest=np.nan if self._state is None else self._state.state.time,
             remember=remember,
         )
 

@@ -19,6 +19,7 @@ from onward.core.words import counted
 from onward.regression.half_life import NO_TIMES
 
 _NO_ROWS = np.empty((0, 0))
+_MOMENTS = ("first_time", "time", "weight")  # what a state that forgets keeps beside the factor
 
 
 class ReadOut(NamedTuple):
@@ -263,7 +264,7 @@ class FittedState:
             arrays["prior"] = state.prior
         if state.memory is not None:
             settings["memory"] = vars(state.memory)
-            arrays["times"] = np.concatenate([state.header["first_time"], state.header["time"]])
+            arrays["moments"] = np.array([float(state.header[name][0]) for name in _MOMENTS])
             if state.memory.window is not None:
                 arrays["ring"], arrays["rows"] = rows_to_record(state)
         return settings, arrays
@@ -287,7 +288,8 @@ class FittedState:
         state.tally, state.online_loss[:] = arrays["tally"], arrays["online_loss"]
         state.set_prior(arrays.get("prior", 0.0))
         if memory is not None:
-            state.header["first_time"], state.header["time"] = arrays["times"]
+            for name, value in zip(_MOMENTS, arrays["moments"], strict=True):
+                state.header[name] = value
             if memory.window is not None:
                 rows_from_record(state, arrays["ring"], arrays["rows"])
         names = settings["names"]

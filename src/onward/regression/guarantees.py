@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.confidence import Bias, Ellipsoid, ForwardSet, QuadraticSet, Width, confidence_set, observation_reach
+from onward.confidence.choose import NO_SETS
 from onward.core import Information
 from onward.core.checks import probability
 from onward.regression.merging import MergeableLearner
@@ -44,7 +45,8 @@ class Guarantees(MergeableLearner):
             feature_bound: X ≥ √w·‖x‖, the constant included, for `uniform`; None for the largest seen.
             target: which one, if the model has several.
 
-        `onward.confidence.RunningIntersection` takes the sets of all rounds into intervals that never widen.
+        `onward.confidence.RunningIntersection` takes the sets of all rounds into intervals that never widen. A model
+        that forgets has no such set, nor intervals or a table of coefficients from it: ValueError.
         """
         count = self.information_.n_targets
         given = 0 if target is None and count == 1 else target
@@ -58,10 +60,14 @@ class Guarantees(MergeableLearner):
     def state_for_sets(self, target: int = 0) -> Information:
         """A copy of the state of one target, which sets are made from; there are none if it is not `regularized`.
 
+        ValueError for a model that forgets, of which there are none either.
+
         Sets need a λ > 0 for each coordinate. A constant that the model does not regularise gets one here: `lam`, if
         that is a number, its default, if it is a dict that has one, else 1. So the sets are those of a model that had
         had this λ for its constant from the start.
         """
+        if self.forgets:
+            raise ValueError(NO_SETS)
         state = self.information_.of_target(target)
         lam = constant_lam_of_sets(self.lam)
         return state.with_constant_lam(lam) if state.intercept and state.lam[0] == 0.0 < lam else state

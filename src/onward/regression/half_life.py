@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from onward.core.checks import positive, whole
-from onward.core.durations import as_microseconds
+from onward.core.durations import as_microseconds, duration_text, show_time
 from onward.core.row_memory import RowMemory
 from onward.core.state import Information
 from onward.core.types import Vector
-from onward.tables.times import Times, as_times, check_order, show_time
+from onward.tables.times import Times, as_times, check_order
 
 HalfLife = float | str | Any
 """A number of rows, or of whatever unit the rows' times are in; a duration (30d, a timedelta) if they are dates."""
@@ -32,15 +32,23 @@ def memory_of(half_life: HalfLife | None, window: int | None) -> RowMemory | Non
     return RowMemory(microseconds, "dates")
 
 
-def forgetting_text(half_life: HalfLife | None, memory: RowMemory | None) -> str | None:
-    """How a model forgets, in words; None if it does not."""
-    if memory is None:
-        return None
-    if memory.window is not None:
+def describe_memory(memory: RowMemory) -> str:
+    """How a state forgets, in words."""
+    if memory.half_life is None:
         return f"the last {memory.window:,} rows"
     if memory.clock == "dates":
-        return f"half-life {half_life}"
-    return f"half-life {half_life:g} {'rows' if memory.clock == 'rows' else 'units of time'}"
+        return f"half-life {duration_text(memory.half_life)}"
+    return f"half-life {memory.half_life:g}" + (" rows" if memory.clock == "rows" else " in the unit of the times")
+
+
+def memory_record(memory: RowMemory | None) -> dict[str, Any] | None:
+    """How a state forgets, as plain values; None if it does not."""
+    if memory is None:
+        return None
+    if memory.half_life is None:
+        return {"window": memory.window}
+    length = duration_text(memory.half_life) if memory.clock == "dates" else memory.half_life
+    return {"half_life": length, "in": memory.clock}
 
 
 def times_for(state: Information, half_life: HalfLife | None, times: Any, n_rows: int) -> Vector:
@@ -62,7 +70,7 @@ def times_for(state: Information, half_life: HalfLife | None, times: Any, n_rows
     _check_clock(memory, half_life, checked.dated, begun=state.rows > 0)
     if memory.clock == "rows":
         RowMemory(memory.half_life, "times").write(state.header)
-    check_order(checked, float(state.header["time"][0]))
+    check_order(checked, state.time)
     return checked.values
 
 
@@ -75,7 +83,7 @@ def times_ahead(state: Information, half_life: HalfLife | None, times: Any, n_ro
     if memory is None or memory.half_life is None:
         raise ValueError("times are for a half-life: expected half_life=… in the model, or no times")
     _check_clock(memory, half_life, checked.dated, begun=state.rows > 0)
-    latest = float(state.header["time"][0])
+    latest = state.time
     early = np.flatnonzero(checked.values < latest)
     if len(early):
         came, expected = (show_time(t, checked.dated) for t in (float(checked.values[early[0]]), latest))

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from onward.core.durations import show_time
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.tables.errors import DataError, RowError
@@ -18,7 +19,7 @@ from onward.tables.recipe import Recipe
 from onward.tables.recipe_memory import Memory
 from onward.tables.rows import CheckedRows
 from onward.tables.term_values import LagValues, Values, feature_names, feature_values, product_values
-from onward.tables.times import Times, microseconds_of, show_time
+from onward.tables.times import Times, microseconds_of
 
 VALUES = 1 << 19  # in a block with levels: 4 MB of numbers
 UNKNOWN = 256  # rows of a block that may have levels of its own
@@ -85,10 +86,12 @@ class Encoder:
         notes: list[str] | None = None,
         skips_bad: bool = False,
         latest: float = np.nan,
+        in_order: bool = True,
     ) -> None:
         """`memory` is of the rows before the first, instead of the recipe's; remarks for a person go to `notes`.
 
-        `skips_bad`: a row that would be refused is left out instead. `latest`: no row's time may be before it.
+        `skips_bad`: a row that would be refused is left out instead. `latest`: no row's time may be before it, nor
+        `in_order` before that of a row above.
         """
         memory = recipe.memory if memory is None else memory
         self.recipe = recipe
@@ -110,7 +113,7 @@ class Encoder:
         self._levels = Levels(fixed, levels, max_levels, notes)
         if with_target:
             check_size(self._fixed)
-        self._latest = latest
+        self._latest, self._in_order = latest, in_order
         self._first_levels = dict(memory.first_levels)
         self._lags = LagValues({text: lag.rows for text, lag in recipe.lags.items()}, memory, read)
 
@@ -260,7 +263,7 @@ class Encoder:
         """Rows that come before one that was learned are refused, or left out."""
         assert self.recipe.time is not None
         least = np.full(len(kept), self._latest)
-        if self._with_target:
+        if self._in_order:
             came = np.where(kept, times.values, -np.inf)
             least = np.fmax.accumulate(np.concatenate([[self._latest], came]))[:-1]
         early = kept & (times.values < least)
@@ -273,7 +276,7 @@ class Encoder:
                 row,
             )
             self._missing.leave_out(f"{self.recipe.time.name} falls", early, kept)
-        if self._with_target and kept.any():
+        if self._in_order and kept.any():
             self._latest = float(np.fmax(self._latest, times.values[kept].max()))
 
     def _numbers(self, piece: Piece, kept: Flags) -> Matrix:

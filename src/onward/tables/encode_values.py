@@ -64,14 +64,16 @@ def encode_blocks(
     y: Vector | None = None,
     weight: Vector | None = None,
     times: Times | None = None,
+    latest: float = np.nan,
     remember: Callable[[Recipe], None] | None = None,
 ) -> Iterator[Block]:
     """The rows of a data frame as a stream of it has them, in blocks.
 
     For `learning`, targets are y (n,), or the recipe's target column without it; weights are `weight` (n,), or the
-    recipe's weight column, if it has one; so are `times`. A level that is first seen begins a block then, and is a
-    feature from there on; otherwise levels that are not among the names stand at the end of the block that has them. At
-    the end, `remember` is called with the recipe, and what further rows need of these.
+    recipe's weight column, if it has one; so are `times`, which must not fall, nor be before `latest`. A level that is
+    first seen begins a block then, and is a feature from there on; otherwise levels that are not among the names stand
+    at the end of the block that has them. At the end, `remember` is called with the recipe, and what further rows need
+    of these.
     """
     reader = FrameReader(Frame(None, None, frame=frame), recipe.notation)
     full, recipe = recipe, recipe if weight is None else replace(recipe, weight=None)
@@ -85,7 +87,8 @@ def encode_blocks(
     if recipe.time is not None and (learning or recipe.time.name in reader.columns):
         wanted[recipe.time.name] = recipe.time.kind
     # How many levels there may be was the business of the table that was read first.
-    encoder = Encoder(recipe, recipe.levels(names), with_target=learning, max_levels=sys.maxsize)
+    levels, most = recipe.levels(names), sys.maxsize
+    encoder = Encoder(recipe, levels, with_target=learning, max_levels=most, latest=latest, in_order=learning)
     for piece in reader.pieces(wanted):
         if learning and y is not None:
             targets = pl.Series(recipe.target, y[piece.start : piece.start + len(piece.frame)])

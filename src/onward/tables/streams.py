@@ -55,6 +55,7 @@ def stream(
     known: Sequence[object] = (),
     start: Position | None = None,
     latest: float = math.nan,
+    in_order: bool = True,
 ) -> "Stream":
     """Rows of files, in order, as blocks of numbers.
 
@@ -68,6 +69,7 @@ def stream(
         known: the names of the features that a model has, so that levels keep their places.
         start: where to go on, as `Stream.position` said.
         latest: the time of the latest row that a model has learned, as its blocks have it: none may be before it.
+        in_order: whether times must not fall, where rows have a target.
 
     Files without rows are fine as long as one has some. What columns hold is told by the first rows (256 KB); what came
     so far, for standard input.
@@ -76,7 +78,15 @@ def stream(
         DataError: if the data cannot be read so, in one line that says where and what was expected.
     """
     table = as_table(table)
-    return Stream(find_files(source, table.format), table, recipe=recipe, known=known, start=start, latest=latest)
+    return Stream(
+        find_files(source, table.format),
+        table,
+        recipe=recipe,
+        known=known,
+        start=start,
+        latest=latest,
+        in_order=in_order,
+    )
 
 
 class Stream:
@@ -101,6 +111,7 @@ class Stream:
         groups: range | None = None,
         apart: bool = False,
         latest: float = math.nan,
+        in_order: bool = True,
     ) -> None:
         """Beside what `stream` takes: a descriptor that becomes readable when no more is to be read of what arrives;
         the row groups to read, of one Parquet file; whether this is one of several parts that are read apart: it may
@@ -155,6 +166,7 @@ class Stream:
                 notes=self.notes,
                 skips_bad=table.bad_rows == "skip",
                 latest=latest,
+                in_order=in_order and self._with_target,
             )
         except BaseException:
             self.close()

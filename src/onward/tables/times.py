@@ -1,16 +1,13 @@
 """The times of rows: numbers in any unit, or dates, which become microseconds since 2000."""
 
-import math
-from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.core.durations import show_time
 from onward.core.types import Vector
 from onward.core.words import counted
-
-_ORIGIN = datetime(2000, 1, 1)
 
 
 class Times(NamedTuple):
@@ -29,16 +26,6 @@ def microseconds_of(years: Vector) -> Vector:
     from onward.tables.kinds import YEAR
 
     return np.rint(years * YEAR)
-
-
-def show_time(value: float, dated: bool) -> str:
-    """A time as a reader would write it."""
-    if not dated or not math.isfinite(value):
-        return f"{value:.15g}"
-    try:
-        return (_ORIGIN + timedelta(microseconds=value)).isoformat(" ")
-    except OverflowError:
-        return f"{value:.15g} µs since 2000"
 
 
 def as_times(times: Any, n_rows: int) -> Times:

@@ -115,4 +115,4 @@ def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
     clear_model(head, model)
     for i in range(int(ring.header[0].n_stored)):  # the oldest first
         row = row_by_age(ring, i)
-        learn_row(model, row[:d], row[d], square_of(row[:d]), scratch)
+        learn_row(model, row[:d], float(row[d]), square_of(row[:d]), scratch)
