@@ -25,7 +25,8 @@ def command(
     """Add up models that learned from rows of their own: the same as one model that saw all the rows.
 
     They must have the same learner, λ, target and columns; levels of categories may differ. The online loss is the sum
-    of theirs: each knew only its own rows when it predicted.
+    of theirs: each knew only its own rows when it predicted. Models with a half-life are given in the order of their
+    rows; windows cannot be merged.
     """
     from onward.cli.model_files import load_learner, show_json
     from onward.core.known import Known

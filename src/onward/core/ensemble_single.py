@@ -18,7 +18,7 @@ from onward.core.single import Loops, Row
 from onward.core.types import Matrix, Vector
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "771695776126f404"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ccec80ae52d52d6e"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined
