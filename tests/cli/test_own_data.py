@@ -88,6 +88,33 @@ def test_json_is_one_strict_object_on_every_command(run: Run, data: Path, tmp_pa
     assert strict(out)["rows"] == 754
 
 
+def test_units_may_be_the_columns_own(run: Run, data: Path, tmp_path: Path) -> None:
+    frame = pl.read_csv(data)
+    frame.with_columns(pl.col("x") * 1e6 - 7e6).write_csv(tmp_path / "other.csv")
+    scores = []
+    for path in (data, tmp_path / "other.csv"):
+        options = ["-t", "y", "--categorical", "city", "--exclude", "w", "--units", "own", "--json"]
+        code, out, err = run("fit", path, *options, "--lam", "0.5", "-s", tmp_path / "m")
+        assert (code, err) == (0, "")
+        fitted = json.loads(out)
+        scores.append(fitted["scores"]["rmse"])
+        assert (fitted["model"]["lam"], fitted["model"]["intercept_lam"], fitted["model"]["units"]) == (0.5, 0.0, "own")
+        assert "information_gain" not in fitted["model"]
+        code, out, _ = run("compare", path, *options, "--lams", "0.5,1")
+        assert json.loads(out)["learners"]["forward"]["scores"][0]["rmse"] == pytest.approx(scores[-1], rel=1e-12)
+    assert scores[0] == pytest.approx(scores[1], rel=1e-9)
+    code, out, _ = run("show", tmp_path / "m")
+    assert "0.5 of the variance" in out
+    assert "yes, not regularised" in out
+    code, _, err = run("fit", data, "-t", "y", "--units", "own", "--no-intercept")
+    assert code == 2
+    assert "units='own' is for a constant that is not regularised" in err
+    (tmp_path / "copy").write_bytes((tmp_path / "m").read_bytes())
+    code, _, err = run("merge", tmp_path / "m", tmp_path / "copy", "-s", tmp_path / "both")
+    assert code == 1
+    assert "cannot merge models with units='own'" in one_line(err)
+
+
 def test_predict_is_what_the_model_says(run: Run, data: Path, tmp_path: Path) -> None:
     run("fit", data, "-t", "y", "--categorical", "city", "--exclude", "w", "-s", tmp_path / "m")
     frame = pl.read_csv(data)

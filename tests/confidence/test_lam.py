@@ -105,8 +105,10 @@ def test_sets_regularise_a_free_constant(seed: int, learner: type[OnlineRegresso
     """As if it had had this λ from the start: `lam` or its default, else 1. The model itself keeps none."""
     rng = np.random.default_rng(seed)
     X, y, new = rng.standard_normal((n, 2)), 5 + rng.standard_normal((n, 2)), rng.standard_normal((4, 2))
-    names, given = ["a", "b"], {"prior_mean": [1.0, -1.0], "prior_intercept": 0.5}
-    for lam, own in ((0.3, 0.3), ({"a": 2.0, None: 0.1}, 0.1), ({"a": 2.0, "b": 3.0}, 1.0), ([2.0, 3.0], 1.0)):
+    names = ["a", "b"]
+    given: dict[str, Any] = {"prior_mean": [1.0, -1.0], "prior_intercept": 0.5}
+    each: list[tuple[Any, float]] = [(0.3, 0.3), ({"a": 2.0, None: 0.1}, 0.1), ({"a": 2.0, "b": 3.0}, 1.0)]
+    for lam, own in [*each, ([2.0, 3.0], 1.0)]:
         free, regularised = learner(lam, **given), learner(lam, intercept_lam=own, **given)
         for model in (free, regularised):
             if isinstance(lam, dict):

@@ -39,6 +39,7 @@ ONE_TARGET: dict[str, OneTarget] = {
 }
 CHECKED: dict[str, AnyTargets] = {
     **{name: ONE_TARGET[name] for name in ("forward", "forward-unregularised", "ridge-clip-prior")},
+    "forward-own-units": ForwardRegressor(0.5, units="own"),
     "multi-forward": MultiTargetForwardRegressor(),
     "multi-ridge": MultiTargetRidgeRegressor(clip=100.0),
 }
@@ -81,6 +82,7 @@ def test_passes_rivers_own_checks(made: AnyTargets, check: Callable[[AnyTargets]
 
 def test_settings_are_the_learners() -> None:
     settings = {"lam": 2.0, "fit_intercept": False, "prior_mean": PRIOR, "prior_intercept": 0.5, "intercept_lam": 0.0}
+    settings |= {"units": "raw"}
     forward = ForwardRegressor(2.0, fit_intercept=False, prior_mean=PRIOR, prior_intercept=0.5)
     ridge = RidgeRegressor(2.0, fit_intercept=False, clip=1.5, prior_mean=PRIOR, prior_intercept=0.5)
     assert forward._get_params() == forward.model.get_params() == settings
@@ -447,6 +449,7 @@ def test_a_lam_for_each_name() -> None:
         == settings
         | {
             "fit_intercept": True,
+            "units": "raw",
             "prior_mean": None,
             "prior_intercept": 0.0,
         }

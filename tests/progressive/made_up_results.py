@@ -107,13 +107,13 @@ def a_comparison(
 
 
 def _table(learner: OnlineRegressor) -> dict[str, Any]:
-    if learner.state_for_sets().regularized:
+    if learner.has_sets():
         return learner.coefficient_table(0.05)
     theta = np.append(learner.intercept_, learner.coef_)
     return {"estimate": theta, "lower": np.full(len(theta), -np.inf), "upper": np.full(len(theta), np.inf)}
 
 
 def _intervals(learner: OnlineRegressor, X: Matrix) -> Vector:
-    if not learner.state_for_sets().regularized:
+    if not learner.has_sets():
         return np.broadcast_to(np.array([-np.inf, np.inf]), (len(DELTAS), len(X), 2))
     return np.array([learner.interval(X, delta, of="observation") for delta in DELTAS])

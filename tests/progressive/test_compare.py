@@ -18,23 +18,24 @@ from onward.tables import DataError, Table
 from tests.progressive.made_up import small_pieces, table, written
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_it_is_one_pass_for_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
+@pytest.mark.parametrize(("jobs", "units"), [(1, "raw"), (2, "raw"), (2, "own")])
+def test_it_is_one_pass_for_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int, units: Any) -> None:
     small_pieces(monkeypatch)
     data = written(tmp_path, table())
     lams = [1e-3, 1.0, 100.0]
     columns = Table("y", categorical=("city",), weight="w", missing="skip")
-    grid = compare(data, columns, lams=lams, jobs=jobs)
+    grid = compare(data, columns, lams=lams, jobs=jobs, units=units)
     learners: dict[str, type[OnlineRegressor]] = {"ridge": RidgeRegressor, "forward": ForwardRegressor}
     for learner, kind in learners.items():
         for lam, got in zip(lams, grid.scores[learner], strict=True):
-            one = fit(data, columns, kind(lam)).scores
+            one = fit(data, columns, kind(lam, units=units)).scores
             assert got is not None
             assert got.rows == one.rows
             for name in ("weight", "squared", "absolute", "mean_squared", "mean_absolute"):
                 assert getattr(got, name) == pytest.approx(getattr(one, name), rel=1e-12)
         np.testing.assert_array_equal(grid.curves[learner][-1], grid.rmse(learner))
     assert grid.marks[-1] == one.rows
+    assert grid.notes == (["λ is in the columns' own units: a multiple of the variance of each"] * (units == "own"))
 
 
 def test_without_regularisation_ridge_is_not_defined(tmp_path: Path) -> None:
@@ -71,6 +72,8 @@ def test_what_grows_beyond_numbers_is_told(tmp_path: Path, monkeypatch: pytest.M
 def test_wrong_grids_are_refused(tmp_path: Path, lams: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         compare(written(tmp_path, table(20).drop_nulls().drop("city")), "y", lams=lams)
+    with pytest.raises(ValueError, match="lam must be positive with units='own', got 0"):
+        compare(written(tmp_path, table(20).drop_nulls().drop("city")), "y", lams=[0.0, 1.0], units="own")
 
 
 def test_nothing_to_learn_is_an_error(tmp_path: Path) -> None:

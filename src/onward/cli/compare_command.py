@@ -32,6 +32,7 @@ def command(
     lams: Annotated[
         str, typer.Option("--lams", metavar="λ,...", help="The grid; 0 is for forward alone.", rich_help_panel="Model")
     ] = _LAMS,
+    units: o.UnitsOf = o.Units.raw,
     no_intercept: o.NoIntercept = False,
     jobs: Annotated[
         int,
@@ -75,7 +76,9 @@ def command(
         if address is not None:
             raise typer.BadParameter("expected --backend dask or ray beside --address")
         with watching(quiet or json, "best rmse") as watch:
-            result = compare(data, table, lams=grid, fit_intercept=not no_intercept, jobs=jobs, watch=watch)
+            result = compare(
+                data, table, lams=grid, fit_intercept=not no_intercept, units=units.value, jobs=jobs, watch=watch
+            )
     else:
         from onward import scale
         from onward.cli.display import chunks_done
@@ -83,7 +86,13 @@ def command(
         with chunks_done(quiet or json) as advance:
             engine = o.engine(jobs, backend, address)
             result = scale.compare(
-                data, table, engine=engine, lams=grid, fit_intercept=not no_intercept, advance=advance
+                data,
+                table,
+                engine=engine,
+                lams=grid,
+                fit_intercept=not no_intercept,
+                units=units.value,
+                advance=advance,
             )
     from onward.progressive.conclusion import conclude
 

@@ -36,6 +36,7 @@ _What = tuple[tuple[list[str], "Table", "OnlineRegressor"], dict[str, Any]]
 _OWN = (
     "learner",
     "lam",
+    "units",
     "no_intercept",
     "half_life",
     "window",
@@ -50,6 +51,7 @@ def command(
     table: "Table",
     learner: o.LearnerOf = o.Learner.forward,
     lam: o.Lam = 1.0,
+    units: o.UnitsOf = o.Units.raw,
     no_intercept: o.NoIntercept = False,
     half_life: o.HalfLifeOf = None,
     window: o.WindowOf = None,
@@ -165,7 +167,7 @@ def command(
         targets = {"--save": save, "--predictions": predictions, "--report": report}
         check_targets(data, table.format, targets, may_be_folder="--predictions")
         if start is None:
-            model = _model(learner, lam, no_intercept, half_life, window)
+            model = _model(learner, lam, units, no_intercept, half_life, window)
         else:
             model = _started(start, context, table)
     if save is not None and not resume and beside(save).exists() and not quiet:
@@ -210,12 +212,12 @@ def _tell(remark: str) -> None:
 
 
 def _model(
-    learner: o.Learner, lam: float, no_intercept: bool, half_life: str | None, window: int | None
+    learner: o.Learner, lam: float, units: o.Units, no_intercept: bool, half_life: str | None, window: int | None
 ) -> "OnlineRegressor":
     from onward.regression import ForwardRegressor, RidgeRegressor
 
     kind = ForwardRegressor if learner == o.Learner.forward else RidgeRegressor
-    model = kind(lam, fit_intercept=not no_intercept, half_life=_half_life(half_life), window=window)
+    model = kind(lam, fit_intercept=not no_intercept, units=units.value, half_life=_half_life(half_life), window=window)
     model._check_settings()
     return model
 

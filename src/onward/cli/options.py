@@ -21,6 +21,13 @@ class Learner(StrEnum):
     ridge = "ridge"
 
 
+class Units(StrEnum):
+    """What λ is in."""
+
+    raw = "raw"
+    own = "own"
+
+
 class Backend(StrEnum):
     """Which engine does the work."""
 
@@ -61,6 +68,15 @@ LearnerOf = Annotated[
     Learner, typer.Option("--learner", help="The learner: both read the same state.", rich_help_panel=_MODEL)
 ]
 Lam = Annotated[float, typer.Option("--lam", help="Regularisation λ; forward takes 0, too.", rich_help_panel=_MODEL)]
+UnitsOf = Annotated[
+    Units,
+    typer.Option(
+        "--units",
+        help="What λ is in: the units of the data, or the variance that each column has by now, so that its units do "
+        "not matter.",
+        rich_help_panel=_MODEL,
+    ),
+]
 HalfLifeOf = Annotated[
     str | None,
     typer.Option(

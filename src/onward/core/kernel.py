@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onward.core import deficient, reading_tiles, tiles
+from onward.core import deficient, own_units, reading_tiles, tiles
 from onward.core.compile import compiled, inlined
 from onward.core.factor import Factor, aligned, factor_size, is_ordinary, rotate, view_factor
 from onward.core.ring import N_RING, Ring, view_ring
@@ -17,7 +17,7 @@ from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "7a08ccbe28a0693b"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a8b08840f3d5743d"  # other files whose code is compiled into this one: see tools/digests.py
 
 STATE = np.dtype(
     [
@@ -25,6 +25,9 @@ STATE = np.dtype(
         ("coordinates", "f8"),  # d
         ("targets", "f8"),  # m
         ("has_prior", "f8"),  # 0 while the prior mean is 0 everywhere
+        ("own", "f8"),  # 1 if λ is in the columns' own units: see `core.own_units`
+        ("refresh", "f8"),  # then it is taken anew after so many rows that count
+        ("unvaried", "f8"),  # and so many features have had one value only
         ("memory", "f8"),  # which rows count: one of the kinds in `core.forgetting`
         ("half_life", "f8"),  # in rows, or in the unit of the rows' times
         ("decay", "f8"),  # what a row leaves of those before, if rows are counted
@@ -36,7 +39,7 @@ STATE = np.dtype(
         ("capacity", "f8"),  # for how many of them there is room
     ]
 )
-N_STATE = 13
+N_STATE = 16
 REACHED = 8  # rows whose intervals are made together
 _as_header = records_of(STATE)
 
@@ -48,26 +51,33 @@ class State(NamedTuple):
     lam: Vector  # (d,): λ of each coordinate
     online_loss: Vector  # (m,): Σ w (ŷ − y)²
     prior: Matrix  # (d, m): the mean to start from; the factor learns what is left of the targets
+    relative: Vector  # (d,): λ over the variance of each feature; without numbers if λ is in the units of the data
+    varied: Vector  # (d,): 0 while a feature has had one value only; likewise
     factor: Factor
 
 
 @compiled
-def state_size(d: int, m: int, capacity: int) -> int:
-    """Numbers in the buffer of a state, with room for so many rows of a window."""
-    return _ring_at(d, m) + (N_RING + capacity * (d + m + 1) if capacity > 0 else 0)
+def state_size(d: int, m: int, own: bool, capacity: int) -> int:
+    """Numbers in the buffer of a state, with λ in own units or not, and with room for so many rows of a window."""
+    return _ring_at(d, m, 1 if own else 0) + (N_RING + capacity * (d + m + 1) if capacity > 0 else 0)
 
 
 @inlined
-def _ring_at(d: int, m: int) -> int:
-    return aligned(N_STATE + d + m + d * m) + factor_size(d, m)
+def _factor_at(d: int, m: int, own: int) -> int:
+    return aligned(N_STATE + d + m + d * m + 2 * d * own)
+
+
+@inlined
+def _ring_at(d: int, m: int, own: int) -> int:
+    return _factor_at(d, m, own) + factor_size(d, m)
 
 
 @inlined
 def view_rows(buffer: Vector) -> Ring:
     """The rows of a window, each with its targets (less the prior's part) and its weight. Only of such a state."""
     header = _as_header(part(buffer, 0, N_STATE))
-    d, m = int(header[0].coordinates), int(header[0].targets)
-    at = _ring_at(d, m)
+    d, m, own = int(header[0].coordinates), int(header[0].targets), int(header[0].own)
+    at = _ring_at(d, m, own)
     return view_ring(buffer, at, at + N_RING, int(header[0].capacity), d + m + 1)
 
 
@@ -75,15 +85,18 @@ def view_rows(buffer: Vector) -> Ring:
 def view_state(buffer: Vector) -> State:
     """The state in a buffer. The only place that knows where things are."""
     header = _as_header(part(buffer, 0, N_STATE))
-    d, m = int(header[0].coordinates), int(header[0].targets)
+    d, m, own = int(header[0].coordinates), int(header[0].targets), int(header[0].own)
     online_loss = N_STATE + d
     prior = online_loss + m
+    relative = prior + d * m
     return State(
         header,
         part(buffer, N_STATE, online_loss),
         part(buffer, online_loss, prior),
-        as_matrix(part(buffer, prior, prior + d * m), d, m),
-        view_factor(buffer, aligned(prior + d * m), d, m),
+        as_matrix(part(buffer, prior, relative), d, m),
+        part(buffer, relative, relative + d * own),
+        part(buffer, relative + d * own, relative + 2 * d * own),
+        view_factor(buffer, _factor_at(d, m, own), d, m),
     )
 
 
@@ -91,6 +104,8 @@ def view_state(buffer: Vector) -> State:
 def absorb(buffer: Vector, X: Matrix, Y: Matrix, w: Vector, p: Matrix, q: Vector) -> int:
     """Absorb rows: see `tiles.absorb_rows`. The prior's part of Y is taken away already."""
     state = view_state(buffer)
+    if state.header[0].own != 0.0:
+        return own_units.absorb_rows(state.factor, state.header, state.lam, state.relative, state.varied, X, Y, w, p, q)
     return tiles.absorb_rows(state.factor, X, Y, w, state.header[0].intercept != 0.0, p, q)
 
 
@@ -114,9 +129,12 @@ def absorb_factor(buffer: Vector, X: Matrix, E: Matrix, Y: Matrix, w: Vector) ->
 
 
 @compiled
-def read(buffer: Vector, X: Matrix, p: Matrix, q: Vector) -> None:
-    """What is known of each row of X, as `absorb` would say. Overwrites p and q."""
+def read(buffer: Vector, X: Matrix, w: Vector, p: Matrix, q: Vector) -> None:
+    """What is known of each row of X, as `absorb` would say of it with weights w. Overwrites p and q."""
     state = view_state(buffer)
+    if state.header[0].unvaried > 0.0:
+        own_units.read_rows(state.factor, state.relative, state.varied, X, w, p, q)
+        return
     reading_tiles.read_rows(state.factor, X, state.header[0].intercept != 0.0, p, q)
 
 

@@ -109,8 +109,8 @@ def take_rows(state: "Information", before: "Information", capacity: int) -> Non
     """Give a state room for so many rows, and those of one that it has grown from: in new coordinates they were 0."""
     d, m = len(state.D), state.n_targets
     stored = _stored(before)
-    buffer = np.zeros(kernel.state_size(d, m, capacity))
-    fixed = kernel.state_size(d, m, 0)
+    buffer = np.zeros(kernel.state_size(d, m, False, capacity))
+    fixed = kernel.state_size(d, m, False, 0)
     buffer[:fixed] = state.buffer[:fixed]
     buffer[: kernel.N_STATE].view(kernel.STATE)["capacity"] = capacity
     state.bind(buffer)

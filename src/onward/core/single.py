@@ -27,7 +27,7 @@ from onward.core.kernel import (
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "ccd20d6644bf12e3"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ab403a2a039fdd6a"  # other files whose code is compiled into this one: see tools/digests.py
 
 Row: TypeAlias = Vector | tuple[float, ...]
 Loops: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]
@@ -45,6 +45,8 @@ def _predict(buffer: Vector, x: Row, w: float, shrinks: bool, clip: float) -> fl
         return math.nan
     scratch, base, square = _loaded(state, x)
     if not (square < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
+        return math.nan
+    if _varies_first(state, x):
         return math.nan
     p, q = read_row(state.factor, scratch, scratch)
     mean, weight = _constant(state, 0, shrinks)
@@ -69,6 +71,8 @@ def _learn(buffer: Vector, x: Row, y: float, w: float, time: float, shrinks: boo
         return False
     if state.header[0].memory != EVERYTHING or time == time:
         return _learn_forgetting(buffer, scratch, y, base, w, time, square, shrinks, clip)
+    if _changes_lam(state, x):
+        return False
     mean, weight = _constant(state, 0, shrinks)
     p, q = absorb_row(state.factor, scratch, left, w, 0, True, scratch)
     count_row(state.factor, w, square)
@@ -131,6 +135,8 @@ def _predict_targets(buffer: Vector, x: Row, w: float, shrinks: bool, clip: floa
     scratch, _, square = _loaded(state, x)
     if not (square < ORDINARY * ORDINARY and 0.0 <= w < ORDINARY and is_ordinary(state.factor)):
         return out
+    if _varies_first(state, x):
+        return out
     p, q = read_row(state.factor, scratch, more)
     more[0, 0] = p
     for h in range(m):
@@ -159,6 +165,8 @@ def _learn_targets(buffer: Vector, x: Row, y: Vector, w: float, time: float, shr
         return False
     if state.header[0].memory != EVERYTHING or time == time:
         return learn_single(buffer, scratch, y, bases, w, time, square, shrinks, clip)
+    if _changes_lam(state, x):
+        return False
     weight = np.inf
     for h in range(m):
         means[h], weight = _constant(state, h, shrinks)
@@ -211,12 +219,30 @@ def row_loops(shrinks: bool, single: bool, count: int | None = None) -> Loops:
         return _learn_targets(buffer, x, y, 1.0, np.nan, shrinks, np.inf)
 
     loops: Loops = (predict, learn) if single else (predict_all, learn_all)
-    buffer = np.zeros(state_size(0, 3, 0))  # of no coordinates and three targets: it refuses every row
+    buffer = np.zeros(state_size(0, 3, False, 0))  # of no coordinates and three targets: it refuses every row
     buffer[:N_STATE].view(STATE)["targets"] = 3
     row = np.zeros(1) if count is None else (0.0,) * count
     close(loops[0], buffer, row)
     close(loops[1], buffer, row, 0.0 if single else np.zeros(2))
     return loops
+
+
+@inlined
+def _varies_first(state: State, x: Row) -> bool:
+    """Whether λ is in own units, and a feature has a second value here that has had one only."""
+    if state.header[0].unvaried > 0.0:
+        for j in range(len(x)):
+            if state.varied[j + 1] == 0.0 and x[j] != state.factor.U[0, j + 1]:
+                return True
+    return False
+
+
+@inlined
+def _changes_lam(state: State, x: Row) -> bool:
+    """Whether λ is in own units, and not the same before and after this row."""
+    about = state.header[0]
+    due = about.own != 0.0 and state.factor.counts[0].counted + 1.0 >= about.refresh
+    return due or _varies_first(state, x)
 
 
 @inlined

@@ -10,6 +10,7 @@ from scipy.linalg import lstsq, solve_triangular
 
 from onward.core import forgetting, kernel
 from onward.core.factor import ORDINARY, Factor, information_gain, weighted_trace
+from onward.core.own_units import next_refresh
 from onward.core.row_memory import RowMemory, forgets_between, take_rows
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Records, Vector
@@ -40,11 +41,16 @@ class Information:
         prior: the mean (d, m) that a learner starts from; its part is taken from the targets before they come here.
         online_loss: what a learner's predictions have cost, for each target (m,); it keeps this itself.
         intercept: whether coordinate 0 is a constant 1, which the rows that are given then lack.
+        relative: where λ is in the features' own units, λ over the variance of each (d,), 0 for the constant; without
+            numbers where λ is in the units of the data. `lam` is then what it is by now (see `core.own_units`).
+        varied: in the same way, 0 while a feature has had one value only, and 1 from then on.
     """
 
     buffer: Vector
     header: Records
     lam: Vector
+    relative: Vector
+    varied: Vector
     online_loss: Vector
     prior: Matrix
     factor: Factor
@@ -57,16 +63,27 @@ class Information:
         intercept: bool = False,
         prior: ArrayLike = 0.0,
         memory: RowMemory | None = None,
+        own_units: bool = False,
     ) -> None:
+        """Know nothing but λ of each coordinate; with `own_units`, over its variance, and 0 for the constant."""
         d = n_features + intercept
-        buffer = np.zeros(kernel.state_size(d, n_targets, 0))
+        buffer = np.zeros(kernel.state_size(d, n_targets, own_units, 0))
         header = buffer[: kernel.N_STATE].view(kernel.STATE)
         header["intercept"], header["coordinates"], header["targets"] = bool(intercept), d, n_targets
+        header["own"] = bool(own_units)
         if memory is not None:
             memory.write(header)
         self.bind(buffer)
         self.lam[:] = lam
-        self.D[:] = lam
+        if own_units:
+            if not (intercept and self.lam[0] == 0.0 and self.lam[1:].all()):
+                raise ValueError(
+                    f"own units are for a constant without λ, features with: got lam={described(self.lam)}"
+                )
+            self.relative[:] = self.lam
+            self.lam[1:] = 1.0  # of features that have not varied it does not matter
+            self.set_varied(self.relative == 0.0)
+        self.D[:] = self.lam
         self.set_prior(prior)
 
     def bind(self, buffer: Vector) -> None:
@@ -74,6 +91,7 @@ class Information:
         state = owned(buffer, kernel.view_state(buffer))
         self.buffer, self.header = buffer, state.header
         self.lam, self.online_loss, self.prior, self.factor = state.lam, state.online_loss, state.prior, state.factor
+        self.relative, self.varied = state.relative, state.varied
 
     # What is known
 
@@ -101,6 +119,11 @@ class Information:
     def intercept(self) -> bool:
         """Whether coordinate 0 is a constant."""
         return bool(self.header["intercept"][0])
+
+    @property
+    def own_units(self) -> bool:
+        """Whether λ is in the features' own units."""
+        return bool(self.header["own"][0])
 
     @property
     def n_features(self) -> int:
@@ -190,24 +213,10 @@ class Information:
         """A copy that knows of one target only."""
         other = object.__new__(type(self))
         Information.__init__(other, self.n_features, 1, self.lam, self.intercept, self.prior[:, [target]], self.memory)
-        other._take_factor(self, [target])
+        other.take_factor(self, [target])
         return other
 
-    def with_constant_lam(self, lam: float) -> Self:
-        """A copy whose constant, free here, has this λ > 0: exactly what it would be, had it had that from the start.
-
-        For G and b are sums, to which λ brings its own part whenever it comes.
-        """
-        if not (self.intercept and self.lam[0] == 0.0):
-            raise ValueError("expected a state with a constant that is not regularised")
-        other = self.copy()
-        row = np.zeros((1, len(self.D)))
-        row[0, 0] = 1.0
-        other._absorb_coordinates(row, np.zeros((1, self.n_targets)), np.array([lam]))
-        other.lam[0] = lam
-        return other
-
-    def _take_factor(self, other: "Information", targets: Sequence[int] | None = None) -> None:
+    def take_factor(self, other: "Information", targets: Sequence[int] | None = None) -> None:
         """Take over what another state of the same coordinates has learned, of all its targets or of some."""
         chosen = slice(None) if targets is None else list(targets)
         self.U[:], self.D[:], self.c[:] = other.U, other.D, other.c[:, chosen]
@@ -243,13 +252,14 @@ class Information:
         """The prior's part of predictions (n, m); without rows if the prior mean is 0."""
         return kernel.multiply(X, self.intercept, self.prior) if self.header["has_prior"][0] else _NO_PRIOR
 
-    def read(self, X: Matrix) -> tuple[Matrix, Vector]:
+    def read(self, X: Matrix, w: Vector | None = None) -> tuple[Matrix, Vector]:
         """For each row of X: p = xᵀG⁻¹b of shape (n, m), and the leverage q = xᵀG⁻¹x of shape (n,).
 
-        A row outside the span of the rows seen (only where λ is 0) has p = 0 and q = inf.
+        A row outside the span of the rows seen (only where λ is 0) has p = 0 and q = inf. The weights (1 if None) say
+        what λ a row would give to features that first vary in it, in own units.
         """
         p, q = np.empty((len(X), self.n_targets)), np.empty(len(X))
-        kernel.read(self.buffer, X, p, q)
+        kernel.read(self.buffer, X, np.ones(len(X)) if w is None else w, p, q)
         return p, q
 
     def leverages(self, rows: Matrix) -> Vector:
@@ -259,6 +269,12 @@ class Information:
         return q
 
     # What changes it
+
+    def set_varied(self, varied: ArrayLike) -> None:
+        """Say which coordinates have varied, in own units; the constant does not count, and has."""
+        self.varied[:] = varied
+        self.header["unvaried"] = np.count_nonzero(self.varied == 0.0)
+        self.header["refresh"] = next_refresh(float(self.counted))
 
     def set_prior(self, prior: ArrayLike) -> None:
         """Start from this mean (d, m); nothing may have been learned."""
@@ -281,7 +297,7 @@ class Information:
         """
         p, q = (np.empty((len(X), self.n_targets)), np.empty(len(X))) if out is None else out
         self.check(X, Y, w, p, q)
-        if self.is_ordinary(sum_of_squares(X), Y, w) if ordinary is None else ordinary:
+        if not self.own_units and (self.is_ordinary(sum_of_squares(X), Y, w) if ordinary is None else ordinary):
             kernel.absorb(self.buffer, X, Y, w, p, q)
             return p, q
         before = self.buffer.copy()
@@ -321,6 +337,8 @@ class Information:
         Of states that forget, the other's rows are the later ones.
         """
         d = len(self.D)
+        if self.own_units or other.own_units:
+            raise ValueError("cannot merge states whose λ is in own units: each depends on the rows that it has seen")
         places = range(len(other.D)) if places is None else places
         fits = len(places) == len(other.D) and all(0 <= place < d for place in places)
         mine, theirs = (self.n_targets, self.intercept), (other.n_targets, other.intercept)
@@ -347,11 +365,11 @@ class Information:
                         "cannot merge states: their values are too far apart for double precision; rescale"
                     )
             else:
-                self._absorb_coordinates(rows, other.c, other.D)
+                self.absorb_coordinates(rows, other.c, other.D)
             if given:
                 # Both brought their λ. What stays is at least λ, so taking one away is well conditioned.
                 places_with_lam = np.flatnonzero(other.lam)
-                self._absorb_coordinates(
+                self.absorb_coordinates(
                     embedding[places_with_lam], np.zeros((len(places_with_lam), mine[0])), -other.lam[places_with_lam]
                 )
             self.loss[:] += other.loss
@@ -371,20 +389,24 @@ class Information:
     def grow(self, count: int, lam: ArrayLike | None = None, prior: ArrayLike = 0.0) -> None:
         """Add coordinates that were 0 in every row so far: exact, at any time.
 
-        `lam` is the λ of each, that of the last coordinate if None; `prior` their prior mean (count, m).
+        `lam` is the λ of each, as the state was given it, that of the last coordinate if None; `prior` their prior mean
+        (count, m).
         """
-        old, d = self.factor, len(self.D)
-        added = np.broadcast_to(self.lam[-1] if lam is None else lam, (count,))
-        grown = Information(self.n_features + count, self.n_targets, np.append(self.lam, added), self.intercept)
-        coordinates = grown.header["coordinates"].copy()
-        grown.header[:] = self.header
-        grown.header["coordinates"] = coordinates
+        old, d, own = self.factor, len(self.D), self.own_units
+        lams = self.relative if own else self.lam
+        lams = np.append(lams, np.broadcast_to(lams[-1] if lam is None else lam, (count,)))
+        grown = Information(self.n_features + count, self.n_targets, lams, self.intercept, 0.0, self.memory, own)
+        for name in ("first_time", "time", "weight"):
+            grown.header[name] = self.header[name]
         means = np.zeros_like(grown.prior)
         means[:d], means[d:] = self.prior, prior
         grown.set_prior(means)
         grown.U[:d, :d], grown.D[:d], grown.c[:d] = old.U[:, :d], old.D, old.c
         grown.loss[:], grown.online_loss[:] = old.loss, self.online_loss
         grown.factor.counts[:] = old.counts
+        if own:
+            grown.lam[:d] = self.lam
+            grown.set_varied(np.append(self.varied, np.zeros(count)))
         if capacity := int(self.header["capacity"][0]):
             take_rows(grown, self, capacity)
         self.bind(grown.buffer)
@@ -409,8 +431,11 @@ class Information:
         other.bind(self.buffer.copy())
         return other
 
-    def _absorb_coordinates(self, rows: Matrix, targets: Matrix, weights: Vector) -> None:
-        """Absorb rows over all coordinates, the constant included; they are no observations, so none is counted."""
+    def absorb_coordinates(self, rows: Matrix, targets: Matrix, weights: Vector) -> Vector:
+        """Absorb rows over all coordinates, the constant included; they are no observations, so none is counted.
+
+        Returns the leverage of each before it came.
+        """
         p, q = np.empty((len(rows), self.n_targets)), np.empty(len(rows))
         before = self.buffer.copy()
         taken = kernel.absorb_coordinates(
@@ -419,6 +444,7 @@ class Information:
         if taken < len(rows) or not self.holds(p, q):
             self.buffer[:] = before
             raise TooExtremeError("the values are too far apart for double precision; rescale the columns")
+        return q
 
     def is_ordinary(self, squares: float, Y: Matrix, w: Vector) -> bool:
         """Whether nothing can overflow or underflow: true of nearly all data, and cheap to see."""
@@ -443,6 +469,8 @@ def described(lam: Vector) -> str:
 
 def described_lam(state: Information) -> str:
     """λ of a state as a reader would say it: that of the features alone, if the constant has none."""
+    if state.own_units:
+        return f"{described(state.relative[1:])} of the variance"
     free = state.intercept and state.n_features > 0 and state.lam[0] == 0.0
     return described(state.lam[1:] if free else state.lam)
 

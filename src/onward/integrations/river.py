@@ -19,7 +19,7 @@ from narwhals.stable.v2.typing import IntoDataFrame, IntoSeries
 from numpy.typing import ArrayLike
 
 from onward import regression
-from onward.regression.start import Lam
+from onward.regression.start import Lam, Units
 
 try:
     from river import base
@@ -47,6 +47,11 @@ class _Wrapped:
     def intercept_lam(self) -> float | None:
         """λ of the constant."""
         return self.model.intercept_lam
+
+    @property
+    def units(self) -> Units:
+        """What λ is in."""
+        return self.model.units
 
     @property
     def half_life(self) -> float | None:
@@ -95,6 +100,7 @@ class _Forward(_Wrapped):
         *,
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
+        units: Units = "raw",
         half_life: float | None = None,
         window: int | None = None,
         prior_mean: ArrayLike | Mapping[Any, float] | None = None,
@@ -104,6 +110,7 @@ class _Forward(_Wrapped):
             lam,
             fit_intercept=fit_intercept,
             intercept_lam=intercept_lam,
+            units=units,
             half_life=half_life,
             window=window,
             prior_mean=prior_mean,
@@ -120,6 +127,7 @@ class _Ridge(_Wrapped):
         *,
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
+        units: Units = "raw",
         half_life: float | None = None,
         window: int | None = None,
         clip: float | None = None,
@@ -130,6 +138,7 @@ class _Ridge(_Wrapped):
             lam,
             fit_intercept=fit_intercept,
             intercept_lam=intercept_lam,
+            units=units,
             half_life=half_life,
             window=window,
             clip=clip,
@@ -239,6 +248,7 @@ class ForwardRegressor(_Forward, _OneTarget):
             With 0, a row that raises the rank is predicted as the prior's part alone.
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
+        units: "raw" or "own": whether λ is in the units of the data, or the variance of each feature by now.
         half_life: after so many rows a row counts half as much; None if all count alike.
         window: only the last `window` rows count; None for all.
         prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
@@ -254,6 +264,7 @@ class RidgeRegressor(_Ridge, _OneTarget):
         lam: regularisation λ > 0: a number, or a dict of names, in which None stands for all that it does not name.
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
+        units: "raw" or "own": whether λ is in the units of the data, or the variance of each feature by now.
         half_life: after so many rows a row counts half as much; None if all count alike.
         window: only the last `window` rows count; None for all.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
@@ -271,6 +282,7 @@ class MultiTargetForwardRegressor(_Forward, _ManyTargets):
             With 0, a row that raises the rank is predicted as the prior's part alone.
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
+        units: "raw" or "own": whether λ is in the units of the data, or the variance of each feature by now.
         half_life: after so many rows a row counts half as much; None if all count alike.
         window: only the last `window` rows count; None for all.
         prior_mean: coefficients to start from and shrink towards, as in `ForwardRegressor`, for every target alike.
@@ -285,6 +297,7 @@ class MultiTargetRidgeRegressor(_Ridge, _ManyTargets):
         lam: regularisation λ > 0: a number, or a dict of names, in which None stands for all that it does not name.
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
+        units: "raw" or "own": whether λ is in the units of the data, or the variance of each feature by now.
         half_life: after so many rows a row counts half as much; None if all count alike.
         window: only the last `window` rows count; None for all.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.

@@ -15,6 +15,7 @@ from onward.progressive.learning_pass import Progress, Watch
 from onward.progressive.results import Comparison, Scores
 from onward.progressive.running_scores import WEIGHT, scores
 from onward.progressive.schedule import next_power, next_reading
+from onward.regression.start import Units, check_units
 from onward.tables import Block, DataError, Table, stream
 from onward.tables.sources import Source, name_files
 from onward.tables.table import as_table
@@ -29,18 +30,21 @@ def compare(
     *,
     lams: Sequence[float] = LAMS,
     fit_intercept: bool = True,
+    units: Units = "raw",
     jobs: int = -1,
     watch: Watch | None = None,
 ) -> Comparison:
     """Run ridge and forward with each λ over the same rows, predicting each row before its target is seen.
 
     Both read one state, so a λ costs one update for the two of them; the λ are shared out over `jobs` threads. The
-    other arguments are those of `fit`.
+    constant is not regularised; `units` are those of the learners. The other arguments are those of `fit`.
     """
     begun = time.perf_counter()
     grid, table = checked_lams(lams), as_table(table)
+    for lam in grid:
+        check_units(units, lam, fit_intercept, 0.0)
     opened = stream(source, table)
-    contenders = [Contender(lam, fit_intercept) for lam in grid]
+    contenders = [Contender(lam, fit_intercept, units == "own") for lam in grid]
     marks: list[int] = []
     curves: dict[str, list[Vector]] = {learner: [] for learner in LEARNERS}
     learned, due, told = 0, 1, 0
@@ -88,9 +92,12 @@ def compare(
         time.perf_counter() - begun,
         len(rows.names),
         [
-            f"lam={each.lam:g} was given up at row {each.failed + 1:,}: its numbers grew beyond double precision"
-            for each in contenders
-            if each.failed is not None
+            *(["λ is in the columns' own units: a multiple of the variance of each"] if units == "own" else []),
+            *(
+                f"lam={each.lam:g} was given up at row {each.failed + 1:,}: its numbers grew beyond double precision"
+                for each in contenders
+                if each.failed is not None
+            ),
         ],
     )
 

@@ -8,7 +8,7 @@ from onward.core.kernel import absorb, constant_pivot, read_out_rows
 from onward.core.types import Matrix, Vector
 from onward.progressive.running_scores import count, new_totals
 
-COMPILED_FROM = "0414548d71df535c"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "5ad9d33abefb8117"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked
@@ -32,11 +32,11 @@ class Contender:
     `failed` says at which row of the stream numbers were no longer enough, and None while they are.
     """
 
-    def __init__(self, lam: float, intercept: bool) -> None:
+    def __init__(self, lam: float, intercept: bool, own_units: bool = False) -> None:
         self.lam = lam
         self.ridge, self.forward = new_totals(), new_totals()
         self.failed: int | None = None
-        self._state = Information(0, 1, 0.0, intercept)  # the constant is not regularised
+        self._state = Information(0, 1, 0.0, intercept, own_units=own_units)  # the constant is not regularised
 
     def learn(self, X: Matrix, y: Vector, w: Vector, first: int) -> None:
         """Learn rows; features beyond those known are new. `first` is the first row's number."""

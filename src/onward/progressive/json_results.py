@@ -30,7 +30,7 @@ def model_record(model: OnlineRegressor, known: Known) -> dict[str, Any]:
     """A model, with its coefficients."""
     recipe = model.recipe_
     table, state = coefficient_columns(model, known), model.information_
-    lams = state.lam[int(state.intercept) :].tolist()
+    lams = (state.relative if state.own_units else state.lam)[int(state.intercept) :].tolist()
     gain = {"information_gain": model.information_gain_} if state.regularized else {}  # it is infinite without λ
     return _record(
         {
@@ -38,6 +38,7 @@ def model_record(model: OnlineRegressor, known: Known) -> dict[str, Any]:
             "lam": lams[0] if len(set(lams)) == 1 else lams,  # of each feature
             "fit_intercept": bool(model.fit_intercept),
             "intercept_lam": float(state.lam[0]) if state.intercept else None,
+            "units": model.units,
             "memory": memory_record(state.memory),
             "rows": model.n_seen_,
             "features": model.n_features_in_,

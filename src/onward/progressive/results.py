@@ -195,7 +195,7 @@ def coefficient_columns(model: OnlineRegressor, known: Known) -> dict[str, Any]:
 
     A model that forgets has no intervals: their ends are NaN.
     """
-    if not model.forgets and model.state_for_sets().regularized:
+    if model.has_sets():
         return model.coefficient_table(known.delta, known.sigma, known.theta_bound)
     state, names = model.information_, [str(name) for name in model.feature_names_in_]
     theta = state.coefficients()[:, 0] + state.prior[:, 0]

@@ -40,9 +40,9 @@ class Intervals:
         if not self.deltas:
             return
         self.model = model.copy()
-        state = model.state_for_sets()
-        if not state.regularized:
+        if not model.has_sets():
             return
+        state = model.state_for_sets()
         sigma, bound = self._known.sigma, self._known.theta_bound
         of_mean = self._of == "mean"
         deltas = self.deltas if of_mean else [delta / 2 for delta in self.deltas]

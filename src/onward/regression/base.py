@@ -13,7 +13,7 @@ from onward.core.types import Matrix, Vector
 from onward.regression.estimator import Estimator
 from onward.regression.fitted import FittedState, ReadOut
 from onward.regression.half_life import HalfLife, memory_of
-from onward.regression.start import Lam, Prior, check_lam, lam_vector, prior_matrix, same_setting
+from onward.regression.start import Lam, Prior, Units, check_lam, check_units, lam_vector, prior_matrix, same_setting
 from onward.tables import Recipe
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ _LEARNED_WITH = (  # parameters of the state
     "lam",
     "fit_intercept",
     "intercept_lam",
+    "units",
     "half_life",
     "window",
     "prior_mean",
@@ -56,6 +57,7 @@ class Learner(Estimator):
         *,
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
+        units: Units = "raw",
         half_life: HalfLife | None = None,
         window: int | None = None,
         prior_mean: Prior = None,
@@ -64,6 +66,7 @@ class Learner(Estimator):
         self.lam = lam
         self.fit_intercept = fit_intercept
         self.intercept_lam = intercept_lam
+        self.units = units
         self.half_life = half_life
         self.window = window
         self.prior_mean = prior_mean
@@ -79,7 +82,9 @@ class Learner(Estimator):
 
     def _check_settings(self) -> None:
         check_lam(self.lam, self.intercept_lam, positive=False)
-        memory_of(self.half_life, self.window)
+        check_units(self.units, self.lam, bool(self.fit_intercept), self.intercept_lam)
+        if memory_of(self.half_life, self.window) is not None and self.units == "own":
+            raise ValueError("a model that forgets has its λ in the units of the data: expected units='raw', got 'own'")
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as scikit-learn has it; ValueError for one that contradicts what the model has learned."""
@@ -152,7 +157,8 @@ class Learner(Estimator):
         prior = prior_matrix(self.prior_mean, self.prior_intercept, intercept, n_features, n_targets, names)
         lam = lam_vector(self.lam, self.intercept_lam, intercept, n_features, names)
         m = prior.shape[1]
-        state = Information(n_features, m, lam, intercept, prior, memory_of(self.half_life, self.window))
+        memory, own = memory_of(self.half_life, self.window), self.units == "own"
+        state = Information(n_features, m, lam, intercept, prior, memory, own)
         return FittedState(state, names, open=False, flat=m == 1 if flat is None else flat)
 
     def _commit(self, fitted: FittedState) -> None:

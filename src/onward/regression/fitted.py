@@ -76,7 +76,7 @@ class FittedState:
         if state.memory is not None:
             self._learn_forgetting(X, Y, w, state.is_ordinary(squares, left, w), times, base, read_out, p, q)
             return
-        if state.is_ordinary(squares, left, w):
+        if not state.own_units and state.is_ordinary(squares, left, w):
             state.check(X, left, w, p, q)
             kernel.learn(state.buffer, X, Y, w, base, left, *read_out, p, q)
             return
@@ -152,7 +152,11 @@ class FittedState:
         return self if state is self.state else replace(self, state=state)
 
     def _predict_now(self, X: Matrix, w: Vector, read_out: ReadOut, new: NewFeatures | None) -> tuple[Matrix, Vector]:
-        base, (p, q) = self.state.base(X), self.state.read(X)
+        if self.state.own_units and new is not None and new.X.shape[1]:
+            grown = replace(self, state=self.state.copy())
+            grown.state.grow(new.X.shape[1], new.lam, np.array(new.prior)[:, None])
+            return grown._predict_now(np.ascontiguousarray(np.column_stack([X, new.X])), w, read_out, None)
+        base, (p, q) = self.state.base(X), self.state.read(X, w)
         self._check_leverages(q)
         for x, lam, prior in zip(new.X.T, new.lam, new.prior, strict=True) if new is not None else ():
             if lam > 0:
@@ -250,7 +254,8 @@ class FittedState:
         names = None if self.names is None else [int(n) if isinstance(n, numbers.Integral) else n for n in self.names]
         if not all(isinstance(name, str | int) for name in names or ()):
             raise ValueError(f"cannot save: feature names must be text or whole numbers, got {self.names}")
-        state, lam = self.state, self.state.lam.tolist()
+        state = self.state
+        lam = (state.relative if state.own_units else state.lam).tolist()
         settings = {
             "lam": lam[0] if len(set(lam)) == 1 else lam,
             "intercept": state.intercept,
@@ -267,6 +272,8 @@ class FittedState:
             arrays["moments"] = np.array([float(state.header[name][0]) for name in _MOMENTS])
             if state.memory.window is not None:
                 arrays["ring"], arrays["rows"] = rows_to_record(state)
+        if state.own_units:
+            arrays |= {"own_lam": state.lam, "varied": state.varied}
         return settings, arrays
 
     @classmethod
@@ -277,9 +284,10 @@ class FittedState:
         if not (np.isfinite(lam).all() and (lam >= 0).all()):
             raise ValueError(f"lam must be finite and not negative, got {settings['lam']}")
         memory = None if settings.get("memory") is None else RowMemory(**settings["memory"])  # earlier files: none
-        state = Information(d - settings["intercept"], m, lam, settings["intercept"], memory=memory)
+        own = "own_lam" in arrays
+        state = Information(d - settings["intercept"], m, lam, settings["intercept"], 0.0, memory, own)
         shapes = {"U": state.U.shape, "D": (d,), "c": (d, m), "loss": (m,), "online_loss": (m,), "tally": (3,)}
-        for name, shape in (shapes | {"prior": (d, m)}).items():
+        for name, shape in (shapes | {"prior": (d, m), "own_lam": (d,), "varied": (d,)}).items():
             if name in arrays and (arrays[name].shape != shape or not np.isfinite(arrays[name]).all()):
                 raise ValueError(f"array {name} must be finite and of shape {shape}, got shape {arrays[name].shape}")
         if (arrays["D"] < 0).any():
@@ -292,6 +300,9 @@ class FittedState:
                 state.header[name] = value
             if memory.window is not None:
                 rows_from_record(state, arrays["ring"], arrays["rows"])
+        if own:
+            state.lam[:] = arrays["own_lam"]
+            state.set_varied(arrays["varied"])
         names = settings["names"]
         if names is not None and len(set(names)) != state.n_features:
             raise ValueError(f"{counted(len(set(names)), 'different name')} for {counted(state.n_features, 'feature')}")

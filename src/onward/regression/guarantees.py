@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from onward.confidence import Bias, Ellipsoid, ForwardSet, QuadraticSet, Width, confidence_set, observation_reach
 from onward.confidence.choose import NO_SETS
-from onward.core import Information
+from onward.core import Information, TooExtremeError
+from onward.core.another_lam import with_lam
 from onward.core.checks import probability
 from onward.regression.merging import MergeableLearner
 from onward.regression.start import constant_lam_of_sets
@@ -62,15 +63,29 @@ class Guarantees(MergeableLearner):
 
         ValueError for a model that forgets, of which there are none either.
 
-        Sets need a λ > 0 for each coordinate. A constant that the model does not regularise gets one here: `lam`, if
-        that is a number, its default, if it is a dict that has one, else 1. So the sets are those of a model that had
-        had this λ for its constant from the start.
+        Sets need a λ > 0 for each coordinate that was fixed before the rows came. A constant that the model does not
+        regularise gets one here: `lam`, if that is a number, its default, if it is a dict that has one, else 1; and
+        with units="own", features have `lam` in the units of the data. So the sets are those of a model that had had
+        these λ from the start. TooExtremeError, with units="own", while the rows say too little beside the λ they made.
         """
         if self.forgets:
             raise ValueError(NO_SETS)
         state = self.information_.of_target(target)
-        lam = constant_lam_of_sets(self.lam)
-        return state.with_constant_lam(lam) if state.intercept and state.lam[0] == 0.0 < lam else state
+        lam = state.lam.copy()
+        if state.intercept and state.lam[0] == 0.0:
+            lam[0] = constant_lam_of_sets(self.lam)
+        if self.information_.own_units:
+            lam[1:] = self.information_.relative[1:]
+        return state if np.array_equal(lam, state.lam) else with_lam(state, lam)
+
+    def has_sets(self) -> bool:
+        """Whether there are confidence sets by now."""
+        if self.forgets:
+            return False
+        try:
+            return self.state_for_sets().regularized
+        except TooExtremeError:
+            return False
 
     def interval(
         self,

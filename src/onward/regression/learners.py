@@ -10,7 +10,7 @@ from onward import storage
 from onward.regression.columns import ColumnLearner
 from onward.regression.fitted import ReadOut
 from onward.regression.half_life import HalfLife
-from onward.regression.start import Lam, Prior, check_lam
+from onward.regression.start import Lam, Prior, Units, check_lam
 
 _FORWARD, _RIDGE = ReadOut(shrinks=True, clip=math.inf), ReadOut(shrinks=False, clip=math.inf)
 
@@ -36,6 +36,8 @@ class ForwardRegressor(OnlineRegressor):
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant: 0 not to regularise it; None for `lam`, if that is a number, or its
             default, if it is a dict.
+        units: what λ is in: "raw", as in the paper, for the units of the data; "own" for the variance that each feature
+            has by now, so that predictions stay the same when columns are scaled or shifted (see `core.own_units`).
         half_life: let the past fade, so that a row counts half as much after so many rows, or so long: a number of
             rows; or, of rows with times (`times=…`), a number in their unit, or a duration ("12h", "30d", a timedelta)
             if they are dates. λ does not fade. None to count all rows alike.
@@ -66,6 +68,8 @@ class RidgeRegressor(OnlineRegressor):
             if they are dates. λ does not fade. None to count all rows alike.
         window: only the last `window` rows count; None for all.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
+        units: what λ is in: "raw", as in the paper, for the units of the data; "own" for the variance that each feature
+            has by now, so that predictions stay the same when columns are scaled or shifted (see `core.own_units`).
         prior_mean: coefficients to start from and shrink towards: an array of the shape of `coef_`, or a dict of names.
         prior_intercept: the same for the constant.
     """
@@ -78,6 +82,7 @@ class RidgeRegressor(OnlineRegressor):
         *,
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
+        units: Units = "raw",
         half_life: HalfLife | None = None,
         window: int | None = None,
         clip: float | None = None,
@@ -88,6 +93,7 @@ class RidgeRegressor(OnlineRegressor):
             lam,
             fit_intercept=fit_intercept,
             intercept_lam=intercept_lam,
+            units=units,
             half_life=half_life,
             window=window,
             prior_mean=prior_mean,
@@ -98,6 +104,7 @@ class RidgeRegressor(OnlineRegressor):
     def _check_settings(self) -> None:
         super()._check_settings()
         check_lam(self.lam, self.intercept_lam, positive=True)
+        super()._check_settings()
         if self.clip is not None and not (isinstance(self.clip, numbers.Real) and self.clip > 0):
             raise ValueError(f"clip must be None or a positive number, got {self.clip!r}")
 

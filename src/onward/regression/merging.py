@@ -31,6 +31,7 @@ class MergeableLearner(NamedLearner):
         """
         if type(other) is not type(self):
             raise ValueError(f"cannot merge a {type(other).__name__} into a {type(self).__name__}")
+        self._check_mergeable()
         theirs = other.get_params(deep=False)
         for name, mine in self.get_params(deep=False).items():
             if not same_setting(mine, theirs[name]):
@@ -56,6 +57,7 @@ class MergeableLearner(NamedLearner):
         Parts add up among themselves with `merge`, in any grouping, and serve a model of any λ, ridge or forward: the
         whole is what it would be, had it learned the parts' rows. `online_loss_` then adds what the parts lost.
         """
+        self._check_mergeable()
         if not _is_zero(part.lam) or part.intercept_lam or bool(part.fit_intercept) != bool(self.fit_intercept):
             raise ValueError(
                 f"cannot merge the part: expected lam=0 and fit_intercept={bool(self.fit_intercept)}, "
@@ -79,6 +81,13 @@ class MergeableLearner(NamedLearner):
     def restate_online_loss(self, loss: float) -> None:
         """Say what the predictions cost, where parts were merged and their rows predicted by others."""
         self.information_.online_loss[:] = loss
+
+    def _check_mergeable(self) -> None:
+        if self.units == "own":
+            raise ValueError(
+                "cannot merge models with units='own': their λ depends on the rows that each has seen; expected "
+                "units='raw'"
+            )
 
     def _merge(self, fitted: FittedState, added: FittedState) -> Self:
         mine, theirs = (describe_targets(each.state.n_targets, each.flat) for each in (fitted, added))

@@ -3,7 +3,7 @@
 import numbers
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from onward.tables import as_mapping
 
 Lam = float | ArrayLike | Mapping[Any, float]
 Prior = ArrayLike | Mapping[Any, float] | None
+Units = Literal["raw", "own"]
 
 
 def check_lam(lam: Lam, intercept_lam: float | None, *, positive: bool) -> None:
@@ -24,6 +25,21 @@ def check_lam(lam: Lam, intercept_lam: float | None, *, positive: bool) -> None:
         _checked_lam("lam", value)
         if positive and value == 0:
             raise ValueError("lam must be positive for ridge, got 0; ForwardRegressor takes lam=0")
+
+
+def check_units(units: Units, lam: Lam, intercept: bool, intercept_lam: float | None) -> None:
+    """An error if λ cannot be in these units."""
+    if units not in ("raw", "own"):
+        raise ValueError(f"units must be 'raw' or 'own', got {units!r}")
+    if units == "raw":
+        return
+    if not intercept or intercept_lam != 0:
+        raise ValueError(
+            "units='own' is for a constant that is not regularised: expected fit_intercept=True and intercept_lam=0, "
+            f"got fit_intercept={intercept} and intercept_lam={intercept_lam!r}"
+        )
+    if any(value == 0 for value in _values(lam)):
+        raise ValueError("lam must be positive with units='own', got 0; without regularisation units do not matter")
 
 
 def lam_vector(
@@ -149,7 +165,7 @@ def _finite(name: str, value: object) -> Matrix:
 
 
 def same_setting(a: Any, b: Any) -> bool:
-    """Whether two values of a parameter (a number, an array, a dict, None) are the same."""
+    """Whether two values of a parameter (a number, an array, a dict, a text, a span of time, None) are the same."""
     if any(isinstance(each, Mapping | str | timedelta | np.timedelta64) or each is None for each in (a, b)):
         return type(a) is type(b) and bool(a == b)
     return np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b)))

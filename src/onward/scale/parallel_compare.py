@@ -10,6 +10,7 @@ import numpy as np
 from onward.progressive import Comparison
 from onward.progressive import compare as compare_here
 from onward.progressive.comparing import LAMS, checked_lams
+from onward.regression.start import Units
 from onward.scale.engine import Engine
 from onward.scale.parallel_fit import Advance
 from onward.tables import Table
@@ -25,9 +26,11 @@ class _Share:
     table: Table
     lams: list[float]
     fit_intercept: bool
+    units: Units
 
     def __call__(self) -> Comparison:
-        return compare_here(self.source, self.table, lams=self.lams, fit_intercept=self.fit_intercept, jobs=1)
+        intercept, units = self.fit_intercept, self.units
+        return compare_here(self.source, self.table, lams=self.lams, fit_intercept=intercept, units=units, jobs=1)
 
 
 def _do(share: Callable[[], Comparison]) -> Comparison:
@@ -41,6 +44,7 @@ def compare(
     engine: Engine | None = None,
     lams: Sequence[float] = LAMS,
     fit_intercept: bool = True,
+    units: Units = "raw",
     advance: Advance = lambda what, done, total: None,
 ) -> Comparison:
     """`onward.progressive.compare`, with the same result to the last bit."""
@@ -53,7 +57,7 @@ def compare(
     places = [file.path.absolute() for file in files if file.path is not None] or source
     with (engine or Engine()).started() as workers:
         count = min(workers.count, len(grid))
-        shares = [_Share(places, table, grid[place::count], fit_intercept) for place in range(count)]
+        shares = [_Share(places, table, grid[place::count], fit_intercept, units) for place in range(count)]
         parts: dict[int, Comparison] = {}
         advance("comparing", 0, count)
         for place, part in workers.run(_do, shares):
@@ -70,6 +74,6 @@ def compare(
             name: np.column_stack([parts[part].curves[name][:, place] for part, place in where])
             for name in first.curves
         },
-        notes=[note for place in range(count) for note in parts[place].notes],
+        notes=list(dict.fromkeys(note for place in range(count) for note in parts[place].notes)),
         seconds=time.perf_counter() - begun,
     )

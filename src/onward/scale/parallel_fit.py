@@ -88,6 +88,8 @@ def fit(
         raise ValueError("parts that are learned apart know of no prior: expected a model without prior_mean")
     if model.window is not None:
         raise ValueError("which rows a window holds is known only in order: expected no window with several workers")
+    if model.units == "own":
+        raise ValueError("parts that are learned apart cannot have a λ in own units: expected units='raw' for workers")
     check_target_of(model, table)
     check_clock(model, table)
     files = find_files(source, table.format)
