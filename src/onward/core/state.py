@@ -62,8 +62,8 @@ class Information:
         lam: ArrayLike = 1.0,
         intercept: bool = False,
         prior: ArrayLike = 0.0,
-        own_units: bool = False,
         memory: RowMemory | None = None,
+        own_units: bool = False,
     ) -> None:
         """Know nothing but λ of each coordinate; with `own_units`, over its variance, and 0 for the constant."""
         d = n_features + intercept
@@ -214,8 +214,7 @@ class Information:
     def of_target(self, target: int) -> Self:
         """A copy that knows of one target only."""
         other = object.__new__(type(self))
-        prior, memory = self.prior[:, [target]], self.memory
-        Information.__init__(other, self.n_features, 1, self.lam, self.intercept, prior, memory=memory)
+        Information.__init__(other, self.n_features, 1, self.lam, self.intercept, self.prior[:, [target]], self.memory)
         other.take_factor(self, [target])
         return other
 
@@ -398,10 +397,9 @@ class Information:
         old, d, own = self.factor, len(self.D), self.own_units
         lams = self.relative if own else self.lam
         lams = np.append(lams, np.broadcast_to(lams[-1] if lam is None else lam, (count,)))
-        grown = Information(self.n_features + count, self.n_targets, lams, self.intercept, own_units=own)
-        coordinates = grown.header["coordinates"].copy()
-        grown.header[:] = self.header
-        grown.header["coordinates"] = coordinates
+        grown = Information(self.n_features + count, self.n_targets, lams, self.intercept, 0.0, self.memory, own)
+        for name in ("first_time", "time", "weight"):
+            grown.header[name] = self.header[name]
         means = np.zeros_like(grown.prior)
         means[:d], means[d:] = self.prior, prior
         grown.set_prior(means)

@@ -89,7 +89,7 @@ class Learner(Estimator):
         check_lam(self.lam, self.intercept_lam, positive=False)
         check_units(self.units, self.lam, bool(self.fit_intercept), self.intercept_lam)
         if memory_of(self.half_life, self.window) is not None and self.units == "own":
-            raise ValueError("units='own' is for models that count all rows alike: expected no half_life and no window")
+            raise ValueError("a model that forgets has its λ in the units of the data: expected units='raw', got 'own'")
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as scikit-learn has it; ValueError for one that contradicts what the model has learned."""

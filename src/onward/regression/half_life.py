@@ -29,9 +29,9 @@ def memory_of(half_life: HalfLife | None, window: int | None) -> RowMemory | Non
         return None if window is None else RowMemory(window=whole("window", window))
     if window is not None:
         raise ValueError(f"expected half_life or window, got both: half_life={half_life!r} and window={window!r}")
-    if isinstance(half_life, numbers.Real):
-        return RowMemory(positive("half_life", half_life))
     microseconds = as_microseconds(half_life)
+    if isinstance(half_life, numbers.Real) and microseconds is None:
+        return RowMemory(positive("half_life", half_life))
     if microseconds is None or not 0 < microseconds < np.inf:
         raise ValueError(f"half_life must be a number > 0 or a duration such as '12h' or '30d', got {half_life!r}")
     return RowMemory(microseconds, "dates")
@@ -122,7 +122,7 @@ def moment_of(state: Information | EnsembleState, time: Any) -> float:
         return -math.inf
     memory = state.memory
     if type(time) in (float, int):
-        return float(time) if memory is not None and memory.clock == "times" else -math.inf
+        return float(time) if memory is not None and memory.clock == "times" and time == time else -math.inf
     try:
         (moment,), dated = time if isinstance(time, Times) else as_times([time], 1)
     except ValueError:

@@ -38,7 +38,8 @@ def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> 
     left_out = {each for pattern in table.exclude for each in fitting(pattern, columns)}
     wrong = [each for each in (*table.categorical, *(table.features or ())) if each in special]
     if wrong:
-        raise DataError(f"{file}: column {wrong[0]!r} is the target, the weight or the time, so it cannot be a feature")
+        role = "the time" if wrong[0] == table.time else "the target or the weight"
+        raise DataError(f"{file}: column {wrong[0]!r} is {role}, so it cannot be a feature")
     if table.features is None:
         carried = set(choose_kept(file, columns, table.keep)) - categories
         taken = [each for each in columns if each not in carried]

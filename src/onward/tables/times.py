@@ -1,5 +1,6 @@
 """The times of rows: numbers in any unit, or dates, which become microseconds since 2000."""
 
+import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,9 +57,11 @@ def _from_series(times: Any) -> Times:
     try:
         if isinstance(native, nw.Series):
             series = native.to_polars()
+        elif isinstance(times, np.ndarray) and times.dtype.kind != "O":
+            series = pl.Series(times.astype("datetime64[us]") if times.dtype.kind == "M" else times)
         else:
-            plain = isinstance(times, np.ndarray) and times.dtype.kind != "O"
-            series = pl.Series(times if plain else list(times))
+            values = [_plain_date(each) for each in times]
+            series = pl.Series(values, dtype=pl.Float64 if all(map(_is_number, values)) else None, strict=False)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
         raise ValueError(f"times must be numbers, or dates, of one kind: {error}") from error
     if series.dtype in (pl.Date, pl.Datetime):
@@ -66,6 +69,15 @@ def _from_series(times: Any) -> Times:
     if series.dtype.is_numeric() or series.dtype == pl.Null:
         return Times(_plain(as_numbers(series)), dated=False)
     raise ValueError(f"times must be numbers or dates, got {series.dtype}")
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, numbers.Real)
+
+
+def _plain_date(value: Any) -> Any:
+    """A date of NumPy as one of Python; whatever else it is, unchanged."""
+    return value.astype("datetime64[us]").item() if isinstance(value, np.datetime64) else value
 
 
 def _plain(series: Any) -> Vector:
