@@ -42,6 +42,8 @@ GOOD: dict[str, Any] = {
     "theta": np.ones(2),
     "leverage": np.append(np.inf, np.linspace(1.0, 0.0, 19)),
     "hints": np.zeros(20),
+    "path": np.ones((20, 2)),
+    "fading": True,
     "sample_weight": np.arange(20.0) % 3,
 }
 NAN, INF = math.nan, math.inf
@@ -72,6 +74,7 @@ BAD: dict[str, tuple[Any, ...]] = {
     "theta": (np.ones(3), np.full(2, INF)),
     "leverage": (np.ones(3), np.full(20, NAN), np.full(20, -1.0), "no", None),
     "hints": (np.ones(3), np.full(20, INF), "no"),
+    "path": (np.ones(3), np.full((20, 2), NAN), "no", np.ones((19, 2))),
     "sample_weight": (np.ones(3), np.full(20, NAN), np.full(20, -1.0), "no"),
 }
 FUNCTIONS: dict[str, Callable[..., Any]] = {

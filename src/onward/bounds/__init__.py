@@ -7,6 +7,7 @@
     whom    penalized   min_θ (L(θ) + λ‖θ‖²)
             best        min_θ L(θ), so this regret is the paper's R
             truth       L(θ*), so this regret is the paper's R̄
+            path        Σ (y − xᵀu_t)² of coefficients that move
 
 `<policy>_regret` bounds the pseudo-regret of a bandit policy, `aggregation_regret` what it costs to weigh experts,
 `<what>_sum` a sum that the proofs need. Every name comes in two forms:
@@ -43,6 +44,11 @@ from onward.bounds.deterministic import (
     ridge_regret_to_penalized_along,
     unregularized_forward_regret_to_best_along,
 )
+from onward.bounds.discounting import (
+    discounted_forward_predictions,
+    discounted_forward_regret_to_path,
+    discounted_forward_regret_to_path_along,
+)
 from onward.bounds.expert_advice import aggregation_regret, aggregation_regret_so_far
 from onward.bounds.hints import (
     centred_forward_regret_to_penalized_along,
@@ -76,6 +82,9 @@ __all__ = [
     "as_printed",
     "centred_forward_regret_to_penalized_along",
     "conformal_misses",
+    "discounted_forward_predictions",
+    "discounted_forward_regret_to_path",
+    "discounted_forward_regret_to_path_along",
     "forward_identity",
     "forward_regret_to_best",
     "forward_regret_to_best_along",

@@ -26,6 +26,8 @@ onward fit trips.csv --target fare
 
 onward fit 'logs/*.parquet' -t y --categorical city,device --missing skip --save model.onward --report report.html
 
+onward fit prices.csv -t price --learner ridge --half-life 30d --time when   (or --half-life 500, in rows)
+
 onward fit big.csv.gz -t y --save m.onward --checkpoint-every 1000000   (and with --resume after a crash)
 
 tail -n +1 -f live.csv | onward fit - -t y --save m.onward --save-every 30s --follow   (Ctrl-C ends it and saves)"""
@@ -46,6 +48,8 @@ _OWN = (
     "lam",
     "units",
     "no_intercept",
+    "half_life",
+    "window",
 )  # beside the columns: what a model that is gone on with has of its own
 
 
@@ -59,6 +63,8 @@ def command(
     lam: o.Lam = None,
     units: o.UnitsOf = None,
     no_intercept: o.NoIntercept = False,
+    half_life: o.HalfLifeOf = None,
+    window: o.WindowOf = None,
     start: Annotated[
         Path | None,
         typer.Option(
@@ -182,7 +188,10 @@ def command(
         check_outputs(data, table.format, outputs)
         targets = {"--save": save, "--predictions": predictions, "--report": report}
         check_targets(data, table.format, targets, may_be_folder="--predictions")
-        model = _model(learner, lam, units, no_intercept) if start is None else _started(start, context, table)
+        if start is None:
+            model = _model(learner, lam, units, no_intercept, half_life, window, table.time)
+        else:
+            model = _started(start, context, table)
     engine = o.engine(-1 if jobs is None else jobs, backend, address) if workers else None
     if engine is not None:
         _check_workers_can_share(model, started=start is not None)
@@ -228,18 +237,37 @@ def _tell(remark: str) -> None:
     typer.echo(f"onward: {remark}", err=True)
 
 
-def _model(learner: o.Learner, lam: float | None, units: o.Units | None, no_intercept: bool) -> "OnlineRegressor":
+def _model(
+    learner: o.Learner,
+    lam: float | None,
+    units: o.Units | None,
+    no_intercept: bool,
+    half_life: str | None,
+    window: int | None,
+    time: str | None,
+) -> "OnlineRegressor":
     from onward.regression import AutoRegressor, ForwardRegressor, RidgeRegressor
 
     if learner == o.Learner.auto:
-        given = {"--lam": lam is not None, "--units": units is not None, "--no-intercept": no_intercept}
+        given = {
+            "--lam": lam is not None,
+            "--units": units is not None,
+            "--no-intercept": no_intercept,
+            "--half-life": half_life is not None,
+            "--window": window is not None,
+            "--time": time is not None,
+        }
         for flag, was_given in given.items():
             if was_given:
                 raise typer.BadParameter(f"auto chooses by itself: expected --learner forward or ridge beside {flag}")
         return AutoRegressor()
     kind = ForwardRegressor if learner == o.Learner.forward else RidgeRegressor
     model = kind(
-        1.0 if lam is None else lam, fit_intercept=not no_intercept, units="raw" if units is None else units.value
+        1.0 if lam is None else lam,
+        fit_intercept=not no_intercept,
+        units="raw" if units is None else units.value,
+        half_life=_half_life(half_life),
+        window=window,
     )
     model._check_settings()
     return model
@@ -255,6 +283,14 @@ def _check_workers_can_share(model: "OnlineRegressor", *, started: bool) -> None
             "auto weighs its learners row by row, so workers (--jobs, --backend) cannot share the pass: expected "
             f"{expected}"
         )
+
+
+def _half_life(text: str | None) -> float | str | None:
+    """A number of rows, or of the unit of times, as a number; a duration as it is."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
 
 
 def _started(path: Path, context: typer.Context, table: "Table") -> "OnlineRegressor":

@@ -54,16 +54,13 @@ def _show(result: "ModelScores") -> None:
     )
     for line in (*left_out(result.skipped, result.filled), *display.unknown_levels(result.unknown)):
         out.print(line, markup=False, highlight=False)
-    inside = f"{result.inside:,} of {counted(result.rows, 'row')} ({result.coverage:.2%})"
-    open_ended = f", {result.open:,} of which may be anything (∞)" if result.open else ""
-    out.print(
-        display.pairs(
-            {
-                "RMSE": display.number(result.rmse),
-                "MAE": display.number(result.mae),
-                "R²": display.number(result.r2),
-                f"in {result.method} intervals for {1 - result.known.delta:g}": inside + open_ended,
-            }
-        ),
-        highlight=False,
-    )
+    said = {
+        "RMSE": display.number(result.rmse),
+        "MAE": display.number(result.mae),
+        "R²": display.number(result.r2),
+    }
+    if result.inside is not None:
+        inside = f"{result.inside:,} of {counted(result.rows, 'row')} ({result.coverage:.2%})"
+        open_ended = f", {result.open:,} of which may be anything (∞)" if result.open else ""
+        said[f"in {result.method} intervals for {1 - result.known.delta:g}"] = inside + open_ended
+    out.print(display.pairs(said), highlight=False)

@@ -46,6 +46,7 @@ def command(
 
 def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None:
     from onward.cli import display
+    from onward.core.durations import show_time
     from onward.progressive.results import coefficient_columns
     from onward.regression import learner_name
 
@@ -61,6 +62,8 @@ def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None
         about["target"] = recipe.target
         if recipe.weight is not None:
             about["weight"] = recipe.weight
+        if recipe.time is not None:
+            about["time"] = recipe.time.name
         about["missing values"] = recipe.missing
         kinds: dict[str, list[str]] = {}
         for column in recipe.columns:
@@ -71,6 +74,10 @@ def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None
             about["terms"] = _some([term.text for term in recipe.terms])
         if recipe.memory.first_levels:
             about["first levels"] = _some([f"{column}={level}" for column, level in recipe.memory.first_levels.items()])
+    if learner_name(model) != "auto":
+        memory = model.information_.memory
+        if memory is not None and memory.clock != "rows":
+            about["latest time"] = show_time(model.information_.time, memory.clock == "dates")
     if learner_name(model) != "auto" and model.information_.regularized:  # it is infinite without λ
         about["information gain"] = display.number(model.information_gain_)
     if model.n_targets_ > 1:

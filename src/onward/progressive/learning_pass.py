@@ -135,8 +135,9 @@ class Pass:
 
     def _learn_part(self, part: Block) -> tuple[float, float]:
         assert part.y is not None
+        times = None if self.model.half_life is None else part.times
         try:
-            predictions, leverage = self.model.learn_block(part.X, part.y, part.weight, part.names)
+            predictions, leverage = self.model.learn_block(part.X, part.y, part.weight, part.names, times)
         except ValueError as error:
             n = part.shape[0]
             if n > 1:  # the row that cannot be learned is looked for, and those before it are learned

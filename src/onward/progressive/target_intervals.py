@@ -127,13 +127,25 @@ class CalibratedIntervals:
         return np.column_stack([lower[:, self._place], upper[:, self._place]])[None]
 
 
+class NoIntervals:
+    """Ends that are NaN, for a model that has neither sets nor a calibration."""
+
+    def read(self, block: Block, predictions: Vector, leverages: Vector) -> Matrix:
+        """As in `Reader`."""
+        return np.full((1, len(predictions), 2), np.nan)
+
+
 def interval_reader(
     model: OnlineRegressor, known: Known, method: Method | None, of: Literal["observation", "mean"] = "observation"
-) -> tuple[Method, Reader]:
+) -> tuple[Method | None, Reader]:
     """What gives rows intervals at the δ of what is known, by the method that was asked for, or chosen.
 
-    None is `uniform` for means, and if σ is known; else `conformal` if the model is calibrated, else `t`.
+    None is `uniform` for means, and if σ is known; else `conformal` if the model is calibrated, else `t`; and none at
+    all if the model has not even that.
     """
+    chooses = of == "observation" and method is None and known.sigma is None
+    if chooses and model.calibration_ is None and not model._has_sets:
+        return None, NoIntervals()
     chosen = model._interval_method(of, method, known.sigma)
     if chosen == "conformal":
         assert model.calibration_ is not None

@@ -3,7 +3,7 @@
 import math
 import numbers
 from collections.abc import Hashable, Sequence
-from typing import Any, Literal, NoReturn, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,18 +42,32 @@ class AutoRegressor(OnlineRegressor):
     """
 
     _kind: Literal["forward", "ridge", "auto"] = "auto"
-    _has_sets = False
     _learned_with = ("lams", "half_lives")
+    _why_no_sets = (
+        "AutoRegressor has no time-uniform confidence set: its coefficients are an average over learners that may "
+        "forget; RidgeRegressor and ForwardRegressor have one"
+    )
     lam = 1.0  # of a single feature: an ensemble has none, nor a prior
     fit_intercept = True
     intercept_lam = 0.0
     units = "own"
+    half_life = None
+    window = None
     prior_mean = None
     prior_intercept = 0.0
 
     def __init__(self, *, lams: Sequence[float] = LAMS, half_lives: Sequence[float | None] = HALF_LIVES) -> None:
         self.lams = lams
         self.half_lives = half_lives
+
+    @property
+    def forgets(self) -> bool:
+        """Whether rows count less as others come: those of most experts do, if one of them has a half-life."""
+        return any(half is not None for half in self.half_lives)
+
+    @property
+    def _has_sets(self) -> bool:
+        return False
 
     @property
     def _read_out(self) -> ReadOut:
@@ -203,13 +217,6 @@ class AutoRegressor(OnlineRegressor):
     def merge_part(self, part: Any) -> Self:
         """Refused: the weights follow the order of the rows."""
         return self.merge(part)
-
-    def confidence_set(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refused: there is none that holds."""
-        raise ValueError(
-            "AutoRegressor has no time-uniform confidence set: its coefficients are an average over learners that may "
-            "forget; RidgeRegressor and ForwardRegressor have one"
-        )
 
 
 LEARNERS: dict[str, type[OnlineRegressor]] = {

@@ -18,6 +18,7 @@ from onward.confidence import (
     confidence_set,
     observation_reach,
 )
+from onward.confidence.choose import NO_SETS
 from onward.core import Information, TooExtremeError
 from onward.core.another_lam import with_lam
 from onward.core.checks import probability
@@ -30,6 +31,8 @@ from onward.tables import blocks
 
 class Guarantees(MergeableLearner):
     """The part of a learner that speaks of uncertainty. Every statement holds at all rounds at once."""
+
+    _why_no_sets = NO_SETS  # where it has none
 
     def confidence_set(
         self,
@@ -58,8 +61,10 @@ class Guarantees(MergeableLearner):
             feature_bound: X ≥ √w·‖x‖, the constant included, for `uniform`; None for the largest seen.
             target: which one, if the model has several.
 
-        `onward.confidence.RunningIntersection` takes the sets of all rounds into intervals that never widen.
+        `onward.confidence.RunningIntersection` takes the sets of all rounds into intervals that never widen. A model
+        that forgets has no such set, nor intervals or a table of coefficients from it: ValueError.
         """
+        self._check_sets()
         count = self.information_.n_targets
         given = 0 if target is None and count == 1 else target
         if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < count:
@@ -84,7 +89,9 @@ class Guarantees(MergeableLearner):
         regularise gets one here: `lam`, if that is a number, its default, if it is a dict that has one, else 1; and
         with units="own", features have `lam` in the units of the data. So the sets are those of a model that had had
         these λ from the start. TooExtremeError, with units="own", while the rows say too little beside the λ they made.
+        ValueError for a model that forgets, of which there are none.
         """
+        self._check_sets()
         state = self.information_.of_target(target)
         lam = state.lam.copy()
         if state.intercept and state.lam[0] == 0.0:
@@ -95,12 +102,14 @@ class Guarantees(MergeableLearner):
 
     def has_sets(self) -> bool:
         """Whether there are confidence sets by now."""
-        if not self._has_sets:
-            return False
         try:
-            return self.state_for_sets().regularized
+            return self._has_sets and self.state_for_sets().regularized
         except TooExtremeError:
             return False
+
+    def _check_sets(self) -> None:
+        if not self._has_sets:
+            raise ValueError(self._why_no_sets)
 
     def calibrate(self, deltas: float | Sequence[float] = DELTAS) -> Self:
         """From now on, keep how far targets are from their predictions as rows are learned, for `conformal` intervals.
@@ -170,16 +179,18 @@ class Guarantees(MergeableLearner):
             raise ValueError(f"intervals for the mean of a target are 'uniform', got {method!r}")
         if sigma is not None and method not in (None, "uniform"):
             raise ValueError(f"sigma is for 'uniform' intervals, got {method!r}")
-        how: Method = (
-            "uniform" if of == "mean" or sigma is not None else "t" if self.calibration_ is None else "conformal"
-        )
+        exact = self._has_sets and self.calibration_ is None
+        how: Method = "uniform" if of == "mean" or sigma is not None else "t" if exact else "conformal"
         how = how if method is None else method
         if how == "conformal" and self.calibration_ is None:
             raise ValueError(
                 "the model is not calibrated: expected one of onward.fit, or calibrate() before it learned"
             )
         if how != "conformal" and not self._has_sets:
-            raise ValueError(f"{type(self).__name__} has calibrated intervals alone, for observations, got {how!r}")
+            raise ValueError(
+                f"{type(self).__name__} has calibrated intervals alone, for observations, got {how!r}: "
+                f"{self._why_no_sets}"
+            )
         return how
 
     def _calibrated_intervals(self, predictions: Vector, leverages: Vector, delta: float) -> Matrix:
