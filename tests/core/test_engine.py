@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from onward.core import Information, tiles
-from onward.core.factor import remove_one
+from onward.core.factor import remove_row
 from onward.core.simd import padded
 from onward.core.types import Matrix, Vector
 from tools import digests
@@ -156,14 +156,14 @@ def scratch_for(state: Information) -> Matrix:
 
 @given(problems((0.3, 1.0, 50.0)), st.data())
 def test_removing_is_never_having_seen(problem: Problem, data: st.DataObject) -> None:
-    X, Y, _, lam, intercept = problem
-    Y, ones = np.ascontiguousarray(Y[:, :1]), np.ones(len(X))
+    X, Y, w, lam, intercept = problem
     row = data.draw(st.integers(0, len(X) - 1))
-    state, rest = learned((X, Y, ones, lam, intercept)), np.arange(len(X)) != row
+    state, rest, more = learned(problem), np.arange(len(X)) != row, np.empty((2, Y.shape[1]))
     q = state.read(X[[row]])[1][0]
-    x = np.concatenate([np.ones(int(intercept)), X[row]])
-    assert remove_one(state.factor, x, float(Y[row, 0]), scratch_for(state)) == pytest.approx(1 - q, abs=1e-12)
-    without = learned((X[rest], Y[rest], ones[rest], lam, intercept))
+    whole = np.concatenate([np.ones(int(intercept)), X[row], Y[row]])
+    scratch = scratch_for(state)
+    assert remove_row(state.factor, whole, w[row], scratch, more) == pytest.approx(1 - w[row] * q, abs=1e-12)
+    without = learned((X[rest], Y[rest], w[rest], lam, intercept))
     assert_allclose(state.second_moment(), without.second_moment(), rtol=1e-9, atol=1e-9)
     assert_allclose(state.coefficients(), without.coefficients(), rtol=1e-7, atol=1e-7)
     assert_allclose(state.loss, without.loss, rtol=1e-7, atol=1e-7)
@@ -172,7 +172,8 @@ def test_removing_is_never_having_seen(problem: Problem, data: st.DataObject) ->
 def test_what_is_left_tells_a_row_that_was_not_there() -> None:
     for x, left in ((np.array([2.0, 0.0, 0.0]), -3.0), (np.array([1.0, 0.0, 0.0]), 1e-9)):
         state = learned((np.eye(3), np.ones((3, 1)), np.ones(3), 1e-9, False))
-        assert remove_one(state.factor, x, 1.0, scratch_for(state)) == pytest.approx(left, rel=1e-6)
+        scratch = scratch_for(state)
+        assert remove_row(state.factor, np.append(x, 1.0), 1.0, scratch, scratch) == pytest.approx(left, rel=1e-6)
 
 
 @given(problems(), st.floats(0.1, 1.0))

@@ -243,7 +243,7 @@ def test_intervals_of_observations_keep_their_level(tmp_path: Path) -> None:
     X = rng.normal(size=(4000, 3))
     y = X @ [1.0, -2.0, 0.5] + 0.7 * rng.normal(size=4000)
     frame = pl.DataFrame({f"x{j}": X[:, j] for j in range(3)} | {"y": y})
-    result = fit(written(tmp_path, frame), "y", ForwardRegressor(), history=True)
+    result = fit(written(tmp_path, frame), "y", ForwardRegressor(), intervals="uniform", history=True)
     history = result.history
     assert history is not None
     judged = history.rows[-1] - history.open[-1]

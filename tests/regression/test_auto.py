@@ -472,4 +472,6 @@ def test_what_it_leans_on_in_words() -> None:
         (0, 0, 0, 0, 0, 1.0): "the mean of the targets (100%), memory of about 10 rows",
     }
     for weights, text in said.items():
-        assert describe_leaning(experts, np.array(weights)) == text
+        assert describe_leaning(experts, np.array(weights), 5000) == text
+    young = describe_leaning(experts, np.array((0, 0, 1.0, 0, 0, 0)), 50)  # it has forgotten little yet
+    assert young == "ridge (100%), λ about 10 of the features' scale, memory of all rows"

@@ -107,6 +107,8 @@ def take_state(settings: PolicySettings, memory: Memory, buffer: Vector, state: 
     """A new buffer that knows what a regressor's state knows; the log of what was offered goes on."""
     if not memory.takes_states:
         raise ValueError("a window needs rows, not a model: give them to learn_many")
+    if state.memory is not None:
+        raise ValueError("cannot start from a model that forgets: expected one of which all rows count alike")
     d = state.n_features
     lam = np.broadcast_to(settings.lam, (d,)) if np.ndim(settings.lam) == 0 else np.array(settings.lam)
     if (state.n_targets, state.intercept) != (1, False) or not np.array_equal(lam, state.lam):

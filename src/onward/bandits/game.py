@@ -10,7 +10,7 @@ from onward.bandits.settings import DONE, FULL, SAMPLING, view_head
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "5937d43d48cb9604"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ad31c341d88b6dfa"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

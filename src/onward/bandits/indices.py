@@ -26,7 +26,7 @@ from onward.core.factor import ORDINARY, Factor, information_gain, load_row, rea
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 
-COMPILED_FROM = "36c272df8384c1fd"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "484f5b8f4905a5a9"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

@@ -49,7 +49,7 @@ def from_first_version(settings: PolicySettings, kind: Memory, old: Vector, d: i
         acting(buffer).factor.counts["seen"] = learned
         _take_factor(owned(buffer, memories.second_in(buffer)), old, after, d)
     elif isinstance(kind, Window):
-        ring = owned(buffer, window.memory_in(buffer, d, slots))
+        ring = owned(buffer, window.memory_in(buffer, d, slots)).ring
         ring.header[0] = (following, held, removed, growth)
         ring.rows[:] = old[after:].reshape(slots, d + 1)
     elif kind.kind == memories.RESTARTING:

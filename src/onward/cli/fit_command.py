@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onward.cli import options as o
+from onward.cli.fit_models import check_workers_can_share, new_model, started_model
 from onward.cli.value_options import given_options, usage
 from onward.core.words import counted, left_out
 
@@ -26,6 +27,8 @@ onward fit trips.csv --target fare
 
 onward fit 'logs/*.parquet' -t y --categorical city,device --missing skip --save model.onward --report report.html
 
+onward fit prices.csv -t price --learner ridge --half-life 30d --time when   (or --half-life 500, in rows)
+
 onward fit big.csv.gz -t y --save m.onward --checkpoint-every 1000000   (and with --resume after a crash)
 
 tail -n +1 -f live.csv | onward fit - -t y --save m.onward --save-every 30s --follow   (Ctrl-C ends it and saves)"""
@@ -41,12 +44,6 @@ class OnChange(StrEnum):
 
 _What = tuple[tuple[list[str], "Table", "OnlineRegressor"], dict[str, Any]]
 """What is learned from what, and the options of every `fit`."""
-_OWN = (
-    "learner",
-    "lam",
-    "units",
-    "no_intercept",
-)  # beside the columns: what a model that is gone on with has of its own
 
 
 @o.with_table
@@ -59,6 +56,8 @@ def command(
     lam: o.Lam = None,
     units: o.UnitsOf = None,
     no_intercept: o.NoIntercept = False,
+    half_life: o.HalfLifeOf = None,
+    window: o.WindowOf = None,
     start: Annotated[
         Path | None,
         typer.Option(
@@ -158,7 +157,7 @@ def command(
     Rows are taken in the order of the files, in a memory that does not grow with them. Dates become years since 2000,
     true and false 1 and 0. Rows that arrive through a pipe are learned as they come.
     """
-    from onward.cli.model_files import check_intervals_of_auto
+    from onward.cli.model_files import check_interval_options
     from onward.progressive.checkpoints import beside
     from onward.progressive.outputs import Outputs, check_outputs, check_targets
 
@@ -184,11 +183,14 @@ def command(
         check_outputs(data, table.format, outputs)
         targets = {"--save": save, "--predictions": predictions, "--report": report}
         check_targets(data, table.format, targets, may_be_folder="--predictions")
-        model = _model(learner, lam, units, no_intercept) if start is None else _started(start, context, table)
-    check_intervals_of_auto(model, known, intervals, new=start is None)
+        if start is None:
+            model = new_model(learner, lam, units, no_intercept, half_life, window, table.time)
+        else:
+            model = started_model(start, given_options(context), table)
+    check_interval_options(model, known, intervals, new=start is None)
     engine = o.engine(-1 if jobs is None else jobs, backend, address) if workers else None
     if engine is not None:
-        _check_workers_can_share(model, started=start is not None)
+        check_workers_can_share(model, started=start is not None)
     if save is not None and not resume and beside(save).exists() and not quiet:
         typer.echo(f"onward: starting anew; {beside(save)} is from a run that --resume would go on with", err=True)
     what: _What = (data, table, model), {"known": known, "intervals": intervals, "with_scores": not no_scores}
@@ -229,61 +231,6 @@ def command(
 def _tell(remark: str) -> None:
     """A remark for a person, on standard error."""
     typer.echo(f"onward: {remark}", err=True)
-
-
-def _model(learner: o.Learner, lam: float | None, units: o.Units | None, no_intercept: bool) -> "OnlineRegressor":
-    from onward.regression import AutoRegressor, ForwardRegressor, RidgeRegressor
-
-    if learner == o.Learner.auto:
-        given = {"--lam": lam is not None, "--units": units is not None, "--no-intercept": no_intercept}
-        for flag, was_given in given.items():
-            if was_given:
-                raise typer.BadParameter(f"auto chooses by itself: expected --learner forward or ridge beside {flag}")
-        return AutoRegressor()
-    kind = ForwardRegressor if learner == o.Learner.forward else RidgeRegressor
-    model = kind(
-        1.0 if lam is None else lam, fit_intercept=not no_intercept, units="raw" if units is None else units.value
-    )
-    model._check_settings()
-    return model
-
-
-def _check_workers_can_share(model: "OnlineRegressor", *, started: bool) -> None:
-    """A usage error if workers cannot share a pass of the model."""
-    from onward.regression import learner_name
-
-    if learner_name(model) == "auto":
-        expected = "no --jobs and no --backend beside such a --start" if started else "--learner forward or ridge"
-        raise typer.BadParameter(
-            "auto weighs its learners row by row, so workers (--jobs, --backend) cannot share the pass: expected "
-            f"{expected}"
-        )
-
-
-def _started(path: Path, context: typer.Context, table: "Table") -> "OnlineRegressor":
-    """The model to go on with; a usage error if settings are given that it has of its own."""
-    from dataclasses import fields, replace
-
-    from onward.cli.model_files import load_learner
-
-    given = given_options(context)
-    own = {name: f"--{name.replace('_', '-')}" for name in _OWN}
-    own |= {
-        field.name: field.metadata["flags"][0]
-        for field in fields(table)
-        if field.metadata["of"] == "columns" and field.name != "missing"
-    }
-    for name, flag in own.items():
-        if name in given:
-            raise typer.BadParameter(f"{flag} is the model's own: expected none beside --start")
-    model = load_learner(path)
-    if model.recipe_ is None:
-        raise ValueError(
-            f"{path}: does not know how its features are made from columns; expected a model of onward fit"
-        )
-    if "missing" in given:
-        model.recipe_ = replace(model.recipe_, missing=table.missing)
-    return model
 
 
 def _fit_here(what: _What, history: bool, follow_json: bool | None, quiet: bool) -> "Fit":

@@ -31,12 +31,15 @@ def load_learner(path: Path) -> "OnlineRegressor":
     return model
 
 
-def check_intervals_of_auto(
+def check_interval_options(
     model: "OnlineRegressor", known: "Known", method: str | None = None, of: str = "observation", *, new: bool = False
 ) -> None:
-    """A usage error if a model of auto is asked for intervals that it does not have; a `new` one could be another."""
+    """A usage error if intervals are asked for that a model does not have; a `new` one could be of another learner."""
     from onward.regression import learner_name
 
+    if model._has_sets:
+        return
+    who = "auto" if learner_name(model) == "auto" else "a model that forgets"
     asked = {
         "--sigma": known.sigma is not None,
         "--theta-bound": known.theta_bound is not None,
@@ -44,10 +47,10 @@ def check_intervals_of_auto(
         f"--of {of}": of != "observation",
     }
     for flag, was_asked in asked.items():
-        if was_asked and learner_name(model) == "auto":
-            expected = f"--learner forward or ridge beside {flag}" if new else f"no {flag}"
+        if was_asked:
+            expected = f"--learner forward or ridge beside {flag}" if new and who == "auto" else f"no {flag}"
             raise typer.BadParameter(
-                f"auto makes its intervals of past errors (conformal), and knows no others: expected {expected}"
+                f"{who} makes its intervals of past errors (conformal), and has no others: expected {expected}"
             )
 
 

@@ -93,6 +93,28 @@ UnitsOf = Annotated[
         show_default="raw",
     ),
 ]
+HalfLifeOf = Annotated[
+    str | None,
+    typer.Option(
+        "--half-life",
+        metavar="ROWS|TIME",
+        help="Let the past of forward or ridge fade: a row counts half after so many rows; or, with --time, so long: a "
+        "number in the unit of that column, or 12h, 30d for dates. Coefficients have no intervals then.",
+        rich_help_panel=_MODEL,
+        show_default=False,
+    ),
+]
+WindowOf = Annotated[
+    int | None,
+    typer.Option(
+        "--window",
+        metavar="ROWS",
+        min=1,
+        help="Only the last so many rows count, for forward or ridge. Coefficients have no intervals then.",
+        rich_help_panel=_MODEL,
+        show_default=False,
+    ),
+]
 BackendOf = Annotated[
     Backend | None,
     typer.Option(

@@ -56,7 +56,7 @@ def command(
     Nothing is learned. Columns are found by name; others are ignored. A row that is skipped for a missing value has
     empty fields, so that there is a line for each row.
     """
-    from onward.cli.model_files import check_intervals_of_auto, describe_missing_intervals, load_learner
+    from onward.cli.model_files import check_interval_options, describe_missing_intervals, load_learner
     from onward.progressive.frame_writers import check_ending, open_writer
     from onward.progressive.outputs import check_targets
     from onward.progressive.predicting import predict
@@ -66,7 +66,7 @@ def command(
             check_ending(out)
             check_targets(data, table.format, {"--out": out, "the model": model})
     learner = load_learner(model)
-    check_intervals_of_auto(learner, known, intervals, of.value)
+    check_interval_options(learner, known, intervals, of.value)
     with open_writer(out, sys.stdout.buffer, "jsonl" if json else "csv") as write:
         notes = predict(learner, data, write, table, known=known, of=of.value, intervals=intervals, missing=missing)
     from onward.cli.display import unknown_levels

@@ -33,19 +33,19 @@ def command(
 
     Nothing is learned. Columns are found by name, the target's among them; others are ignored.
     """
-    from onward.cli.model_files import check_intervals_of_auto, describe_missing_intervals, load_learner, show_json
+    from onward.cli.model_files import check_interval_options, describe_missing_intervals, load_learner, show_json
     from onward.progressive.json_results import score_record
     from onward.progressive.scoring import score
 
     learner = load_learner(model)
-    check_intervals_of_auto(learner, known, intervals)
+    check_interval_options(learner, known, intervals)
     result = score(learner, data, table, known=known, intervals=intervals, missing=missing)
     if json:
         return show_json(score_record(result))
     _show(result, describe_missing_intervals(learner))
 
 
-def _show(result: "ModelScores", missing_intervals: list[str]) -> None:
+def _show(result: "ModelScores", without_intervals: list[str]) -> None:
     from onward.cli import display
 
     out = display.console()
@@ -56,12 +56,15 @@ def _show(result: "ModelScores", missing_intervals: list[str]) -> None:
     )
     for line in (*left_out(result.skipped, result.filled), *display.unknown_levels(result.unknown)):
         out.print(line, markup=False, highlight=False)
-    inside = f"{result.inside:,} of {counted(result.rows, 'row')} ({result.coverage:.2%})"
-    open_ended = f", {result.open:,} of which may be anything (∞)" if result.open else ""
-    scores = {"RMSE": result.rmse, "MAE": result.mae, "R²": result.r2}
-    shown = {name: display.number(value) for name, value in scores.items()}
-    if not missing_intervals:
-        shown[f"in {result.method} intervals for {1 - result.known.delta:g}"] = inside + open_ended
-    out.print(display.pairs(shown), highlight=False)
-    for line in missing_intervals:
+    said = {
+        "RMSE": display.number(result.rmse),
+        "MAE": display.number(result.mae),
+        "R²": display.number(result.r2),
+    }
+    if result.inside is not None:
+        inside = f"{result.inside:,} of {counted(result.rows, 'row')} ({result.coverage:.2%})"
+        open_ended = f", {result.open:,} of which may be anything (∞)" if result.open else ""
+        said[f"in {result.method} intervals for {1 - result.known.delta:g}"] = inside + open_ended
+    out.print(display.pairs(said), highlight=False)
+    for line in without_intervals:
         out.print(f"{line[0].upper()}{line[1:]}.", markup=False, highlight=False)

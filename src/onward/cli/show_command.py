@@ -30,7 +30,7 @@ def command(
     json: o.Json = False,
 ) -> None:
     """Say what a model file holds: learner, features, rows seen, coefficients with time-uniform intervals."""
-    from onward.cli.model_files import check_intervals_of_auto, load_learner, show_json
+    from onward.cli.model_files import check_interval_options, load_learner, show_json
     from onward.progressive.json_results import model_record
     from onward.storage import read
 
@@ -39,7 +39,7 @@ def command(
         if kind not in ("auto", "forward", "ridge", "checkpoint"):
             return _show_other(kind, settings, json)
     learner = load_learner(model)
-    check_intervals_of_auto(learner, known)
+    check_interval_options(learner, known)
     if json:
         return show_json({"kind": "model", **model_record(learner, known)})
     _show_learner(learner, known, every)
@@ -47,6 +47,7 @@ def command(
 
 def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None:
     from onward.cli import display
+    from onward.core.durations import show_time
     from onward.progressive.results import coefficient_columns
     from onward.regression import learner_name
 
@@ -62,6 +63,8 @@ def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None
         about["target"] = recipe.target
         if recipe.weight is not None:
             about["weight"] = recipe.weight
+        if recipe.time is not None:
+            about["time"] = recipe.time.name
         about["missing values"] = recipe.missing
         kinds: dict[str, list[str]] = {}
         for column in recipe.columns:
@@ -72,6 +75,10 @@ def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None
             about["terms"] = _some([term.text for term in recipe.terms])
         if recipe.memory.first_levels:
             about["first levels"] = _some([f"{column}={level}" for column, level in recipe.memory.first_levels.items()])
+    if learner_name(model) != "auto":
+        memory = model.information_.memory
+        if memory is not None and memory.clock != "rows":
+            about["latest time"] = show_time(model.information_.time, memory.clock == "dates")
     if learner_name(model) != "auto" and model.information_.regularized:  # it is infinite without λ
         about["information gain"] = display.number(model.information_gain_)
     if model.n_targets_ > 1:

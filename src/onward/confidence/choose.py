@@ -12,6 +12,10 @@ from onward.confidence.widths import Bias, Width, bias_width, information, large
 from onward.core import Information
 from onward.core.checks import not_negative, positive, probability
 
+NO_SETS = (
+    "a model that forgets has no confidence set, and no intervals from one: these hold where all rows count alike and "
+    "the coefficients stay the same. Use calibrated intervals for observations, or a model without half_life and window"
+)
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -50,6 +54,8 @@ def confidence_sets(
     """`confidence_set` for each of several δ: what is dear to compute is the same for all of them."""
     for delta in deltas:
         probability("delta", delta)
+    if state.memory is not None:
+        raise ValueError(NO_SETS)
     gain = information(state, width, feature_bound)
     bias_width(1.0, 0.0, bias)  # an unknown bias is refused whatever is known
     if sigma is None:

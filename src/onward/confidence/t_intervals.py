@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from onward.confidence.choose import NO_SETS
 from onward.core import Information
 from onward.core.checks import probability
 from onward.core.types import Matrix, Vector
@@ -22,7 +23,9 @@ class TIntervals:
     """
 
     def __init__(self, state: Information) -> None:
-        """`state` has one target. It is read now, and may learn on."""
+        """`state` has one target, and does not forget. It is read now, and may learn on."""
+        if state.memory is not None:
+            raise ValueError(NO_SETS)
         self._n_features, self._intercept = state.n_features, int(state.intercept)
         self._prior = state.prior[:, 0].copy()
         seen = state.D > 0  # without λ, a pivot is empty until the rank rises

@@ -22,7 +22,7 @@ from onward.core.tiles import absorb_rows, regularize
 from onward.core.types import Matrix, Vector
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "a7dddd856e2787dc"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e6c17cb939dda4bd"  # other files whose code is compiled into this one: see tools/digests.py
 
 BLOCK = 256  # rows whose experts' predictions are made before they are weighed: few enough to stay in the cache
 FEW_ROWS = 4  # from so many rows in a run on, a tile pays
@@ -72,7 +72,7 @@ def _restore(buffer: Vector, ensemble: Ensemble, memory: int, scale: Vector, scr
         weights[j + 1] = EVEN * (scale[j] * scale[j])
     for place in range(ensemble.lams.shape[0]):
         factor = factor_of(buffer, ensemble, memory, place)
-        scale_past(factor, share)
+        scale_past(factor, share, weights)
         for j in range(scale.shape[0]):
             if scale[j] == 0.0:
                 factor.D[j + 1] = FLAT

@@ -30,6 +30,7 @@ COUNTS = np.dtype(
 N_COUNTS = 3
 ALIGNED = 8  # numbers in a line of the cache: triangles begin at the start of one
 SWEPT = 12  # from so many coordinates on, the sweep over two pivots at a time pays
+FADED = 1e-200
 ORDINARY = 1e20  # values, weights and states well inside these bounds can neither overflow nor underflow
 
 
@@ -252,14 +253,18 @@ def absorb_one(factor: Factor, x: Vector, y: float, w: float, scratch: Matrix) -
 
 
 @compiled
-def remove_one(factor: Factor, x: Vector, y: float, scratch: Matrix) -> float:
-    """Take out a row of one target and weight 1; returns what share of the information in its direction is left.
+def remove_row(factor: Factor, row: Vector, w: float, scratch: Matrix, more: Matrix) -> float:
+    """Take out a row of weight w, its coordinates followed by its targets; what share is left in its direction.
 
     Digits are lost in proportion to it, and do not come back; if it is not positive, the factor is spoiled. The caller
-    sees to that. Overwrites the factor but for its counts, and scratch.
+    sees to that. Overwrites the factor but for its counts, scratch and, for several targets, `more` (2, m).
     """
-    load_row(x, scratch)
-    return 1.0 - absorb_row(factor, scratch, y, -1.0, 0, True, scratch)[1]
+    d, m = factor.c.shape
+    load_row(row[:d], scratch)
+    for h in range(1, m):
+        more[0, h] = 0.0
+        more[1, h] = row[d + h]
+    return 1.0 - w * absorb_row(factor, scratch, float(row[d]), -w, 0, True, more)[1]
 
 
 @compiled
@@ -300,12 +305,28 @@ def information_gain(factor: Factor, lam: Vector) -> float:
 
 
 @inlined
-def scale_past(factor: Factor, gamma: float) -> None:
-    """Let everything that was learned, and λ with it, count γ times as much."""
+def scale_past(factor: Factor, gamma: float, lam: Vector) -> None:
+    """Let everything that was learned, and λ with it, count γ times as much.
+
+    A pivot that is not regularised does not fade below `FADED`, which no row can tell from 0: an empty one would have
+    no coefficient, where the latest is still the best that is known.
+    """
     for k in range(factor.D.shape[0]):
-        factor.D[k] *= gamma
+        faded = gamma * factor.D[k]
+        if faded < FADED and lam[k] == 0.0:
+            faded = min(factor.D[k], FADED)
+        factor.D[k] = faded
     for h in range(factor.loss.shape[0]):
         factor.loss[h] *= gamma
+
+
+@inlined
+def has_empty_pivots(factor: Factor) -> bool:
+    """Whether the rank is deficient, as it can be where a λ is 0."""
+    empty = 0
+    for k in range(factor.D.shape[0]):
+        empty += factor.D[k] == 0.0
+    return empty > 0
 
 
 @compiled

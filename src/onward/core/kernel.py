@@ -12,11 +12,12 @@ import numpy as np
 from onward.core import deficient, own_units, reading_tiles, tiles
 from onward.core.compile import compiled, inlined
 from onward.core.factor import Factor, aligned, factor_size, is_ordinary, rotate, view_factor
+from onward.core.ring import N_RING, Ring, view_ring
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "b3e947142bf942e3"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a8b08840f3d5743d"  # other files whose code is compiled into this one: see tools/digests.py
 
 STATE = np.dtype(
     [
@@ -27,9 +28,18 @@ STATE = np.dtype(
         ("own", "f8"),  # 1 if λ is in the columns' own units: see `core.own_units`
         ("refresh", "f8"),  # then it is taken anew after so many rows that count
         ("unvaried", "f8"),  # and so many features have had one value only
+        ("memory", "f8"),  # which rows count: one of the kinds in `core.forgetting`
+        ("half_life", "f8"),  # in rows, or in the unit of the rows' times
+        ("decay", "f8"),  # what a row leaves of those before, if rows are counted
+        ("dated", "f8"),  # 1 if times are dates, in µs since 2000
+        ("first_time", "f8"),  # of the first row, if rows have times
+        ("time", "f8"),  # of the latest row
+        ("weight", "f8"),  # Σ w, as far as rows still count; of a state that forgets
+        ("window", "f8"),  # how many rows count
+        ("capacity", "f8"),  # for how many of them there is room
     ]
 )
-N_STATE = 7
+N_STATE = 16
 REACHED = 8  # rows whose intervals are made together
 _as_header = records_of(STATE)
 
@@ -47,14 +57,28 @@ class State(NamedTuple):
 
 
 @compiled
-def state_size(d: int, m: int, own: bool) -> int:
-    """Numbers in the buffer of a state, with λ in own units or not."""
-    return _factor_at(d, m, 1 if own else 0) + factor_size(d, m)
+def state_size(d: int, m: int, own: bool, capacity: int) -> int:
+    """Numbers in the buffer of a state, with λ in own units or not, and with room for so many rows of a window."""
+    return _ring_at(d, m, 1 if own else 0) + (N_RING + capacity * (d + m + 1) if capacity > 0 else 0)
 
 
 @inlined
 def _factor_at(d: int, m: int, own: int) -> int:
     return aligned(N_STATE + d + m + d * m + 2 * d * own)
+
+
+@inlined
+def _ring_at(d: int, m: int, own: int) -> int:
+    return _factor_at(d, m, own) + factor_size(d, m)
+
+
+@inlined
+def view_rows(buffer: Vector) -> Ring:
+    """The rows of a window, each with its targets (less the prior's part) and its weight. Only of such a state."""
+    header = _as_header(part(buffer, 0, N_STATE))
+    d, m = int(header[0].coordinates), int(header[0].targets)
+    at = _ring_at(d, m, int(header[0].own))
+    return view_ring(buffer, at, at + N_RING, int(header[0].capacity), d + m + 1)
 
 
 @inlined

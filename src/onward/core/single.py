@@ -14,6 +14,7 @@ from onward.core.calibration import learn_error
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ORDINARY, absorb_row, count_row, is_ordinary, new_scratch, read_row
 from onward.core.fast_path import close
+from onward.core.forgetting import EVERYTHING, REFUSED, ahead, learn_single, may_come
 from onward.core.kernel import (
     N_STATE,
     STATE,
@@ -27,16 +28,19 @@ from onward.core.kernel import (
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "7d1d96d634e5e52a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "9b2694f1819342d4"  # other files whose code is compiled into this one: see tools/digests.py
 
 Row: TypeAlias = Vector | tuple[float, ...]
 Loops: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]
-"""(buffer, x) → prediction, and (buffer, x, y) → whether the row was learned: for weight 1 and without clipping."""
+"""(buffer, x) → prediction, and (buffer, x, y) → whether the row was learned: for weight 1, no time and no clipping."""
 
 
 @inlined
 def _predict(buffer: Vector, x: Row, w: float, shrinks: bool, clip: float) -> float:
-    """The prediction of one row with one target; NaN if it is not finite or if only the guarded way will do."""
+    """The prediction of one row with one target; NaN if it is not finite or if only the guarded way will do.
+
+    The buffer is that of the state as the row finds it.
+    """
     state = view_state(buffer)
     if not _fits(state, x):
         return math.nan
@@ -52,7 +56,9 @@ def _predict(buffer: Vector, x: Row, w: float, shrinks: bool, clip: float) -> fl
 
 
 @inlined
-def _learn(buffer: Vector, x: Row, y: float, w: float, shrinks: bool, clip: float) -> tuple[bool, float, float]:
+def _learn(
+    buffer: Vector, x: Row, y: float, w: float, time: float, shrinks: bool, clip: float
+) -> tuple[bool, float, float]:
     """Absorb a row with one target, and add the loss of its prediction to the online loss.
 
     Whether it was taken; and its prediction and leverage from before.
@@ -70,6 +76,8 @@ def _learn(buffer: Vector, x: Row, y: float, w: float, shrinks: bool, clip: floa
         return False, math.nan, math.nan
     if _changes_lam(state, x):
         return False, math.nan, math.nan
+    if state.header[0].memory != EVERYTHING or time == time:
+        return _learn_forgetting(buffer, scratch, y, base, w, time, square, shrinks, clip)
     mean, weight = _constant(state, 0, shrinks)
     p, q = absorb_row(state.factor, scratch, left, w, 0, True, scratch)
     count_row(state.factor, w, square)
@@ -87,23 +95,47 @@ def _fits(state: State, x: Row) -> bool:
 
 
 @compiled
-def predict_one(buffer: Vector, x: Row, w: float, shrinks: bool, clip: float) -> float:
-    """The prediction of one row of weight w, with one target; NaN if only the guarded way will do."""
-    return _predict(buffer, x, w, shrinks, clip)
+def _learn_forgetting(
+    buffer: Vector,
+    scratch: Matrix,
+    y: float,
+    base: float,
+    w: float,
+    time: float,
+    square: float,
+    shrinks: bool,
+    clip: float,
+) -> tuple[bool, float, float]:
+    """`_learn` for a state that forgets, from where the row is in scratch."""
+    targets, bases, p = np.empty(1), np.empty(1), np.empty(1)
+    targets[0], bases[0] = y, base
+    q = learn_single(buffer, scratch, targets, bases, w, time, square, shrinks, clip, p)
+    return q != REFUSED, float(p[0]), q
 
 
 @compiled
-def learn_one(buffer: Vector, x: Row, y: float, w: float, shrinks: bool, clip: float) -> bool:
+def predict_one(buffer: Vector, x: Row, w: float, time: float, shrinks: bool, clip: float) -> float:
+    """The prediction of one row of weight w, with one target; NaN if only the guarded way will do.
+
+    `time` is NaN where rows have none, or for the time of the latest.
+    """
+    if not may_come(view_state(buffer), time):
+        return math.nan
+    return _predict(ahead(buffer, time), x, w, shrinks, clip)
+
+
+@compiled
+def learn_one(buffer: Vector, x: Row, y: float, w: float, time: float, shrinks: bool, clip: float) -> bool:
     """Learn one row of weight w, with one target; False, and nothing changed, if only the guarded way will do."""
-    return _learn(buffer, x, y, w, shrinks, clip)[0]
+    return _learn(buffer, x, y, w, time, shrinks, clip)[0]
 
 
 @compiled
 def learn_one_tracked(
-    buffer: Vector, calibration: Vector, x: Row, y: float, w: float, shrinks: bool, clip: float
+    buffer: Vector, calibration: Vector, x: Row, y: float, w: float, time: float, shrinks: bool, clip: float
 ) -> bool:
     """`learn_one`, and let a calibration learn how far the target was from its prediction."""
-    taken, prediction, q = _learn(buffer, x, y, w, shrinks, clip)
+    taken, prediction, q = _learn(buffer, x, y, w, time, shrinks, clip)
     if taken:
         learn_error(calibration, prediction, q, y, w)
     return taken
@@ -134,7 +166,7 @@ def _predict_targets(buffer: Vector, x: Row, w: float, shrinks: bool, clip: floa
 
 
 @inlined
-def _learn_targets(buffer: Vector, x: Row, y: Vector, w: float, shrinks: bool, clip: float) -> bool:
+def _learn_targets(buffer: Vector, x: Row, y: Vector, w: float, time: float, shrinks: bool, clip: float) -> bool:
     """`_learn` for several targets."""
     state = view_state(buffer)
     d, m = state.factor.c.shape
@@ -151,6 +183,8 @@ def _learn_targets(buffer: Vector, x: Row, y: Vector, w: float, shrinks: bool, c
         return False
     if _changes_lam(state, x):
         return False
+    if state.header[0].memory != EVERYTHING or time == time:
+        return learn_single(buffer, scratch, y, bases, w, time, square, shrinks, clip, means) != REFUSED
     weight = np.inf
     for h in range(m):
         means[h], weight = _constant(state, h, shrinks)
@@ -163,18 +197,20 @@ def _learn_targets(buffer: Vector, x: Row, y: Vector, w: float, shrinks: bool, c
 
 
 @compiled
-def predict_targets(buffer: Vector, x: Row, w: float, shrinks: bool, clip: float) -> Vector:
+def predict_targets(buffer: Vector, x: Row, w: float, time: float, shrinks: bool, clip: float) -> Vector:
     """`predict_one` for several targets: the first is NaN if only the guarded way will do."""
-    return _predict_targets(buffer, x, w, shrinks, clip)
+    if not may_come(view_state(buffer), time):
+        return np.full(1, math.nan)
+    return _predict_targets(ahead(buffer, time), x, w, shrinks, clip)
 
 
 @compiled
-def learn_targets(buffer: Vector, x: Row, y: Vector, w: float, shrinks: bool, clip: float) -> bool:
+def learn_targets(buffer: Vector, x: Row, y: Vector, w: float, time: float, shrinks: bool, clip: float) -> bool:
     """`learn_one` for several targets."""
-    return _learn_targets(buffer, x, y, w, shrinks, clip)
+    return _learn_targets(buffer, x, y, w, time, shrinks, clip)
 
 
-# The same for weight 1 and no clipping: from Python a call costs more the more it is given
+# The same for weight 1, no time and no clipping: from Python a call costs more the more it is given
 
 
 @cache
@@ -186,22 +222,22 @@ def row_loops(shrinks: bool, single: bool, count: int | None = None) -> Loops:
 
     @compiled
     def predict(buffer: Vector, x: Row) -> float:
-        return _predict(buffer, x, 1.0, shrinks, np.inf)
+        return _predict(ahead(buffer, np.nan), x, 1.0, shrinks, np.inf)
 
     @compiled
     def learn(buffer: Vector, x: Row, y: float) -> bool:
-        return _learn(buffer, x, y, 1.0, shrinks, np.inf)[0]
+        return _learn(buffer, x, y, 1.0, np.nan, shrinks, np.inf)[0]
 
     @compiled
     def predict_all(buffer: Vector, x: Row) -> Vector:
-        return _predict_targets(buffer, x, 1.0, shrinks, np.inf)
+        return _predict_targets(ahead(buffer, np.nan), x, 1.0, shrinks, np.inf)
 
     @compiled
     def learn_all(buffer: Vector, x: Row, y: Vector) -> bool:
-        return _learn_targets(buffer, x, y, 1.0, shrinks, np.inf)
+        return _learn_targets(buffer, x, y, 1.0, np.nan, shrinks, np.inf)
 
     loops: Loops = (predict, learn) if single else (predict_all, learn_all)
-    buffer = np.zeros(state_size(0, 3, False))  # of no coordinates and three targets: it refuses every row
+    buffer = np.zeros(state_size(0, 3, False, 0))  # of no coordinates and three targets: it refuses every row
     buffer[:N_STATE].view(STATE)["targets"] = 3
     row = np.zeros(1) if count is None else (0.0,) * count
     close(loops[0], buffer, row)

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import lstsq, solve_triangular
 
-from onward.core import kernel
+from onward.core import forgetting, kernel
 from onward.core.factor import ORDINARY, Factor, information_gain, weighted_trace
 from onward.core.own_units import next_refresh
+from onward.core.row_memory import RowMemory, forgets_between, take_rows
 from onward.core.squares import sum_of_squares
-from onward.core.types import Matrix, Vector
+from onward.core.types import Matrix, Records, Vector
 from onward.core.views import owned
 
 _NO_PRIOR = np.empty((0, 0))
@@ -27,6 +28,7 @@ class Information:
 
     It stands for the quadratic  Σ w (y − xᵀθ)² + Σ λ_j θ_j²  of every θ, as  loss + ‖c − Uθ‖²_D  with
     G = diag(λ) + Σ w xxᵀ = UᵀDU. States of rows that are apart add up (`merge`): with λ = 0 they form a monoid.
+    Of a state that forgets (`memory`), w is what is left of the rows' weights when the latest came.
 
     Everything is one array of numbers, `buffer`; the attributes are views of it.
 
@@ -45,6 +47,7 @@ class Information:
     """
 
     buffer: Vector
+    header: Records
     lam: Vector
     relative: Vector
     varied: Vector
@@ -59,17 +62,22 @@ class Information:
         lam: ArrayLike = 1.0,
         intercept: bool = False,
         prior: ArrayLike = 0.0,
+        memory: RowMemory | None = None,
         own_units: bool = False,
     ) -> None:
         """Know nothing but λ of each coordinate; with `own_units`, over its variance, and 0 for the constant."""
         d = n_features + intercept
-        buffer = np.zeros(kernel.state_size(d, n_targets, own_units))
+        buffer = np.zeros(kernel.state_size(d, n_targets, own_units, 0))
         header = buffer[: kernel.N_STATE].view(kernel.STATE)
         header["intercept"], header["coordinates"], header["targets"] = bool(intercept), d, n_targets
         header["own"] = bool(own_units)
-        self._bind(buffer)
+        if memory is not None:
+            memory.write(header)
+        self.bind(buffer)
         self.lam[:] = lam
         if own_units:
+            if memory is not None:
+                raise ValueError(f"own units are for states that do not forget, got {memory}")
             if not (intercept and self.lam[0] == 0.0 and self.lam[1:].all()):
                 raise ValueError(
                     f"own units are for a constant without λ, features with: got lam={described(self.lam)}"
@@ -80,10 +88,10 @@ class Information:
         self.D[:] = self.lam
         self.set_prior(prior)
 
-    def _bind(self, buffer: Vector) -> None:
+    def bind(self, buffer: Vector) -> None:
         """Take this buffer for the state's own."""
         state = owned(buffer, kernel.view_state(buffer))
-        self.buffer, self._header = buffer, state.header
+        self.buffer, self.header = buffer, state.header
         self.lam, self.online_loss, self.prior, self.factor = state.lam, state.online_loss, state.prior, state.factor
         self.relative, self.varied = state.relative, state.varied
 
@@ -112,12 +120,12 @@ class Information:
     @property
     def intercept(self) -> bool:
         """Whether coordinate 0 is a constant."""
-        return bool(self._header["intercept"][0])
+        return bool(self.header["intercept"][0])
 
     @property
     def own_units(self) -> bool:
         """Whether λ is in the features' own units."""
-        return bool(self._header["own"][0])
+        return bool(self.header["own"][0])
 
     @property
     def n_features(self) -> int:
@@ -147,6 +155,21 @@ class Information:
     @tally.setter
     def tally(self, numbers: Vector) -> None:
         self.factor.counts[0] = tuple(numbers)
+
+    @property
+    def memory(self) -> RowMemory | None:
+        """How it forgets; None if all rows count alike."""
+        return RowMemory.read(self.header)
+
+    @property
+    def time(self) -> float:
+        """The time of the latest row; NaN if rows have none."""
+        return float(self.header["time"][0]) if self.memory is not None else math.nan
+
+    @property
+    def weight(self) -> float:
+        """Σ w of a state that forgets, as far as rows still count."""
+        return float(self.header["weight"][0])
 
     @property
     def n_targets(self) -> int:
@@ -191,7 +214,7 @@ class Information:
     def of_target(self, target: int) -> Self:
         """A copy that knows of one target only."""
         other = object.__new__(type(self))
-        Information.__init__(other, self.n_features, 1, self.lam, self.intercept, self.prior[:, [target]])
+        Information.__init__(other, self.n_features, 1, self.lam, self.intercept, self.prior[:, [target]], self.memory)
         other.take_factor(self, [target])
         return other
 
@@ -229,7 +252,7 @@ class Information:
 
     def base(self, X: Matrix) -> Matrix:
         """The prior's part of predictions (n, m); without rows if the prior mean is 0."""
-        return kernel.multiply(X, self.intercept, self.prior) if self._header["has_prior"][0] else _NO_PRIOR
+        return kernel.multiply(X, self.intercept, self.prior) if self.header["has_prior"][0] else _NO_PRIOR
 
     def read(self, X: Matrix, w: Vector | None = None) -> tuple[Matrix, Vector]:
         """For each row of X: p = xᵀG⁻¹b of shape (n, m), and the leverage q = xᵀG⁻¹x of shape (n,).
@@ -252,13 +275,13 @@ class Information:
     def set_varied(self, varied: ArrayLike) -> None:
         """Say which coordinates have varied, in own units; the constant does not count, and has."""
         self.varied[:] = varied
-        self._header["unvaried"] = np.count_nonzero(self.varied == 0.0)
-        self._header["refresh"] = next_refresh(float(self.counted))
+        self.header["unvaried"] = np.count_nonzero(self.varied == 0.0)
+        self.header["refresh"] = next_refresh(float(self.counted))
 
     def set_prior(self, prior: ArrayLike) -> None:
         """Start from this mean (d, m); nothing may have been learned."""
         self.prior[:] = prior
-        self._header["has_prior"] = bool(self.prior.any())
+        self.header["has_prior"] = bool(self.prior.any())
 
     def absorb(
         self,
@@ -285,7 +308,7 @@ class Information:
             taken = kernel.absorb(self.buffer, X, Y, w, p, q)
             # Where the rank rises q is infinite, and only there: elsewhere it has overflowed.
             rises = np.isinf(q) & (w > 0)
-            if taken < len(X) or not self._holds(p, q) or np.count_nonzero(rises) > self.rank - rank:
+            if taken < len(X) or not self.holds(p, q) or np.count_nonzero(rises) > self.rank - rank:
                 raise TooExtremeError(
                     "the rows cannot be learned in double precision: expected values whose squares and ratios stay "
                     f"between 1e-300 and 1e300, got magnitudes up to {_largest(X):.3g} in X and {_largest(Y):.3g} in y "
@@ -313,6 +336,7 @@ class Information:
 
         The other has the same λ or none (0): a part that was started without regularisation is added as it is.
         `places` says which coordinate of this state each of the other's is; None if they are the same.
+        Of states that forget, the other's rows are the later ones.
         """
         d = len(self.D)
         if self.own_units or other.own_units:
@@ -326,16 +350,19 @@ class Information:
                 f"cannot merge states: expected lam, targets, intercept {(described(self.lam), *mine)} on at most {d} "
                 f"coordinates, got {(described(other.lam), *theirs)} on {len(other.D)}"
             )
+        left = forgets_between(self, other)
         embedding = np.zeros((len(places), d))
         embedding[np.arange(len(places)), places] = 1.0
         before = self.buffer.copy()
         try:
+            if left < 1.0:
+                forgetting.forget(self.buffer, left)
             rows = other.triangle() @ embedding
             if not self.D.all():
                 # Sizes below the diagonal of U: what is rounding in the other factor must not pass for data here.
                 sizes = (np.tril(other.U[:, : len(other.D)], -1).T + np.eye(len(other.D))) @ embedding
                 taken = kernel.absorb_factor(self.buffer, rows, sizes, other.c, other.D)
-                if taken < len(rows) or not self._holds(self.c, self.D):
+                if taken < len(rows) or not self.holds(self.c, self.D):
                     raise TooExtremeError(
                         "cannot merge states: their values are too far apart for double precision; rescale"
                     )
@@ -356,6 +383,10 @@ class Information:
             counts[name] += theirs_counted[name]
         counts["peak"] = max(self.peak, other.peak)
         self.online_loss += other.online_loss
+        self.header["weight"] += other.header["weight"]
+        if other.rows and self.memory is not None:
+            for name in ("time", "first_time") if np.isnan(self.header["time"][0]) else ("time",):
+                self.header[name] = other.header[name]
 
     def grow(self, count: int, lam: ArrayLike | None = None, prior: ArrayLike = 0.0) -> None:
         """Add coordinates that were 0 in every row so far: exact, at any time.
@@ -366,7 +397,9 @@ class Information:
         old, d, own = self.factor, len(self.D), self.own_units
         lams = self.relative if own else self.lam
         lams = np.append(lams, np.broadcast_to(lams[-1] if lam is None else lam, (count,)))
-        grown = Information(self.n_features + count, self.n_targets, lams, self.intercept, own_units=own)
+        grown = Information(self.n_features + count, self.n_targets, lams, self.intercept, 0.0, self.memory, own)
+        for name in ("first_time", "time", "weight"):
+            grown.header[name] = self.header[name]
         means = np.zeros_like(grown.prior)
         means[:d], means[d:] = self.prior, prior
         grown.set_prior(means)
@@ -376,18 +409,28 @@ class Information:
         if own:
             grown.lam[:d] = self.lam
             grown.set_varied(np.append(self.varied, np.zeros(count)))
-        self._bind(grown.buffer)
+        if capacity := int(self.header["capacity"][0]):
+            take_rows(grown, self, capacity)
+        self.bind(grown.buffer)
+
+    def ahead(self, time: float = math.nan) -> "Information":
+        """The state as a row that comes next, at this time, finds it; itself if nothing fades until then."""
+        if self.memory is None or self.memory.half_life is None:
+            return self
+        faded = object.__new__(type(self))
+        faded.bind(forgetting.ahead(self.buffer, time))
+        return faded
 
     def __getstate__(self) -> dict[str, Any]:
         return {"buffer": self.buffer}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._bind(np.require(state["buffer"], requirements=["W"]))  # that of a memory map may not be written to
+        self.bind(np.require(state["buffer"], requirements=["W"]))  # that of a memory map may not be written to
 
     def copy(self) -> Self:
         """A state that can be changed without touching this one."""
         other = object.__new__(type(self))
-        other._bind(self.buffer.copy())
+        other.bind(self.buffer.copy())
         return other
 
     def absorb_coordinates(self, rows: Matrix, targets: Matrix, weights: Vector) -> Vector:
@@ -400,7 +443,7 @@ class Information:
         taken = kernel.absorb_coordinates(
             self.buffer, np.ascontiguousarray(rows), np.ascontiguousarray(targets), weights, p, q
         )
-        if taken < len(rows) or not self._holds(p, q):
+        if taken < len(rows) or not self.holds(p, q):
             self.buffer[:] = before
             raise TooExtremeError("the values are too far apart for double precision; rescale the columns")
         return q
@@ -410,7 +453,7 @@ class Information:
         largest = max(squares, sum_of_squares(Y), sum_of_squares(w))
         return bool(largest < ORDINARY**2) and kernel.ordinary(self.buffer)
 
-    def _holds(self, p: Matrix, q: Vector) -> bool:
+    def holds(self, p: Matrix, q: Vector) -> bool:
         """Whether everything came out as a number. q may be inf, but only where the rank rose."""
         finite = all(np.isfinite(array).all() for array in (self.U, self.D, self.c, self.loss, p))
         overflowed = ~np.isfinite(q) if self.regularized else np.isnan(q)

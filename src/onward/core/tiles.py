@@ -8,12 +8,12 @@ import numpy as np
 
 from onward.core.compile import compiled, inlined
 from onward.core.deficient import absorb_deficient
-from onward.core.factor import Factor, absorb_row, rotate, scale_past
+from onward.core.factor import SWEPT, Factor, absorb_row, has_empty_pivots, rotate, scale_past
 from onward.core.simd import GROUP, absorb_group, absorb_single, fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW, make_unrolled
 
-COMPILED_FROM = "d4c25865fa1c5f31"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "dba5b43e4fbb04e9"  # other files whose code is compiled into this one: see tools/digests.py
 
 TILE = 8  # rows absorbed together: enough to share each load of U, few enough to stay in the cache
 
@@ -114,14 +114,19 @@ def _absorb_few(
 
 @compiled
 def regularize(factor: Factor, weights: Vector, multiple: float, scratch: Matrix) -> None:
-    """Add multiple·diag(weights) to G: the unit rows with targets 0, on a factor without empty pivots.
+    """Add multiple·diag(weights) to G: the unit rows with targets 0. Overwrites the factor and scratch.
 
-    Unit rows begin late, so this takes a third of the time of as many others. Overwrites the factor and scratch.
+    Unit rows begin late, so this takes a third of the time of as many others.
     """
     d, m = factor.D.shape[0], factor.c.shape[1]
-    if d <= FEW:
+    if has_empty_pivots(factor):
+        _regularize_deficient(factor, weights, multiple)
+        return
+    if d < SWEPT:
         rest = np.zeros((2, m)) if m > 1 else scratch
         for k in range(d):
+            if weights[k] == 0.0:
+                continue
             for j in range(k, d):
                 scratch[0, j] = 1.0 if j == k else 0.0
             if m > 1:
@@ -144,11 +149,27 @@ def regularize(factor: Factor, weights: Vector, multiple: float, scratch: Matrix
                 factor.loss[h] = fma(S[b, A] * more[b, 2 * h + 1], more[b, 2 * h + 1], factor.loss[h])
 
 
+@compiled
+def _regularize_deficient(factor: Factor, weights: Vector, multiple: float) -> None:
+    """`regularize` for a factor with empty pivots. These stay so: G is 0 in no direction that a weight would fill."""
+    d, m = factor.D.shape[0], factor.c.shape[1]
+    row, e, own = np.zeros((1, d)), np.empty(d), np.empty(d)
+    y, p, q, rho = np.zeros(m), np.empty(m), np.empty(1), np.empty(m)
+    for k in range(d):
+        if weights[k] == 0.0:
+            continue
+        row[:] = 0.0
+        row[0, k] = 1.0
+        size_of_row(row, multiple * weights[k], e, own)
+        absorb_deficient(factor, row[0], e, own, y, multiple * weights[k], p, q, rho)
+
+
 @inlined
 def discount(factor: Factor, gamma: float, lam: Vector, scratch: Matrix) -> None:
     """Let the past count γ times as much, but give λ back what it lost: so nothing winds up. Counts stay."""
-    scale_past(factor, gamma)
-    regularize(factor, lam, 1.0 - gamma, scratch)
+    scale_past(factor, gamma, lam)
+    if lam.any():
+        regularize(factor, lam, 1.0 - gamma, scratch)
 
 
 @inlined

@@ -11,7 +11,7 @@ at 0, and one that a row lacks counts as 0.
 """
 
 from collections.abc import Hashable, Mapping
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -54,6 +54,16 @@ class _Wrapped:
         return self.model.units
 
     @property
+    def half_life(self) -> float | None:
+        """After so many rows a row counts half; None if all count alike. river's rows have no times."""
+        return cast(float | None, self.model.half_life)
+
+    @property
+    def window(self) -> int | None:
+        """How many rows count; None for all."""
+        return self.model.window
+
+    @property
     def fit_intercept(self) -> bool:
         """Whether there is a constant feature."""
         return self.model.fit_intercept
@@ -91,6 +101,8 @@ class _Forward(_Wrapped):
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
         units: Units = "raw",
+        half_life: float | None = None,
+        window: int | None = None,
         prior_mean: ArrayLike | Mapping[Any, float] | None = None,
         prior_intercept: float = 0.0,
     ) -> None:
@@ -99,6 +111,8 @@ class _Forward(_Wrapped):
             fit_intercept=fit_intercept,
             intercept_lam=intercept_lam,
             units=units,
+            half_life=half_life,
+            window=window,
             prior_mean=prior_mean,
             prior_intercept=prior_intercept,
         )
@@ -114,6 +128,8 @@ class _Ridge(_Wrapped):
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
         units: Units = "raw",
+        half_life: float | None = None,
+        window: int | None = None,
         clip: float | None = None,
         prior_mean: ArrayLike | Mapping[Any, float] | None = None,
         prior_intercept: float = 0.0,
@@ -123,6 +139,8 @@ class _Ridge(_Wrapped):
             fit_intercept=fit_intercept,
             intercept_lam=intercept_lam,
             units=units,
+            half_life=half_life,
+            window=window,
             clip=clip,
             prior_mean=prior_mean,
             prior_intercept=prior_intercept,
@@ -231,6 +249,8 @@ class ForwardRegressor(_Forward, _OneTarget):
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
         units: "raw" or "own": whether λ is in the units of the data, or the variance of each feature by now.
+        half_life: after so many rows a row counts half as much; None if all count alike.
+        window: only the last `window` rows count; None for all.
         prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
             first row.
         prior_intercept: the same for the constant.
@@ -245,6 +265,8 @@ class RidgeRegressor(_Ridge, _OneTarget):
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
         units: "raw" or "own": whether λ is in the units of the data, or the variance of each feature by now.
+        half_life: after so many rows a row counts half as much; None if all count alike.
+        window: only the last `window` rows count; None for all.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
             first row.
@@ -261,6 +283,8 @@ class MultiTargetForwardRegressor(_Forward, _ManyTargets):
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
         units: "raw" or "own": whether λ is in the units of the data, or the variance of each feature by now.
+        half_life: after so many rows a row counts half as much; None if all count alike.
+        window: only the last `window` rows count; None for all.
         prior_mean: coefficients to start from and shrink towards, as in `ForwardRegressor`, for every target alike.
         prior_intercept: the same for the constant.
     """
@@ -274,6 +298,8 @@ class MultiTargetRidgeRegressor(_Ridge, _ManyTargets):
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant; None for `lam`, or its default if that is a dict.
         units: "raw" or "own": whether λ is in the units of the data, or the variance of each feature by now.
+        half_life: after so many rows a row counts half as much; None if all count alike.
+        window: only the last `window` rows count; None for all.
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         prior_mean: coefficients to start from and shrink towards, as in `RidgeRegressor`, for every target alike.
         prior_intercept: the same for the constant.

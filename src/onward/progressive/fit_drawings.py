@@ -173,10 +173,10 @@ def draw_coefficients(fit: Fit, history: History) -> Drawing:
     figure, all_axes = make_figure(row_count, columns, (3.2 * columns if columns > 1 else 6.0, 2.1 * row_count + 0.4))
     rows = history.rows.astype(np.float64)
     names = make_labels([history.names[j] for j in chosen])
-    panels, cut, never = [], False, 0
+    panels, cut, never, with_sets = [], False, 0, fit.model._has_sets
     for axes, j, name in zip(all_axes, chosen, names, strict=False):
         estimate, lower, upper = (part[:, j] for part in (history.estimate, history.lower, history.upper))
-        line = Line(name, rows, estimate, lower, upper)
+        line = Line(name, rows, estimate, *([lower, upper] if with_sets else []))
         closed = np.isfinite(lower) & np.isfinite(upper)
         never += not closed[-1]
         low, high = _panel_limits(estimate, lower, upper)
@@ -198,7 +198,6 @@ def draw_coefficients(fit: Fit, history: History) -> Drawing:
     every = len(chosen) == len(history.names)
     which = "All coefficients" if every else f"The {len(chosen)} of {len(history.names)} coefficients that matter most"
     said = " Bands are cut off at a panel's edge." if cut else ""
-    with_sets = fit.model._has_sets
     said += (_describe_open_ends(never, len(chosen)) if with_sets else "") + _describe_estimates(fit)
     bands = (
         " Bands hold all coefficients at all rows at once with probability at least "

@@ -22,6 +22,7 @@ from onward.progressive.running_scores import WEIGHT
 from onward.progressive.schedule import Alarm, Every
 from onward.progressive.target_intervals import checked_method
 from onward.regression import AutoRegressor, OnlineRegressor
+from onward.regression.half_life import AUTO_BY_ROWS, memory_of
 from onward.tables import Block, DataError, Position, Stream, Table, stream
 from onward.tables.sources import Source, find_files, name_files
 from onward.tables.table import as_table
@@ -76,14 +77,15 @@ def fit(
         raise ValueError("one pass writes its predictions to one file: expected a name that does not end in /")
     model, on_change = checked_model(model), checked_on_change(on_change)
     check_target_of(model, table)
+    check_clock(model, table)
     files = find_files(source, table.format)
     save = outputs.get("save")
     place = None if save is None else checkpoints.beside(Path(save))
     earlier = checkpoints.read(place) if outputs.get("resume") and place is not None and place.exists() else None
     about = {
         "settings": {
-            "table": {name: value for name, value in vars(table).items() if name != "max_levels"},
-            "model": [type(model).__name__, repr(model.get_params(deep=False))],
+            "table": described_table(table),
+            "model": [type(model).__name__, repr(described_model(model))],
             "known": vars(known),
             "intervals": method,
             "predictions": None if outputs.get("predictions") is None else str(outputs["predictions"]),
@@ -111,6 +113,7 @@ def fit(
                 known=known_names(model),
                 start=position,
                 stop=None if stop is None else stop.descriptor,
+                latest=model.latest_time,
             )
         except DataError as error:
             if stop is not None and stop.number is not None:
@@ -174,9 +177,16 @@ def _warm_up(model: OnlineRegressor, known: Known, method: Method, on_change: On
         text = pl.DataFrame({**columns, "level": ["a", "b"] * 6, "y": ["1", "2"] * 6}).write_csv()
         read = pl.read_csv(text.encode())  # the parser is loaded, too
         with stream(read, Table("y", categorical=("level",))) as rows:
-            work = Pass(type(model)(), rows, known, predicts=predicts, method=method, on_change=on_change)
+            work = Pass(_untaught(model), rows, known, predicts=predicts, method=method, on_change=on_change)
             for block in rows:
                 work.learn(block, None)
+
+
+def _untaught(model: OnlineRegressor) -> OnlineRegressor:
+    """A new model that runs through the same code."""
+    if isinstance(model, AutoRegressor) or not model.forgets:
+        return type(model)()
+    return type(model)(window=3) if model.half_life is None else type(model)(half_life=3)
 
 
 def checked_known(known: Known | None) -> Known:
@@ -199,6 +209,32 @@ def check_target_of(model: OnlineRegressor, table: Table) -> None:
     """DataError if the model was made for another target."""
     if model.recipe_ is not None and model.recipe_.target != table.target:
         raise DataError(f"the model was made to predict {model.recipe_.target!r}, not {table.target!r}")
+
+
+def check_clock(model: OnlineRegressor, table: Table) -> None:
+    """ValueError if the model needs times and the table has none, or if it goes by none."""
+    if isinstance(model, AutoRegressor) and table.time is not None:
+        raise ValueError(AUTO_BY_ROWS)
+    memory = memory_of(model.half_life, model.window)
+    named = table.time is not None or (model.recipe_ is not None and model.recipe_.time is not None)
+    if memory is not None and memory.clock == "dates" and not named:
+        raise ValueError(
+            f"half_life={model.half_life!r} is one of time: expected the column of the rows' dates too, time=… in the "
+            "table (--time), or a number of rows"
+        )
+
+
+def described_table(table: Table) -> dict[str, Any]:
+    """What a checkpoint remembers of a table. What earlier versions did not have is left out where it is not used."""
+    return {
+        name: value for name, value in vars(table).items() if name != "max_levels" and (name, value) != ("time", None)
+    }
+
+
+def described_model(model: OnlineRegressor) -> dict[str, Any]:
+    """What a checkpoint remembers of a model's parameters; see `described_table`."""
+    parameters = model.get_params(deep=False)
+    return {n: value for n, value in parameters.items() if n not in ("half_life", "window") or value is not None}
 
 
 def _predicts(outputs: Outputs) -> bool:

@@ -9,6 +9,7 @@ from onward.progressive.conclusion import Conclusion, conclude
 from onward.progressive.results import Comparison, Fit, Scores, coefficient_columns
 from onward.progressive.scoring import ModelScores
 from onward.regression import AutoRegressor, OnlineRegressor, learner_name
+from onward.regression.half_life import memory_record
 
 
 def fit_record(fit: Fit) -> dict[str, Any]:
@@ -40,10 +41,13 @@ def model_record(model: OnlineRegressor, known: Known) -> dict[str, Any]:
             "features": model.n_features_in_,
             "target": None if recipe is None else recipe.target,
             "weight": None if recipe is None else recipe.weight,
+            "time": None if recipe is None or recipe.time is None else recipe.time.name,
             "columns": None if recipe is None else [{"name": c.name, "kind": c.kind} for c in recipe.columns],
             "terms": None if recipe is None else [term.text for term in recipe.terms],
             "online_loss": model.online_loss_,
-            "intervals": {"delta": known.delta, "sigma": known.sigma, "theta_bound": known.theta_bound},
+            "intervals": {"delta": known.delta, "sigma": known.sigma, "theta_bound": known.theta_bound}
+            if model._has_sets
+            else None,  # those of coefficients
             "coefficients": [
                 {
                     "feature": str(row[0]),
@@ -64,6 +68,7 @@ def _state_record(model: OnlineRegressor) -> dict[str, Any]:
         "fit_intercept": bool(model.fit_intercept),
         "intercept_lam": float(state.lam[0]) if state.intercept else None,
         "units": model.units,
+        "memory": memory_record(state.memory),
         **gain,
         "regularized_loss": model.regularized_loss_,
     }
@@ -128,7 +133,9 @@ def score_record(scored: ModelScores) -> dict[str, Any]:
             "rmse": scored.rmse,
             "mae": scored.mae,
             "r2": scored.r2,
-            "intervals": {
+            "intervals": None
+            if scored.method is None
+            else {
                 "method": scored.method,
                 "delta": known.delta,
                 "sigma": known.sigma,

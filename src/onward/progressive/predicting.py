@@ -45,10 +45,13 @@ def predict(
     """Hand frames of row, prediction, lower, upper and leverage, and columns to keep, to `write`, as rows are read.
 
     The table says how files are written, and what to keep; which columns are used, and how, the model knows. A row that
-    is skipped has nulls. `missing` is the model's own rule unless given. Lags go on after the last row learned.
+    is skipped has nulls. `missing` is the model's own rule unless given. Lags go on after the last row learned. Of a
+    model with a half-life in time, rows are predicted at their times, if the column is there; none may be before the
+    latest that was learned.
 
     `intervals` says how those for targets are made, see `onward.core.known.Method`. None: `uniform` if σ is known, else
-    `conformal`, for models that were calibrated as they learned, else `t`. Those for means are `uniform`.
+    `conformal`, for models that were calibrated as they learned, else `t`. Those for means are `uniform`. A model that
+    forgets, or is auto, has `conformal` ones alone: nulls, if it was not calibrated.
     """
     if model.n_targets_ > 1:
         raise ValueError(f"expected a model of one target, got one of {model.n_targets_}")
@@ -58,7 +61,8 @@ def predict(
     names = [str(name) for name in model.feature_names_in_]
     _, reader = interval_reader(model, known, intervals, of)
     written, notes = 0, Notes()
-    with stream(source, replace(table or Table(), target=None), recipe=recipe, known=names) as rows:
+    how = replace(table or Table(), target=None)
+    with stream(source, how, recipe=recipe, known=names, latest=model.latest_time) as rows:
         for block in rows:
             write(_frame(model, block, reader))
             for place in range(len(names), len(block.names)):
@@ -85,9 +89,11 @@ def recipe_of(model: OnlineRegressor) -> Recipe:
 
 
 def _frame(model: OnlineRegressor, block: Block, intervals: Reader) -> pl.DataFrame:
-    predictions, leverage = model.predict_many(block, return_leverage=True)
+    times = None if model.half_life is None else block.times
+    predictions, leverage = model.predict_many(block, times=times, return_leverage=True)
     columns = np.column_stack([predictions, intervals.read(block, predictions, leverage)[0], leverage])
     made = pl.DataFrame({"row": block.rows + 1} | {name: columns[:, j] for j, name in enumerate(COLUMNS)})
+    made = made.with_columns(pl.col("lower", "upper").fill_nan(None))
     if block.kept.width:
         return with_kept(made, block.kept, block.first + 1)
     if len(made) == block.stop - block.first:

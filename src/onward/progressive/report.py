@@ -48,6 +48,7 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
         raise ValueError("a report is drawn from the readings along the pass, but this fit has none (history is None)")
     shares = fit_drawings.shares_inside(history.misses[-1], history.scores[-1].rows)
     coefficients, left = _coefficient_rows(fit, history)
+    ends = ["Lower", "Upper"] if fit.model._has_sets else []
     _write(
         path,
         "progressive/fit_report.html",
@@ -68,12 +69,7 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
         method=fit.method,
         interval_level=f"{fit_drawings.LEVEL:.0%} interval",
         calibration=_calibration_rows(history, shares),
-        coefficient_head=[
-            "Coefficient",
-            "Estimate",
-            *(["Lower", "Upper"] * fit.model._has_sets),
-            "Moves predictions by",
-        ],
+        coefficient_head=["Coefficient", "Estimate", *ends, "Moves predictions by"],
         coefficients=coefficients,
         more_coefficients=counted(left, "more coefficient") if left > 0 else "",
         settings=_settings(fit),
@@ -213,7 +209,7 @@ def _calibration_rows(history: History, shares: tuple[Vector, Vector, Vector]) -
 
 def _coefficient_rows(fit: Fit, history: History) -> tuple[list[list[str]], int]:
     """The rows of the table, and how many coefficients it leaves out."""
-    ends = (history.lower[-1], history.upper[-1]) if fit.model._has_sets else ()
+    ends = [history.lower[-1], history.upper[-1]] if fit.model._has_sets else []
     columns = (history.estimate[-1], *ends, fit_drawings.prediction_moves(fit, history))
     rows = [
         [name.strip() or NAMELESS, *(format_number(float(column[i])) for column in columns)]

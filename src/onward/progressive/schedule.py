@@ -1,14 +1,13 @@
 """When to look: numbers of rows, or seconds, after which something is read off, said or saved."""
 
-import re
 import time
 from dataclasses import dataclass
 from typing import Self
 
 from onward.core.checks import whole
+from onward.core.durations import as_microseconds
 
 READINGS = 20  # a reading is taken when a twentieth more rows are known than at the last one
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def next_power(rows: int) -> int:
@@ -33,12 +32,10 @@ class Every:
         """What was given, such as 1000, "1000", "30s", "5m" or "1h"; ValueError if it is no such thing."""
         if value is None:
             return None
-        text = str(value).strip()
-        timed = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd])", text)
-        if timed and float(timed[1]) > 0:
-            return cls(seconds=float(timed[1]) * _SECONDS[timed[2]])
+        if microseconds := as_microseconds(value):
+            return cls(seconds=microseconds / 1e6)
         try:
-            return cls(rows=whole(name, int(text) if isinstance(value, str) else value))
+            return cls(rows=whole(name, int(value) if isinstance(value, str) else value))
         except ValueError as error:
             raise ValueError(
                 f"{name} must be a number of rows or a time such as 30s, 5m or 1h, got {value!r}"

@@ -31,17 +31,17 @@ class ModelScores:
     rmse: float
     mae: float
     r2: float  # 1 − Σ w (ŷ − y)² / Σ w (y − ȳ)²
-    inside: int  # rows whose target lay in its interval
-    open: int  # rows whose interval was infinite on a side, so that it could hardly miss
+    inside: int | None  # rows whose target lay in its interval; None where there are no intervals
+    open: int | None  # rows whose interval was infinite on a side, so that it could hardly miss
     skipped: Mapping[str, int]  # reason → rows
     filled: Mapping[str, int]  # column → missing values that were counted as 0
     unknown: Counter[str]  # level that the model does not know → rows
-    method: Method = "uniform"  # how intervals were made
+    method: Method | None = "uniform"  # how intervals were made; None where there are none
 
     @property
-    def coverage(self) -> float:
+    def coverage(self) -> float | None:
         """The share of rows whose target lay in its interval; 1 − δ was promised, for each or of all: see `Method`."""
-        return self.inside / self.rows
+        return None if self.inside is None else self.inside / self.rows
 
 
 def score(
@@ -66,10 +66,11 @@ def score(
     method, reader = interval_reader(model, known, intervals)
     sums, unknown = _Sums(), Counter[str]()
     how = replace(table or Table(), target=recipe.target, max_levels=sys.maxsize)
-    with stream(source, how, recipe=recipe, known=names) as rows:
+    with stream(source, how, recipe=recipe, known=names, latest=model.latest_time, in_order=False) as rows:
         for block in rows:
             assert block.y is not None
-            predictions, leverage = model.predict_many(block, return_leverage=True)
+            times = None if model.half_life is None else block.times
+            predictions, leverage = model.predict_many(block, times=times, return_leverage=True)
             sums.add(predictions, block.y, block.weight, reader.read(block, predictions, leverage)[0])
             for place in range(len(names), len(block.names)):
                 if count := int(np.count_nonzero(block.X[:, place])):
@@ -85,8 +86,8 @@ def score(
         math.sqrt(sums.squared / sums.weight),
         sums.absolute / sums.weight,
         sums.r2,
-        sums.inside,
-        sums.open,
+        None if method is None else sums.inside,
+        None if method is None else sums.open,
         dict(rows.skipped),
         dict(rows.filled),
         unknown,

@@ -12,6 +12,7 @@ from onward.pages.plain_tables import html_paragraphs, html_table, text_table
 from onward.progressive.changes import describe_changes
 from onward.progressive.conclusion import conclude
 from onward.regression import AutoRegressor, OnlineRegressor, learner_name
+from onward.regression.half_life import describe_memory
 
 if TYPE_CHECKING:
     from onward.progressive.results import Comparison, Fit, Scores
@@ -50,8 +51,11 @@ def comparison_html(comparison: Comparison) -> str:
 
 def model_line(model: OnlineRegressor) -> str:
     """A model in a few words: "Forward, λ = 1, 10 features"."""
-    lam = "" if isinstance(model, AutoRegressor) else f"λ = {described_lam(model.information_)}, "
-    return f"{learner_name(model).capitalize()}, {lam}{counted(model.n_features_in_, 'feature')}"
+    said = [learner_name(model).capitalize()]
+    if not isinstance(model, AutoRegressor):
+        memory = model.information_.memory
+        said += [f"λ = {described_lam(model.information_)}", *([] if memory is None else [describe_memory(memory)])]
+    return ", ".join([*said, counted(model.n_features_in_, "feature")])
 
 
 def settled_lines(model: OnlineRegressor) -> list[str]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.confidence import (
-    LEVELS,
+    DELTAS,
     ConformalIntervals,
     Ellipsoid,
     ForwardSet,
@@ -49,7 +49,7 @@ class Intervals:
         method: Literal["t", "uniform"] | None,
         of: Literal["observation", "mean"] = "observation",
     ) -> None:
-        """At the given levels, whatever the `delta` of what is known. Without a method, for `region` alone."""
+        """At the given δ, whatever the `delta` of what is known. Without a method, for `region` alone."""
         self.deltas = list(deltas)
         self._of, self._method = of, method
         self.model: OnlineRegressor | None = None
@@ -61,9 +61,7 @@ class Intervals:
     def refresh(self, model: OnlineRegressor) -> None:
         """Take the state anew, from what the model has learned by now. Without regularisation there are no sets."""
         self.model = model.copy()
-        if not model._has_sets:
-            return
-        if self._method == "t":
+        if self._method == "t" and model._has_sets:
             self._exact = TIntervals(model.information_)
         if not model.has_sets():
             return
@@ -121,25 +119,33 @@ class CalibratedIntervals:
 
     def __init__(self, calibration: ConformalIntervals, delta: float) -> None:
         """ValueError if it is not calibrated for δ."""
-        self._calibration, self._level = calibration, calibration.level(delta)
+        self._calibration, self._place = calibration, calibration.place(delta)
 
     def read(self, block: Block, predictions: Vector, leverages: Vector) -> Matrix:
         """As in `Reader`."""
         lower, upper = self._calibration.intervals(predictions, leverages, block.weight)
-        return np.column_stack([lower[:, self._level], upper[:, self._level]])[None]
+        return np.column_stack([lower[:, self._place], upper[:, self._place]])[None]
+
+
+class NoIntervals:
+    """Ends that are NaN, for a model that has neither sets nor a calibration."""
+
+    def read(self, block: Block, predictions: Vector, leverages: Vector) -> Matrix:
+        """As in `Reader`."""
+        return np.full((1, len(predictions), 2), np.nan)
 
 
 def interval_reader(
     model: OnlineRegressor, known: Known, method: Method | None, of: Literal["observation", "mean"] = "observation"
-) -> tuple[Method, Reader]:
+) -> tuple[Method | None, Reader]:
     """What gives rows intervals at the δ of what is known, by the method that was asked for, or chosen.
 
-    None is `uniform` for means, and if σ is known; else `conformal` if the model is calibrated, else `t`. A learner
-    without sets that is not calibrated has none: all ends are infinite.
+    None is `uniform` for means, and if σ is known; else `conformal` if the model is calibrated, else `t`; and none at
+    all if the model has not even that.
     """
-    has_none = not model._has_sets and model.calibration_ is None
-    if has_none and method is None and of == "observation" and known.sigma is None:
-        return "conformal", Intervals([known.delta], known, None)
+    chooses = of == "observation" and method is None and known.sigma is None
+    if chooses and model.calibration_ is None and not model._has_sets:
+        return None, NoIntervals()
     chosen = model._interval_method(of, method, known.sigma)
     if chosen == "conformal":
         assert model.calibration_ is not None
@@ -150,8 +156,8 @@ def interval_reader(
 
 
 def calibration_of(model: OnlineRegressor, deltas: Sequence[float]) -> ConformalIntervals:
-    """The model's calibration, to go on with; a new one if it has none, or none for all of the levels asked for."""
-    wanted = {*LEVELS, *deltas}
+    """The model's calibration, to go on with; a new one if it has none, or not for all δ that are asked for."""
+    wanted = {*DELTAS, *deltas}
     if model.calibration_ is None or not wanted <= set(model.calibration_.deltas):
         model.calibration_ = ConformalIntervals(sorted(wanted))
     return model.calibration_

@@ -3,7 +3,7 @@
 import math
 import numbers
 from collections.abc import Hashable, Sequence
-from typing import Any, Literal, NoReturn, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ class AutoRegressor(OnlineRegressor):
     the targets. The weights follow their errors, without a learning rate (`core.aggregation`). λ is in the features'
     own units: it counts rows of average size, so that neither a column's unit nor its zero matters, nor the target's.
     The constant is not regularised, and forward shrinks to the mean of the targets. On any sequence the squared error
-    exceeds that of each expert by at most `bounds.aggregation_regret`.
+    exceeds that of each expert by at most `bounds.aggregation_regret_so_far(model.ensemble_)`.
 
     It costs about 30 times as much as one learner. Rows are weighed in their order: such models do not merge, and a
     pass cannot be shared out. The defaults were chosen on simulated streams and four data sets, and tested on others.
@@ -42,18 +42,32 @@ class AutoRegressor(OnlineRegressor):
     """
 
     _kind: Literal["forward", "ridge", "auto"] = "auto"
-    _has_sets = False
     _learned_with = ("lams", "half_lives")
+    _why_no_sets = (
+        "AutoRegressor has no time-uniform confidence set: its coefficients are an average over learners that may "
+        "forget; RidgeRegressor and ForwardRegressor have one"
+    )
     lam = 1.0  # of a single feature: an ensemble has none, nor a prior
     fit_intercept = True
     intercept_lam = 0.0
     units = "own"
+    half_life = None
+    window = None
     prior_mean = None
     prior_intercept = 0.0
 
     def __init__(self, *, lams: Sequence[float] = LAMS, half_lives: Sequence[float | None] = HALF_LIVES) -> None:
         self.lams = lams
         self.half_lives = half_lives
+
+    @property
+    def forgets(self) -> bool:
+        """Whether rows count less as others come: those of most experts do, if one of them has a half-life."""
+        return any(half is not None for half in self.half_lives)
+
+    @property
+    def _has_sets(self) -> bool:
+        return False
 
     @property
     def _read_out(self) -> ReadOut:
@@ -76,16 +90,23 @@ class AutoRegressor(OnlineRegressor):
     # What was learned
 
     @property
+    def ensemble_(self) -> EnsembleState:
+        """The state itself."""
+        fitted = self._fitted()
+        assert isinstance(fitted, FittedEnsemble)
+        return fitted.state
+
+    @property
     def weights_(self) -> NDArray[np.float64]:
         """The weight of each expert in the next prediction: (experts,), or (targets, experts). They sum to 1."""
-        state = self._ensemble()
+        state = self.ensemble_
         weights = np.array([state.weights(target) for target in range(state.n_targets)])
         return weights[0] if self._fitted().flat else weights
 
     @property
     def best_(self) -> Any:
         """The expert that weighs most now, an `Expert(learner, lam, half_life)`; a list of one for each target."""
-        state = self._ensemble()
+        state = self.ensemble_
         experts = state.experts
         best = [experts[int(state.weights(target).argmax())] for target in range(state.n_targets)]
         return best[0] if self._fitted().flat else best
@@ -102,11 +123,11 @@ class AutoRegressor(OnlineRegressor):
     @property
     def experts(self) -> list[Expert]:
         """The experts, in the order of `weights_`."""
-        return self._ensemble().experts
+        return self.ensemble_.experts
 
     def experts_of(self, target: int) -> dict[str, Any]:
         """`experts_` of a target, by its number."""
-        state = self._ensemble()
+        state = self.ensemble_
         experts = state.experts
         columns: dict[str, Any] = {name: [getattr(each, name) for each in experts] for name in Expert._fields}
         return columns | {"weight": state.weights(target), "loss": state.losses(target)}
@@ -114,7 +135,7 @@ class AutoRegressor(OnlineRegressor):
     @property
     def leaning_(self) -> str:
         """Whom it leans on now, in words; of several targets, for the first."""
-        state = self._ensemble()
+        state = self.ensemble_
         return describe_leaning(state.experts, state.weights(), state.rows)
 
     @property
@@ -145,17 +166,12 @@ class AutoRegressor(OnlineRegressor):
         }
 
     def _mean_squares(self) -> Vector:
-        factor, d = self._ensemble().factor(0, 0), self.n_features_in_ + 1
+        factor, d = self.ensemble_.factor(0, 0), self.n_features_in_ + 1
         triangle = np.triu(factor.U[:, :d], 1) + np.eye(d)
         return np.asarray(factor.D @ np.square(triangle) / factor.D[0])
 
     def _theta(self) -> Matrix:
-        return self._ensemble().coefficients()
-
-    def _ensemble(self) -> EnsembleState:
-        fitted = self._fitted()
-        assert isinstance(fitted, FittedEnsemble)
-        return fitted.state
+        return self.ensemble_.coefficients()
 
     def _new_state(
         self, n_features: int, n_targets: int | None, flat: bool | None, names: list[Hashable] | None
@@ -202,13 +218,6 @@ class AutoRegressor(OnlineRegressor):
     def merge_part(self, part: Any) -> Self:
         """Refused: the weights follow the order of the rows."""
         return self.merge(part)
-
-    def confidence_set(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refused: there is none that holds."""
-        raise ValueError(
-            "AutoRegressor has no time-uniform confidence set: its coefficients are an average over learners that may "
-            "forget; RidgeRegressor and ForwardRegressor have one"
-        )
 
 
 LEARNERS: dict[str, type[OnlineRegressor]] = {

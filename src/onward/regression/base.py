@@ -1,5 +1,6 @@
 """What every learner is made of: settings, a read-out, and a fitted state with what can be asked of it."""
 
+import math
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -8,12 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward.confidence import ConformalIntervals
 from onward.core import Information
+from onward.core.row_memory import reserve
 from onward.core.single import Loops
 from onward.core.state import described_lam
 from onward.core.types import Matrix, Vector
 from onward.regression.ensembles import Fitted
 from onward.regression.estimator import Estimator
 from onward.regression.fitted import FittedState, ReadOut
+from onward.regression.half_life import HalfLife, describe_memory, memory_of
 from onward.regression.start import Lam, Prior, Units, check_lam, check_units, lam_vector, prior_matrix, same_setting
 from onward.tables import Recipe
 
@@ -31,10 +34,18 @@ class Learner(Estimator):
 
     _kind: Literal["forward", "ridge", "auto"]
     _state: Fitted | None = None
-    _learned_with: tuple[str, ...] = ("lam", "fit_intercept", "intercept_lam", "units", "prior_mean", "prior_intercept")
+    _learned_with: tuple[str, ...] = (  # parameters of the state
+        "lam",
+        "fit_intercept",
+        "intercept_lam",
+        "units",
+        "half_life",
+        "window",
+        "prior_mean",
+        "prior_intercept",
+    )
     recipe_: Recipe | None = None  # how the columns of a table became the features, where that is known
     calibration_: ConformalIntervals | None = None  # what past errors say of the next, where they were kept
-    _has_sets = True  # whether its state gives confidence sets and t intervals; calibrated ones every learner has
 
     # For one row at a time, from the fitted state: its buffer, and what rows and targets must look like.
     _buffer: Vector
@@ -52,6 +63,8 @@ class Learner(Estimator):
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
         units: Units = "raw",
+        half_life: HalfLife | None = None,
+        window: int | None = None,
         prior_mean: Prior = None,
         prior_intercept: ArrayLike = 0.0,
     ) -> None:
@@ -59,6 +72,8 @@ class Learner(Estimator):
         self.fit_intercept = fit_intercept
         self.intercept_lam = intercept_lam
         self.units = units
+        self.half_life = half_life
+        self.window = window
         self.prior_mean = prior_mean
         self.prior_intercept = prior_intercept
 
@@ -73,6 +88,8 @@ class Learner(Estimator):
     def _check_settings(self) -> None:
         check_lam(self.lam, self.intercept_lam, positive=False)
         check_units(self.units, self.lam, bool(self.fit_intercept), self.intercept_lam)
+        if memory_of(self.half_life, self.window) is not None and self.units == "own":
+            raise ValueError("a model that forgets has its λ in the units of the data: expected units='raw', got 'own'")
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as scikit-learn has it; ValueError for one that contradicts what the model has learned."""
@@ -84,6 +101,16 @@ class Learner(Estimator):
                 )
         super().set_params(**params)
         return self
+
+    @property
+    def forgets(self) -> bool:
+        """Whether rows count less, or no more, as others come or as time goes by."""
+        return self.half_life is not None or self.window is not None
+
+    @property
+    def _has_sets(self) -> bool:
+        """Whether its state gives confidence sets and t intervals; calibrated intervals every learner has."""
+        return not self.forgets
 
     # What was learned
 
@@ -113,12 +140,12 @@ class Learner(Estimator):
 
     @property
     def information_gain_(self) -> float:
-        """I = log det G − Σ log λ = Σ log(1 + w q)."""
+        """I = log det G − Σ log λ; = Σ log(1 + w q), if all rows count alike."""
         return self.information_.information_gain
 
     @property
     def regularized_loss_(self) -> Any:
-        """min over θ of Σ w (y − xᵀθ)² + Σ λ_j (θ_j − θ_0j)², exactly, over all rows learned."""
+        """min over θ of Σ w (y − xᵀθ)² + Σ λ_j (θ_j − θ_0j)², exactly, over all rows learned, as far as they count."""
         return self._scalar(self.information_.loss)
 
     @property
@@ -131,19 +158,29 @@ class Learner(Estimator):
         """How many targets the model has."""
         return self._fitted().state.n_targets
 
+    @property
+    def latest_time(self) -> float:
+        """The time of the latest row learned, in µs since 2000 if it was a date; NaN if rows have none."""
+        state = None if self._state is None else self._state.state
+        return state.time if isinstance(state, Information) else math.nan
+
     def describe(self) -> dict[str, str]:
         """What the model is, for a person: its settings by their names."""
         state = self.information_
         return {
             "λ": described_lam(state),
             "constant": ("yes" if state.lam[0] else "yes, not regularised") if state.intercept else "no",
+            **({} if state.memory is None else {"memory": describe_memory(state.memory)}),
         }
 
     def _mean_squares(self) -> Vector:
         """The mean of x² of each coordinate over the rows (d,), the constant first."""
         state = self.information_
         squares = np.maximum(state.D @ np.square(state.triangle()) - state.lam, 0.0)  # the diagonal of Σ w xxᵀ
-        weight = state.D[0] - state.lam[0] if state.intercept else float(max(state.counted, 1))
+        if state.memory is not None:
+            weight = state.weight
+        else:
+            weight = state.D[0] - state.lam[0] if state.intercept else float(max(state.counted, 1))
         return np.asarray(squares / weight) if weight > 0 else squares
 
     def _theta(self) -> Matrix:
@@ -164,7 +201,8 @@ class Learner(Estimator):
         m = prior.shape[1]
         if self.calibration_ is not None and m > 1:
             raise ValueError(f"a calibrated model has one target, got {m}")
-        state = Information(n_features, m, lam, intercept, prior, own_units=self.units == "own")
+        memory = memory_of(self.half_life, self.window)
+        state = Information(n_features, m, lam, intercept, prior, own_units=self.units == "own", memory=memory)
         return FittedState(state, names, open=False, flat=m == 1 if flat is None else flat)
 
     def _commit(self, fitted: Fitted) -> None:
@@ -178,6 +216,13 @@ class Learner(Estimator):
         if fitted.names is not None:
             self.feature_names_in_ = np.empty(len(fitted.names), dtype=object)
             self.feature_names_in_[:] = fitted.names
+
+    def _reserve(self, fitted: Fitted, rows: int) -> None:
+        """See to it that there is room for rows in a window; the loops for single rows must know of it."""
+        if isinstance(fitted, FittedState):
+            reserve(fitted.state, rows)
+        if fitted is self._state:
+            self._buffer = fitted.buffer
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in _CACHED}

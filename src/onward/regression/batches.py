@@ -9,61 +9,76 @@ from onward.confidence import ConformalIntervals
 from onward.core.types import Matrix, Vector
 from onward.regression.base import Learned, Learner
 from onward.regression.ensembles import Fitted
+from onward.regression.half_life import times_ahead, times_for
 from onward.tables import CheckedRows, Rows, as_rows, as_targets, as_weights, blocks, in_one_block, placed
 
 
 class BatchLearner(Learner):
     """Learns and predicts tables, their columns in the order of the first one."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything, then learn the rows in order."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Self:
+        """Forget everything, then learn the rows in order. `times` is as in `predict_then_learn`."""
         rows, targets, weights, flat = self._checked(X, y, sample_weight)
         if not weights.any():
             raise ValueError("sample_weight must not be zero for every row of a fit, got all zeros")
-        self._begin(X, rows, targets, weights, flat)
+        self._begin(X, rows, targets, weights, flat, times)
         if self.recipe_ is not None:
             self.recipe_ = None  # forgotten with the rest: these rows came as features
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None) -> Self:
         """Learn further rows, in order."""
-        self.predict_then_learn(X, y, sample_weight)
+        self.predict_then_learn(X, y, sample_weight, times)
         return self
 
     @overload
     def predict_then_learn(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: Literal[False] = False
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        times: Any = None,
+        *,
+        return_leverage: Literal[False] = False,
     ) -> NDArray[np.float64]: ...
 
     @overload
     def predict_then_learn(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: Literal[True]
+        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[True]
     ) -> Learned: ...
 
     def predict_then_learn(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: bool = False
+        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
         """The online protocol: for each row in order, predict it, then learn its target.
 
         Returns the predictions, of the shape of y; with `return_leverage`, also each row's leverage (n,) at that time.
         They are the same, to the last bit, whether the rows come one at a time, in batches or all at once. A row of
         weight w counts like the row √w·x with target √w·y, so forward has w q for the leverage q.
+
+        `times` has a number or a date for each row, for a half-life in time; they must not fall. A row is predicted
+        from what is left of those before at its own time.
         """
         rows, targets, weights, flat = self._checked(X, y, sample_weight)
         if self._state is None:
-            learned = self._begin(X, rows, targets, weights, flat)
+            learned = self._begin(X, rows, targets, weights, flat, times)
         else:
             self._check_columns(X)
-            learned = self._go_on(self._state, rows, targets, weights, flat)
+            learned = self._go_on(self._state, rows, targets, weights, flat, times)
         return learned if return_leverage else learned[0]
 
-    def predict(self, X: Any, sample_weight: Any = None) -> NDArray[np.float64]:
-        """Predict each row as if it came next. `sample_weight` is the weight with which it would be learned."""
+    def predict(self, X: Any, sample_weight: Any = None, times: Any = None) -> NDArray[np.float64]:
+        """Predict each row as if it came next. `sample_weight` is the weight with which it would be learned.
+
+        Of a model with a half-life in time, `times` says when each would come; without, it is when the latest row came.
+        """
         fitted, rows = self._readable(X)
         weights = as_weights(sample_weight, rows.shape[0])
+        moments = times_ahead(fitted.state, self.half_life, times, rows.shape[0])
         out = np.empty((rows.shape[0], fitted.state.n_targets))
         for where, block, _ in blocks(rows):
-            out[where] = fitted.predict(block, writeable(weights[where]), self._read_out)[0]
+            w = writeable(weights[where])
+            out[where] = fitted.predict(block, w, self._read_out, times=moments[where])[0]
         return shaped(out, fitted.flat)
 
     def leverage(self, X: Any) -> Vector:
@@ -111,11 +126,11 @@ class BatchLearner(Learner):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
 
-    def _begin(self, X: Any, rows: Rows, targets: Matrix, weights: Vector, flat: bool) -> Learned:
+    def _begin(self, X: Any, rows: Rows, targets: Matrix, weights: Vector, flat: bool, times: Any) -> Learned:
         # As scikit-learn has it: names count only if they are text.
         names = rows.names if all(isinstance(name, str) for name in rows.names or ()) else None
         fitted = self._new_state(rows.shape[1], targets.shape[1], flat, names)
-        predictions, leverages = self._learn(fitted, rows, targets, weights)
+        predictions, leverages = self._learn(fitted, rows, targets, weights, times)
         self._note_columns(X)
         self._commit(fitted)
         if self.calibration_ is not None:
@@ -123,13 +138,13 @@ class BatchLearner(Learner):
         self._track(predictions, leverages, targets, weights)
         return shaped(predictions, flat), leverages
 
-    def _go_on(self, fitted: Fitted, rows: Rows, targets: Matrix, weights: Vector, flat: bool) -> Learned:
+    def _go_on(self, fitted: Fitted, rows: Rows, targets: Matrix, weights: Vector, flat: bool, times: Any) -> Learned:
         came, expected = describe_targets(targets.shape[1], flat), describe_targets(fitted.state.n_targets, fitted.flat)
         if came != expected:
             raise ValueError(f"y has {came}, but this model was fitted with {expected}")
         # A block is learned or refused as a whole; several need a copy to be thrown away if a later one is refused.
         fitted = fitted if in_one_block(rows) else fitted.copy()
-        predictions, leverages = self._learn(fitted, rows, targets, weights)
+        predictions, leverages = self._learn(fitted, rows, targets, weights, times)
         self._commit(fitted)
         self._track(predictions, leverages, targets, weights)
         return shaped(predictions, flat), leverages
@@ -140,14 +155,16 @@ class BatchLearner(Learner):
             columns = writeable(predictions[:, 0]), leverages, writeable(targets[:, 0]), writeable(weights)
             self.calibration_.track_block(*columns)
 
-    def _learn(self, fitted: Fitted, rows: Rows, targets: Matrix, weights: Vector) -> Learned:
+    def _learn(self, fitted: Fitted, rows: Rows, targets: Matrix, weights: Vector, times: Any) -> Learned:
         predictions, leverages = np.empty_like(targets), np.empty(rows.shape[0])
+        moments = times_for(fitted.state, self.half_life, times, rows.shape[0])
+        self._reserve(fitted, rows.shape[0])
         constant = weights.strides == (0,)  # one number for all rows: written out once, for the longest block
         w = np.empty(0)
         for where, block, squares in blocks(rows):
             w = w[: len(block)] if constant and len(w) >= len(block) else writeable(weights[where])
             out = predictions[where], leverages[where]
-            fitted.learn(block, targets[where], w, squares, self._read_out, *out)
+            fitted.learn(block, targets[where], w, squares, self._read_out, *out, moments[where])
         return predictions, leverages
 
 

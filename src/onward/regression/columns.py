@@ -20,55 +20,65 @@ from onward.regression.base import Learned
 from onward.regression.batches import describe_targets, writeable
 from onward.regression.guarantees import Guarantees
 from onward.tables import Block, CheckedRows, Recipe, as_targets, as_weights, frame_columns
+from onward.tables.times import Times, as_times
 
 
 class ColumnLearner(Guarantees):
     """Adds, to everything that takes tables, those that are read by the recipe."""
 
-    def predict(self, X: Any, sample_weight: Any = None) -> NDArray[np.float64]:
+    def predict(self, X: Any, sample_weight: Any = None, times: Any = None) -> NDArray[np.float64]:
         """Predict each row as if it came next. `sample_weight` is the weight with which it would be learned.
 
         Of a data frame with the columns that the model has learned from, a row that is skipped for a missing value has
-        NaN; a level that the model does not know is a feature of which it knows nothing.
+        NaN; a level that the model does not know is a feature of which it knows nothing. Of a model with a half-life in
+        time, `times` says when each row would come; without, it is when the latest row came.
         """
         if self._reads_columns(X):
-            return self._read_columns(X, sample_weight)[0]
-        return super().predict(X, sample_weight)
+            return self._read_columns(X, sample_weight, times)[0]
+        return super().predict(X, sample_weight, times)
 
     def leverage(self, X: Any) -> Vector:
         """xᵀG⁻¹x for each row: how little is known in its direction. Forward shrinks by it."""
-        return self._read_columns(X, None)[1] if self._reads_columns(X) else super().leverage(X)
+        return self._read_columns(X, None, None)[1] if self._reads_columns(X) else super().leverage(X)
 
     @overload
     def predict_many(
-        self, X: Any, sample_weight: Any = None, *, return_leverage: Literal[False] = False
+        self, X: Any, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[False] = False
     ) -> NDArray[np.float64]: ...
 
     @overload
-    def predict_many(self, X: Any, sample_weight: Any = None, *, return_leverage: Literal[True]) -> Learned: ...
+    def predict_many(
+        self, X: Any, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[True]
+    ) -> Learned: ...
 
     def predict_many(
-        self, X: Any, sample_weight: Any = None, *, return_leverage: bool = False
+        self, X: Any, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
         """`predict` for a data frame by the names of its columns, like `predict_one` with a dict for each row."""
         if self._reads_columns(X):
-            read = self._read_columns(X, sample_weight)
+            read = self._read_columns(X, sample_weight, times)
         else:
-            read = super().predict_many(X, sample_weight, return_leverage=True)
+            read = super().predict_many(X, sample_weight, times, return_leverage=True)
         return read if return_leverage else read[0]
 
     @overload
     def predict_then_learn(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: Literal[False] = False
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        times: Any = None,
+        *,
+        return_leverage: Literal[False] = False,
     ) -> NDArray[np.float64]: ...
 
     @overload
     def predict_then_learn(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: Literal[True]
+        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[True]
     ) -> Learned: ...
 
     def predict_then_learn(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: bool = False
+        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
         """The online protocol: for each row in order, predict it, then learn its target.
 
@@ -76,36 +86,45 @@ class ColumnLearner(Guarantees):
         They are the same, to the last bit, whether the rows come one at a time, in batches or all at once. A row of
         weight w counts like the row √w·x with target √w·y, so forward has w q for the leverage q.
 
+        `times` has a number or a date for each row, for a half-life in time; they must not fall. A row is predicted
+        from what is left of those before at its own time.
+
         Of a data frame with the columns that the model has learned from, y may be left out, and is then the column of
-        the target; so are the weights. A row that is skipped for a missing value has NaN.
+        the target; so are the weights and the times. A row that is skipped for a missing value has NaN.
         """
         if self._reads_columns(X):
-            learned = self._learn_columns(X, y, sample_weight)
+            learned = self._learn_columns(X, y, sample_weight, times)
         else:
-            learned = super().predict_then_learn(X, y, sample_weight, return_leverage=True)
+            learned = super().predict_then_learn(X, y, sample_weight, times, return_leverage=True)
         return learned if return_leverage else learned[0]
 
     @overload
     def learn_many(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: Literal[False] = False
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        times: Any = None,
+        *,
+        return_leverage: Literal[False] = False,
     ) -> NDArray[np.float64]: ...
 
     @overload
     def learn_many(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: Literal[True]
+        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[True]
     ) -> Learned: ...
 
     def learn_many(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: bool = False
+        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
         """`predict_then_learn` for a data frame by the names of its columns, like `learn_one` with a dict for each row.
 
         Columns may come in any order. Without a recipe, new names become new features, and missing ones count as 0.
         """
         if self._reads_columns(X):
-            learned = self._learn_columns(X, y, sample_weight)
+            learned = self._learn_columns(X, y, sample_weight, times)
         else:
-            learned = super().learn_many(X, y, sample_weight, return_leverage=True)
+            learned = super().learn_many(X, y, sample_weight, times, return_leverage=True)
         return learned if return_leverage else learned[0]
 
     def interval(
@@ -126,8 +145,9 @@ class ColumnLearner(Guarantees):
         `of="mean"`: for xᵀθ*, for all rows and rounds at once, with probability at least 1 − delta (for each target).
         `of="observation"`: for the target that the row would come with, of weight 1, by a `method`:
 
-        - `conformal`: of all rows, the share that is missed tends to delta, whatever comes. For models that were
-          calibrated as they learned, by `onward.fit` or after `calibrate`, at the levels that they were calibrated for.
+        - `conformal`: a share delta of rows is missed, if errors are like those of late, whatever they are. For models
+          that were calibrated as they learned, by `onward.fit` or after `calibrate`, at the δ they have. (Of a
+          pass itself, the share that is missed tends to delta whatever comes.)
         - `t`: a row is missed with probability delta, if the noise is Gaussian and the rows do not depend on it.
         - `uniform`: a row is missed with probability at most delta: half of it goes to its mean, half to the noise.
         - None: `uniform` if `sigma` is given, which only that relies on; else `conformal` if the model is calibrated;
@@ -193,21 +213,31 @@ class ColumnLearner(Guarantees):
     def _feature_names(self) -> Sequence[Any]:
         return [] if self._state is None else self._state.names or []
 
-    def _read_columns(self, X: Any, sample_weight: Any) -> Learned:
+    def _read_columns(self, X: Any, sample_weight: Any, times: Any) -> Learned:
         from onward.tables.encode_values import encode_blocks
 
         names, n = self._fitted().names or [], _count_rows(X)
-        weights = as_weights(sample_weight, n)
+        weights, moments = as_weights(sample_weight, n), None if times is None else as_times(times, n)
         predictions, leverages = np.full(n, np.nan), np.full(n, np.nan)
-        for block in encode_blocks(self._own_recipe(), names, X):
-            read = super().predict_many(block, writeable(weights[block.rows]), return_leverage=True)
+        for block in encode_blocks(self._own_recipe(), names, X, times=moments):
+            w, when = writeable(weights[block.rows]), self._times_of(block, times)
+            read = super().predict_many(block, w, when, return_leverage=True)
             predictions[block.rows], leverages[block.rows] = read
         return predictions, leverages
 
+    def _times_of(self, block: Block, given: Any) -> Times | None:
+        """The times of a block's rows, if the model goes by them; or if some were given, so that it can refuse them."""
+        return None if self.half_life is None and given is None else block.times
+
     def _blocks_with_target(
-        self, X: Any, y: Any, sample_weight: Any, remember: Callable[[Recipe], None] | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        times: Any = None,
+        remember: Callable[[Recipe], None] | None = None,
     ) -> Iterator[Block]:
-        """The frame's rows with targets and weights, its own or those that are given."""
+        """The frame's rows with targets, weights and times, its own or those that are given."""
         from onward.tables.encode_values import encode_blocks
 
         n = _count_rows(X)
@@ -218,12 +248,22 @@ class ColumnLearner(Guarantees):
                 raise ValueError(f"y has {describe_targets(matrix.shape[1], flat)}, but this model has a single target")
             targets = matrix[:, 0]
         names, remember = self._feature_names(), remember if self._own_recipe().lags else None
-        return encode_blocks(self._own_recipe(), names, X, learning=True, y=targets, weight=weights, remember=remember)
+        return encode_blocks(
+            self._own_recipe(),
+            names,
+            X,
+            learning=True,
+            y=targets,
+            weight=weights,
+            times=None if times is None else as_times(times, n),
+            latest=self.latest_time,
+            remember=remember,
+        )
 
-    def _learn_columns(self, X: Any, y: Any, sample_weight: Any) -> Learned:
+    def _learn_columns(self, X: Any, y: Any, sample_weight: Any, times: Any) -> Learned:
         self._check_settings()
         recipes: list[Recipe] = []
-        blocks, n = self._blocks_with_target(X, y, sample_weight, recipes.append), _count_rows(X)
+        blocks, n = self._blocks_with_target(X, y, sample_weight, times, recipes.append), _count_rows(X)
         predictions, leverages = np.full(n, np.nan), np.full(n, np.nan)
         first, second = next(blocks, None), next(blocks, None)
         targets, weights = np.zeros((n, 1)), np.zeros(n)  # of weight 0, rows that are skipped
@@ -231,7 +271,7 @@ class ColumnLearner(Guarantees):
         learner = self if second is None else self.copy()
         for block in chain(*([each] for each in (first, second) if each is not None), blocks):
             assert block.y is not None
-            learned = learner.learn_block(block.X, block.y, block.weight, block.names)
+            learned = learner.learn_block(block.X, block.y, block.weight, block.names, self._times_of(block, times))
             predictions[block.rows], leverages[block.rows] = learned
             targets[block.rows, 0], weights[block.rows] = block.y, block.weight
         if learner is not self and learner._state is not None:

@@ -15,6 +15,7 @@ from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.regression.fitted import FittedState, NewFeatures, ReadOut
+from onward.regression.half_life import NO_TIMES
 
 
 @dataclass
@@ -34,11 +35,26 @@ class FittedEnsemble:
         """What the loops for one row take."""
         return self.state.buffer
 
-    def learn(self, X: Matrix, Y: Matrix, w: Vector, squares: float, read_out: ReadOut, p: Matrix, q: Vector) -> None:
-        """Learn rows in order; overwrites p and q with predictions and leverages as of just before each."""
+    def learn(
+        self,
+        X: Matrix,
+        Y: Matrix,
+        w: Vector,
+        squares: float,
+        read_out: ReadOut,
+        p: Matrix,
+        q: Vector,
+        times: Vector = NO_TIMES,
+    ) -> None:
+        """Learn rows in order; overwrites p and q with predictions and leverages as of just before each.
+
+        Rows have no times, here and elsewhere: `times_for` sees to that.
+        """
         self.state.learn(X, Y, w, p, q)
 
-    def predict(self, X: Matrix, w: Vector, read_out: ReadOut, new: NewFeatures | None = None) -> tuple[Matrix, Vector]:
+    def predict(
+        self, X: Matrix, w: Vector, read_out: ReadOut, new: NewFeatures | None = None, times: Vector = NO_TIMES
+    ) -> tuple[Matrix, Vector]:
         """Predictions (n, m) and leverages (n,) of rows of weights w, each as if it came next."""
         state = self.state
         if new is not None and new.X.shape[1]:
@@ -62,21 +78,29 @@ class FittedEnsemble:
         """The loops for single rows of weight 1, in arrays or in tuples of so many numbers."""
         return ensemble_loops(self.flat, count)
 
-    def predict_row(self, x: Vector, w: float, read_out: ReadOut) -> Any:
+    def predict_row(self, x: Vector, w: float, time: float, read_out: ReadOut) -> Any:
         """The prediction of one row, a number or (m,); None if it is refused."""
-        if w != 1.0:
+        if w != 1.0 or time == time:  # a time
             return None
         prediction = ensemble_loops(self.flat)[0](self.buffer, x)
         first = prediction if self.flat else prediction[0]
         return prediction if first == first else None  # not NaN
 
     def learn_row(
-        self, x: Vector, y: Any, w: float, read_out: ReadOut, calibration: ConformalIntervals | None = None
+        self,
+        x: Vector,
+        y: Any,
+        w: float,
+        time: float,
+        read_out: ReadOut,
+        calibration: ConformalIntervals | None = None,
     ) -> bool:
         """Learn one row with its target, a number or (m,); False if it is refused. A calibration learns its error."""
-        if w == 1.0 and calibration is not None:
+        if w != 1.0 or time == time:  # a time
+            return False
+        if calibration is not None:
             return learn_row_tracked(self.buffer, calibration.buffer, x, y)
-        return w == 1.0 and bool(ensemble_loops(self.flat)[1](self.buffer, x, y))
+        return bool(ensemble_loops(self.flat)[1](self.buffer, x, y))
 
     def copy(self) -> Self:
         """A copy that can be learned on without touching this one."""

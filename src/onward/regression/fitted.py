@@ -10,7 +10,9 @@ import numpy as np
 from onward import storage
 from onward.confidence import ConformalIntervals
 from onward.core import Information, TooExtremeError, kernel
+from onward.core.forgetting import learn_rows
 from onward.core.interrupts import interrupts_deferred
+from onward.core.row_memory import RowMemory, reserve, rows_from_record, rows_to_record
 from onward.core.single import (
     Loops,
     learn_one,
@@ -23,8 +25,10 @@ from onward.core.single import (
 from onward.core.state import described
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
+from onward.regression.half_life import NO_TIMES
 
 _NO_ROWS = np.empty((0, 0))
+_MOMENTS = ("first_time", "time", "weight")  # what a state that forgets keeps beside the factor
 
 
 class ReadOut(NamedTuple):
@@ -59,14 +63,28 @@ class FittedState:
         """What the loops for one row take."""
         return self.state.buffer
 
-    def learn(self, X: Matrix, Y: Matrix, w: Vector, squares: float, read_out: ReadOut, p: Matrix, q: Vector) -> None:
+    def learn(
+        self,
+        X: Matrix,
+        Y: Matrix,
+        w: Vector,
+        squares: float,
+        read_out: ReadOut,
+        p: Matrix,
+        q: Vector,
+        times: Vector = NO_TIMES,
+    ) -> None:
         """Learn rows in order; overwrites p and q with predictions and leverages as of just before each.
 
-        `squares` is the sum of the squares of X. Changes nothing of the state if it raises.
+        `squares` is the sum of the squares of X, and `times` are checked already, by `times_for`. Changes nothing of
+        the state if it raises.
         """
         state = self.state
         base = state.base(X)
         left = Y - base if len(base) else Y
+        if state.memory is not None:
+            self._learn_forgetting(X, Y, w, state.is_ordinary(squares, left, w), times, base, read_out, p, q)
+            return
         if not state.own_units and state.is_ordinary(squares, left, w):
             state.check(X, left, w, p, q)
             kernel.learn(state.buffer, X, Y, w, base, left, *read_out, p, q)
@@ -85,15 +103,68 @@ class FittedState:
                 )
             state.online_loss[:] = total
 
-    def predict(self, X: Matrix, w: Vector, read_out: ReadOut, new: NewFeatures | None = None) -> tuple[Matrix, Vector]:
+    def _learn_forgetting(
+        self,
+        X: Matrix,
+        Y: Matrix,
+        w: Vector,
+        ordinary: bool,
+        times: Vector,
+        base: Matrix,
+        read_out: ReadOut,
+        p: Matrix,
+        q: Vector,
+    ) -> None:
+        state, memory = self.state, self.state.memory
+        assert memory is not None
+        state.check(X, Y, w, p, q)
+        reserve(state, len(X))
+        if ordinary and (memory.window is None or state.regularized):  # no pivot can be empty
+            learn_rows(state.buffer, X, Y, w, times, base, *read_out, p, q)
+            return
+        before = state.buffer.copy()
+        with interrupts_deferred():
+            taken = learn_rows(state.buffer, X, Y, w, times, base, *read_out, p, q)
+            if taken < len(X) or not state.holds(p, q) or not np.isfinite(state.online_loss).all():
+                state.buffer[:] = before
+                raise TooExtremeError(
+                    "the rows cannot be learned in double precision: expected values whose squares and ratios stay "
+                    f"between 1e-300 and 1e300, with lam={described(state.lam)}; rescale the columns"
+                )
+
+    def predict(
+        self,
+        X: Matrix,
+        w: Vector,
+        read_out: ReadOut,
+        new: NewFeatures | None = None,
+        times: Vector = NO_TIMES,
+    ) -> tuple[Matrix, Vector]:
         """Predictions (n, m) and leverages (n,) of rows of weights w, each as if it came next.
 
-        Of features that the state does not know only the leverage and the prior count, as growing would have it.
+        Of features that the state does not know only the leverage and the prior count, as growing would have it. Where
+        rows have times, each is predicted at its own; without, at that of the latest row learned.
         """
+        if not len(times):
+            return self._ahead(np.nan)._predict_now(X, w, read_out, new)
+        p, q = np.empty((len(X), self.state.n_targets)), np.empty(len(X))
+        for time in np.unique(times):
+            rows = np.flatnonzero(times == time)
+            added = None if new is None else new._replace(X=new.X[rows])
+            at_once = self._ahead(float(time))._predict_now(np.ascontiguousarray(X[rows]), w[rows], read_out, added)
+            p[rows], q[rows] = at_once
+        return p, q
+
+    def _ahead(self, time: float) -> "FittedState":
+        """What a row that comes at this time finds."""
+        state = self.state.ahead(time)
+        return self if state is self.state else replace(self, state=state)
+
+    def _predict_now(self, X: Matrix, w: Vector, read_out: ReadOut, new: NewFeatures | None) -> tuple[Matrix, Vector]:
         if self.state.own_units and new is not None and new.X.shape[1]:
             grown = replace(self, state=self.state.copy())
             grown.state.grow(new.X.shape[1], new.lam, np.array(new.prior)[:, None])
-            return grown.predict(np.ascontiguousarray(np.column_stack([X, new.X])), w, read_out)
+            return grown._predict_now(np.ascontiguousarray(np.column_stack([X, new.X])), w, read_out, None)
         base, (p, q) = self.state.base(X), self.state.read(X, w)
         self._check_leverages(q)
         for x, lam, prior in zip(new.X.T, new.lam, new.prior, strict=True) if new is not None else ():
@@ -114,7 +185,8 @@ class FittedState:
 
     def leverages(self, X: Matrix) -> Vector:
         """xᵀG⁻¹x of each row (n,); infinite where nothing is known, and only without regularisation."""
-        return self._check_leverages(self.state.read(X)[1])
+        ahead = self._ahead(np.nan)
+        return ahead._check_leverages(ahead.state.read(X)[1])
 
     def _check_leverages(self, q: Vector) -> Vector:
         if self.state.D.all() and not np.isfinite(q).all():
@@ -130,21 +202,27 @@ class FittedState:
         """The loops for single rows of weight 1, in arrays or in tuples of so many numbers, without clipping."""
         return row_loops(read_out.shrinks, self.flat, count)
 
-    def predict_row(self, x: Vector, w: float, read_out: ReadOut) -> Any:
-        """The prediction of one row, a number or (m,); None if it is refused."""
+    def predict_row(self, x: Vector, w: float, time: float, read_out: ReadOut) -> Any:
+        """The prediction of one row, a number or (m,); None if it is refused. The time is NaN if none was given."""
         if self.flat:
-            prediction = predict_one(self.buffer, x, w, *read_out)
+            prediction = predict_one(self.buffer, x, w, time, *read_out)
             return prediction if prediction == prediction else None  # not NaN
-        predictions = predict_targets(self.buffer, x, w, *read_out)
+        predictions = predict_targets(self.buffer, x, w, time, *read_out)
         return predictions if predictions[0] == predictions[0] else None
 
     def learn_row(
-        self, x: Vector, y: Any, w: float, read_out: ReadOut, calibration: ConformalIntervals | None = None
+        self,
+        x: Vector,
+        y: Any,
+        w: float,
+        time: float,
+        read_out: ReadOut,
+        calibration: ConformalIntervals | None = None,
     ) -> bool:
         """Learn one row with its target, a number or (m,); False if it is refused. A calibration learns its error."""
         if calibration is not None:
-            return learn_one_tracked(self.buffer, calibration.buffer, x, y, w, *read_out)
-        return (learn_one if self.flat else learn_targets)(self.buffer, x, y, w, *read_out)
+            return learn_one_tracked(self.buffer, calibration.buffer, x, y, w, time, *read_out)
+        return (learn_one if self.flat else learn_targets)(self.buffer, x, y, w, time, *read_out)
 
     def copy(self) -> Self:
         """A copy that can be learned on without touching this one."""
@@ -210,6 +288,11 @@ class FittedState:
             arrays["prior"] = state.prior
         if state.own_units:
             arrays |= {"own_lam": state.lam, "varied": state.varied}
+        if state.memory is not None:
+            settings["memory"] = vars(state.memory)
+            arrays["moments"] = np.array([float(state.header[name][0]) for name in _MOMENTS])
+            if state.memory.window is not None:
+                arrays["ring"], arrays["rows"] = rows_to_record(state)
         return settings, arrays
 
     @classmethod
@@ -220,7 +303,8 @@ class FittedState:
         if not (np.isfinite(lam).all() and (lam >= 0).all()):
             raise ValueError(f"lam must be finite and not negative, got {settings['lam']}")
         own = "own_lam" in arrays
-        state = Information(d - settings["intercept"], m, lam, settings["intercept"], own_units=own)
+        memory = None if settings.get("memory") is None else RowMemory(**settings["memory"])  # earlier files: none
+        state = Information(d - settings["intercept"], m, lam, settings["intercept"], own_units=own, memory=memory)
         shapes = {"U": state.U.shape, "D": (d,), "c": (d, m), "loss": (m,), "online_loss": (m,), "tally": (3,)}
         for name, shape in (shapes | {"prior": (d, m), "own_lam": (d,), "varied": (d,)}).items():
             if name in arrays and (arrays[name].shape != shape or not np.isfinite(arrays[name]).all()):
@@ -233,6 +317,11 @@ class FittedState:
         if own:
             state.lam[:] = arrays["own_lam"]
             state.set_varied(arrays["varied"])
+        if memory is not None:
+            for name, value in zip(_MOMENTS, arrays["moments"], strict=True):
+                state.header[name] = value
+            if memory.window is not None:
+                rows_from_record(state, arrays["ring"], arrays["rows"])
         names = settings["names"]
         if names is not None and len(set(names)) != state.n_features:
             raise ValueError(f"{counted(len(set(names)), 'different name')} for {counted(state.n_features, 'feature')}")

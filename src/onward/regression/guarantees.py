@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.confidence import (
-    LEVELS,
+    DELTAS,
     Bias,
     ConformalIntervals,
     Ellipsoid,
@@ -18,6 +18,7 @@ from onward.confidence import (
     confidence_set,
     observation_reach,
 )
+from onward.confidence.choose import NO_SETS
 from onward.core import Information, TooExtremeError
 from onward.core.another_lam import with_lam
 from onward.core.checks import probability
@@ -30,6 +31,8 @@ from onward.tables import blocks
 
 class Guarantees(MergeableLearner):
     """The part of a learner that speaks of uncertainty. Every statement holds at all rounds at once."""
+
+    _why_no_sets = NO_SETS  # where it has none
 
     def confidence_set(
         self,
@@ -58,8 +61,10 @@ class Guarantees(MergeableLearner):
             feature_bound: X ≥ √w·‖x‖, the constant included, for `uniform`; None for the largest seen.
             target: which one, if the model has several.
 
-        `onward.confidence.RunningIntersection` takes the sets of all rounds into intervals that never widen.
+        `onward.confidence.RunningIntersection` takes the sets of all rounds into intervals that never widen. A model
+        that forgets has no such set, nor intervals or a table of coefficients from it: ValueError.
         """
+        self._check_sets()
         count = self.information_.n_targets
         given = 0 if target is None and count == 1 else target
         if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < count:
@@ -84,7 +89,9 @@ class Guarantees(MergeableLearner):
         regularise gets one here: `lam`, if that is a number, its default, if it is a dict that has one, else 1; and
         with units="own", features have `lam` in the units of the data. So the sets are those of a model that had had
         these λ from the start. TooExtremeError, with units="own", while the rows say too little beside the λ they made.
+        ValueError for a model that forgets, of which there are none.
         """
+        self._check_sets()
         state = self.information_.of_target(target)
         lam = state.lam.copy()
         if state.intercept and state.lam[0] == 0.0:
@@ -100,7 +107,11 @@ class Guarantees(MergeableLearner):
         except TooExtremeError:
             return False
 
-    def calibrate(self, deltas: float | Sequence[float] = LEVELS) -> Self:
+    def _check_sets(self) -> None:
+        if not self._has_sets:
+            raise ValueError(self._why_no_sets)
+
+    def calibrate(self, deltas: float | Sequence[float] = DELTAS) -> Self:
         """From now on, keep how far targets are from their predictions as rows are learned, for `conformal` intervals.
 
         Rows that are learned are predicted beforehand anyhow, so that it costs little: 0.2 µs for each of many, about
@@ -164,36 +175,29 @@ class Guarantees(MergeableLearner):
             raise ValueError(f"of must be 'mean' or 'observation', got {of!r}")
         if method is not None and method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-        if not self._has_sets:
-            self._check_calibrated_alone(of, method, sigma)
         if of == "mean" and method not in (None, "uniform"):
             raise ValueError(f"intervals for the mean of a target are 'uniform', got {method!r}")
         if sigma is not None and method not in (None, "uniform"):
             raise ValueError(f"sigma is for 'uniform' intervals, got {method!r}")
-        calibrated = self.calibration_ is not None or not self._has_sets
-        how: Method = "uniform" if of == "mean" or sigma is not None else "conformal" if calibrated else "t"
+        exact = self._has_sets and self.calibration_ is None
+        how: Method = "uniform" if of == "mean" or sigma is not None else "t" if exact else "conformal"
         how = how if method is None else method
         if how == "conformal" and self.calibration_ is None:
             raise ValueError(
                 "the model is not calibrated: expected one of onward.fit, or calibrate() before it learned"
             )
+        if how != "conformal" and not self._has_sets:
+            raise ValueError(
+                f"{type(self).__name__} has calibrated intervals alone, for observations, got {how!r}: "
+                f"{self._why_no_sets}"
+            )
         return how
-
-    def _check_calibrated_alone(self, of: str, method: Method | None, sigma: float | None) -> None:
-        """ValueError if other intervals are asked for than those of past errors."""
-        alone = f"{type(self).__name__} has calibrated intervals alone, for observations"
-        if method not in (None, "conformal"):
-            raise ValueError(f"{alone}, got {method!r}")
-        if of == "mean":
-            raise ValueError(f"{alone}: expected of='observation', got 'mean'")
-        if sigma is not None:
-            raise ValueError(f"{alone}, which take no sigma, got {sigma!r}")
 
     def _calibrated_intervals(self, predictions: Vector, leverages: Vector, delta: float) -> Matrix:
         assert self.calibration_ is not None
-        level = self.calibration_.level(delta)
+        place = self.calibration_.place(delta)
         lower, upper = self.calibration_.intervals(predictions, leverages)
-        ends = np.column_stack([lower[:, level], upper[:, level]])
+        ends = np.column_stack([lower[:, place], upper[:, place]])
         ends[np.isnan(predictions)] = np.nan  # rows that are skipped
         return ends
 

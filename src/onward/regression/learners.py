@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from onward import storage
 from onward.regression.columns import ColumnLearner
 from onward.regression.fitted import ReadOut
+from onward.regression.half_life import HalfLife
 from onward.regression.start import Lam, Prior, Units, check_lam
 
 _FORWARD, _RIDGE = ReadOut(shrinks=True, clip=math.inf), ReadOut(shrinks=False, clip=math.inf)
@@ -37,6 +38,10 @@ class ForwardRegressor(OnlineRegressor):
             default, if it is a dict.
         units: what λ is in: "raw", as in the paper, for the units of the data; "own" for the variance that each feature
             has by now, so that predictions stay the same when columns are scaled or shifted (see `core.own_units`).
+        half_life: let the past fade, so that a row counts half as much after so many rows, or so long: a number of
+            rows; or, of rows with times (`times=…`), a number in their unit, or a duration ("12h", "30d", a timedelta)
+            if they are dates. λ does not fade. None to count all rows alike.
+        window: only the last `window` rows count; None for all.
         prior_mean: coefficients to start from and shrink towards: an array of the shape of `coef_`, or a dict of names.
         prior_intercept: the same for the constant.
     """
@@ -58,9 +63,13 @@ class RidgeRegressor(OnlineRegressor):
         fit_intercept: add a constant feature.
         intercept_lam: λ ≥ 0 of the constant: 0 not to regularise it, then the prediction before the first row is the
             prior's part alone; None for `lam`, if that is a number, or its default, if it is a dict.
-        clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         units: what λ is in: "raw", as in the paper, for the units of the data; "own" for the variance that each feature
             has by now, so that predictions stay the same when columns are scaled or shifted (see `core.own_units`).
+        half_life: let the past fade, so that a row counts half as much after so many rows, or so long: a number of
+            rows; or, of rows with times (`times=…`), a number in their unit, or a duration ("12h", "30d", a timedelta)
+            if they are dates. λ does not fade. None to count all rows alike.
+        window: only the last `window` rows count; None for all.
+        clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         prior_mean: coefficients to start from and shrink towards: an array of the shape of `coef_`, or a dict of names.
         prior_intercept: the same for the constant.
     """
@@ -74,6 +83,8 @@ class RidgeRegressor(OnlineRegressor):
         fit_intercept: bool = True,
         intercept_lam: float | None = 0.0,
         units: Units = "raw",
+        half_life: HalfLife | None = None,
+        window: int | None = None,
         clip: float | None = None,
         prior_mean: Prior = None,
         prior_intercept: ArrayLike = 0.0,
@@ -83,6 +94,8 @@ class RidgeRegressor(OnlineRegressor):
             fit_intercept=fit_intercept,
             intercept_lam=intercept_lam,
             units=units,
+            half_life=half_life,
+            window=window,
             prior_mean=prior_mean,
             prior_intercept=prior_intercept,
         )

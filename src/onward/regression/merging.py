@@ -9,9 +9,11 @@ import numpy as np
 
 from onward import storage
 from onward.confidence import ConformalIntervals
+from onward.core.durations import as_microseconds, duration_text
 from onward.regression.batches import describe_targets
 from onward.regression.ensembles import Fitted
 from onward.regression.fitted import FittedState
+from onward.regression.half_life import memory_of
 from onward.regression.named import NamedLearner
 from onward.regression.start import lam_of, prior_of, same_setting
 from onward.tables import Recipe, as_mapping
@@ -25,6 +27,7 @@ class MergeableLearner(NamedLearner):
     def merge(self, other: "MergeableLearner") -> Self:
         """Add what another model learned from rows of its own: as if this one had seen them too.
 
+        If they have a half-life, the other's rows are the later ones. Windows cannot be merged.
         Both must be of one kind, with the same settings, targets and features; models that learned by name may know
         different names, and end up with all of them. `online_loss_` becomes the sum of what both lost on their rows. Of
         two calibrations the other's stays, as its rows are the later ones.
@@ -64,6 +67,11 @@ class MergeableLearner(NamedLearner):
             raise ValueError(
                 f"cannot merge the part: expected lam=0 and fit_intercept={bool(self.fit_intercept)}, "
                 f"got lam={part.lam!r} and fit_intercept={bool(part.fit_intercept)}"
+            )
+        if memory_of(part.half_life, part.window) != memory_of(self.half_life, self.window):
+            raise ValueError(
+                f"cannot merge the part: expected half_life={self.half_life!r} and window={self.window!r}, "
+                f"got half_life={part.half_life!r} and window={part.window!r}"
             )
         if part._state is None:
             return self
@@ -140,6 +148,8 @@ class MergeableLearner(NamedLearner):
                         f"cannot save: the names in {name} must be text or whole numbers, got {list(value)}"
                     )
                 parameters[name] = {"names": list(value), "values": [float(each) for each in value.values()]}
+            elif not isinstance(value, str) and (span := as_microseconds(value)) is not None:
+                parameters[name] = duration_text(span)
             elif value is not None and np.ndim(value) > 0:
                 arrays[_PARAMETER + name] = np.asarray(value, dtype=np.float64)
             else:

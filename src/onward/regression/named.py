@@ -15,6 +15,7 @@ from onward.regression.base import Learned
 from onward.regression.batches import BatchLearner, shaped, writeable
 from onward.regression.ensembles import Fitted
 from onward.regression.fitted import NewFeatures
+from onward.regression.half_life import in_a_list, moment_of, times_ahead, times_for
 from onward.regression.name_matching import Row, match_names, named_row, named_table
 from onward.regression.start import lam_of, prior_of
 from onward.tables import (
@@ -28,6 +29,7 @@ from onward.tables import (
     blocks,
     placed,
 )
+from onward.tables.times import Times
 
 ONE = 1.0  # the weight of a row that none was given for
 _NUMBERS = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
@@ -46,12 +48,13 @@ class NamedLearner(BatchLearner):
     _dict_loops: Loops | None = None  # and the values of a dict with the names of the model in their order
     _names_in_order: list[Hashable] | None = None  # these names, once such a dict has come
 
-    def predict_one(self, x: Row, sample_weight: float = ONE) -> Any:
+    def predict_one(self, x: Row, sample_weight: float = ONE, time: Any = None) -> Any:
         """Predict one row: an array, or a dict of named features in which missing names count as 0.
 
         Of a model that has learned from a table, a dict holds a value for each of the table's columns; where one is
         missing and the model skips such rows, the prediction is NaN. Before anything was learned the prediction is the
         prior's: 0, if none was given. Returns a number, or an array of shape (m,) if the model has several targets.
+        Of a model with a half-life in time, `time` is when the row comes; without it, when the latest one came.
         """
         row: Any
         if type(x) is _ARRAY:
@@ -61,11 +64,12 @@ class NamedLearner(BatchLearner):
                 row, loops = tuple(x.values()), self._dict_loops
             else:
                 row, loops = self._row(x), self._loops
-        elif (x := self._features(x)) is None:
-            return np.nan
         else:
+            time = self._time(x, learning=False) if time is None else time
+            if (x := self._features(x)) is None:
+                return np.nan
             row, loops = self._row(x), self._loops
-        if row is not None and loops and sample_weight is ONE and self.clip is None:
+        if row is not None and loops and sample_weight is ONE and time is None and self.clip is None:
             try:
                 prediction = loops[0](self._buffer, row)
                 first = prediction if self._flat else prediction[0]
@@ -77,21 +81,23 @@ class NamedLearner(BatchLearner):
         if row is not None and self._state is not None:
             self._loops = self._state.row_loops(self._read_out)
             w = sample_weight if type(sample_weight) is float else _number(sample_weight)
-            prediction = self._state.predict_row(row, w, self._read_out)
+            prediction = self._state.predict_row(row, w, moment_of(self._state.state, time), self._read_out)
             if prediction is not None:
                 return prediction
         names, values = named_row(x)
         weights = as_weights(sample_weight, 1)
         fitted, names = self._fitted_or_new(names, values.shape[1])
-        predictions = self._read_named(fitted, names, values, weights)[0][0]
+        moments = times_ahead(fitted.state, self.half_life, in_a_list(time), 1)
+        predictions = self._read_named(fitted, names, values, weights, moments)[0][0]
         return float(predictions[0]) if fitted.flat else predictions
 
-    def learn_one(self, x: Row, y: Any, sample_weight: float = ONE) -> Self:
+    def learn_one(self, x: Row, y: Any, sample_weight: float = ONE, time: Any = None) -> Self:
         """Learn one row. A name first seen in a dict becomes a new feature, exactly as if it had been there, at 0.
 
-        Of a model that has learned from a table, a dict holds a value for each of the table's columns, and for that of
-        the weight unless `sample_weight` is given; a level first seen becomes a new feature, and a row that is skipped
-        for a missing value changes nothing.
+        Of a model that has learned from a table, a dict holds a value for each of the table's columns, and for those of
+        the weight and the time unless `sample_weight` and `time` are given; a level first seen becomes a new feature,
+        and a row that is skipped for a missing value changes nothing. `time` is when the row comes, for a half-life in
+        time: a number or a date, not before that of the latest row.
         """
         row: Any
         if type(x) is _ARRAY:
@@ -103,14 +109,16 @@ class NamedLearner(BatchLearner):
                 row, loops = self._row(x), self._loops
         else:
             if self.recipe_.lags and isinstance(as_mapping(x), Mapping):
-                return self._learn_row(as_mapping(x), y, sample_weight)
+                return self._learn_row(as_mapping(x), y, sample_weight, time)
+            time = self._time(x, learning=True) if time is None else time
             if sample_weight is ONE and self.recipe_.weight is not None:
                 sample_weight = self._weight(x)
             if sample_weight is None or (x := self._features(x)) is None:
                 return self
             row, loops = self._row(x), self._loops
         calibration = self.calibration_
-        if row is not None and loops and sample_weight is ONE and self.clip is None and calibration is None:
+        plain = sample_weight is ONE and time is None and self.clip is None
+        if row is not None and loops and plain and calibration is None:
             try:
                 if loops[1](self._buffer, row, y):
                     return self if type(x) is _ARRAY else self._opened(x)
@@ -121,19 +129,21 @@ class NamedLearner(BatchLearner):
             self._loops = self._state.row_loops(self._read_out)
             w = sample_weight if type(sample_weight) is float else _number(sample_weight)
             target = (y if type(y) is float else _number(y)) if self._flat else _vector(y, self._target_shape)
-            if target is not None and self._state.learn_row(row, target, w, self._read_out, calibration):
+            moment = moment_of(self._state.state, time)
+            if target is not None and self._state.learn_row(row, target, w, moment, self._read_out, calibration):
                 return self._opened(x)
         names, values = named_row(x)
         targets, flat = as_target(y)
-        self._learn_named(names, ArrayRows(values), targets, as_weights(sample_weight, 1), flat)
+        weights = as_weights(sample_weight, 1)
+        self._learn_named(names, ArrayRows(values), targets, weights, flat, in_a_list(time))
         return self
 
-    def _learn_row(self, x: Mapping[str, Any], y: Any, sample_weight: Any) -> Self:
+    def _learn_row(self, x: Mapping[str, Any], y: Any, sample_weight: Any, time: Any) -> Self:
         """Learn a row to which later ones look back: as a table of one row, which keeps what they need."""
         import polars as pl
 
-        weight = None if sample_weight is ONE else [sample_weight]
-        self.learn_many(pl.DataFrame({name: [value] for name, value in x.items()}, strict=False), [y], weight)
+        weight, frame = None if sample_weight is ONE else [sample_weight], {name: [value] for name, value in x.items()}
+        self.learn_many(pl.DataFrame(frame, strict=False), [y], weight, in_a_list(time))
         return self
 
     def _features(self, x: Any) -> Any:
@@ -152,6 +162,15 @@ class NamedLearner(BatchLearner):
         x = as_mapping(x)
         assert self.recipe_ is not None
         return row_weight(self.recipe_, x) if isinstance(x, Mapping) else ONE
+
+    def _time(self, x: Any, *, learning: bool) -> Any:
+        """The time of a row by the recipe; None if it has none, or none is needed."""
+        if self.recipe_ is None or self.recipe_.time is None or self.half_life is None:
+            return None
+        from onward.tables.encode_values import row_time
+
+        x = as_mapping(x)
+        return row_time(self.recipe_, x, learning=learning) if isinstance(x, Mapping) else None
 
     def _opened(self, x: object) -> Self:
         """The model, to which new names are welcome once it has learned a dict."""
@@ -182,37 +201,47 @@ class NamedLearner(BatchLearner):
 
     @overload
     def predict_many(
-        self, X: Any, sample_weight: Any = None, *, return_leverage: Literal[False] = False
+        self, X: Any, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[False] = False
     ) -> NDArray[np.float64]: ...
 
     @overload
-    def predict_many(self, X: Any, sample_weight: Any = None, *, return_leverage: Literal[True]) -> Learned: ...
+    def predict_many(
+        self, X: Any, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[True]
+    ) -> Learned: ...
 
     def predict_many(
-        self, X: Any, sample_weight: Any = None, *, return_leverage: bool = False
+        self, X: Any, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
         """`predict` for a data frame by the names of its columns, like `predict_one` with a dict for each row."""
         names, rows = named_table(X)
         weights = as_weights(sample_weight, rows.shape[0])
         fitted, names = self._fitted_or_new(names, rows.shape[1])
+        moments = times_ahead(fitted.state, self.half_life, times, rows.shape[0])
         out, leverages = np.empty((rows.shape[0], fitted.state.n_targets)), np.empty(rows.shape[0])
         for where, block, _ in blocks(rows):
-            out[where], leverages[where] = self._read_named(fitted, names, block, writeable(weights[where]))
+            read = self._read_named(fitted, names, block, writeable(weights[where]), moments[where])
+            out[where], leverages[where] = read
         predictions = shaped(out, fitted.flat)
         return (predictions, leverages) if return_leverage else predictions
 
     @overload
     def learn_many(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: Literal[False] = False
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        times: Any = None,
+        *,
+        return_leverage: Literal[False] = False,
     ) -> NDArray[np.float64]: ...
 
     @overload
     def learn_many(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: Literal[True]
+        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[True]
     ) -> Learned: ...
 
     def learn_many(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, return_leverage: bool = False
+        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
         """`predict_then_learn` for a data frame by the names of its columns, like `learn_one` with a dict for each row.
 
@@ -221,10 +250,12 @@ class NamedLearner(BatchLearner):
         self._require(y)
         names, rows = named_table(X)
         targets, flat = as_targets(y, rows.shape[0])
-        learned = self._learn_named(names, rows, targets, as_weights(sample_weight, rows.shape[0]), flat)
+        learned = self._learn_named(names, rows, targets, as_weights(sample_weight, rows.shape[0]), flat, times)
         return learned if return_leverage else learned[0]
 
-    def learn_block(self, X: Matrix, y: Vector, w: Vector, names: list[Hashable]) -> Learned:
+    def learn_block(
+        self, X: Matrix, y: Vector, w: Vector, names: list[Hashable], times: Times | None = None
+    ) -> Learned:
         """`learn_many` for rows that were checked when they were read; predictions and leverages.
 
         X is float64, C-contiguous and finite, as are y and w (which is not negative); the names differ. The features
@@ -235,13 +266,14 @@ class NamedLearner(BatchLearner):
         if fitted is None:
             fitted, grown = self._new_state(len(names), 1, True, names), True
         elif not fitted.flat or fitted.names is None or names[: len(fitted.names)] != fitted.names:
-            return self.learn_many(CheckedRows(X, names), y, w, return_leverage=True)
+            return self.learn_many(CheckedRows(X, names), y, w, times, return_leverage=True)
         elif len(names) > len(fitted.names):
             new, fitted, grown = names[len(fitted.names) :], fitted.copy(), True
             fitted.grow(new, [lam_of(self.lam, name) for name in new], [prior_of(self.prior_mean, n) for n in new])
         predictions, leverages = np.empty((len(X), 1)), np.empty(len(X))
-        squares = sum_of_squares(X)
-        fitted.learn(X, y.reshape(-1, 1), w, squares, self._read_out, predictions, leverages)
+        squares, moments = sum_of_squares(X), times_for(fitted.state, self.half_life, times, len(X))
+        self._reserve(fitted, len(X))
+        fitted.learn(X, y.reshape(-1, 1), w, squares, self._read_out, predictions, leverages, moments)
         fitted.open = True
         if grown:
             self._commit(fitted)
@@ -254,17 +286,17 @@ class NamedLearner(BatchLearner):
         self._check_settings()  # nothing learned: what is predicted is the prior's part
         return self._new_state(n_features, None, None, names), None
 
-    def _read_named(self, fitted: Fitted, names: list[Hashable] | None, X: Matrix, w: Vector) -> Learned:
+    def _read_named(self, fitted: Fitted, names: list[Hashable] | None, X: Matrix, w: Vector, times: Vector) -> Learned:
         known, places, unknown = match_names(fitted, names, X.shape[1])
         if names is None:
-            return fitted.predict(X, w, self._read_out)
+            return fitted.predict(X, w, self._read_out, times=times)
         rows = placed(ArrayRows(X[:, known]), places, fitted.state.n_features).block(0, len(X))
         others = [names[column] for column in unknown]
         lams, priors = [lam_of(self.lam, name) for name in others], [prior_of(self.prior_mean, n) for n in others]
-        return fitted.predict(rows, w, self._read_out, NewFeatures(X[:, unknown], lams, priors))
+        return fitted.predict(rows, w, self._read_out, NewFeatures(X[:, unknown], lams, priors), times)
 
     def _learn_named(
-        self, names: list[Hashable] | None, rows: Rows, targets: Matrix, weights: Vector, flat: bool
+        self, names: list[Hashable] | None, rows: Rows, targets: Matrix, weights: Vector, flat: bool, times: Any
     ) -> Learned:
         self._check_settings()
         fitted = self._state
@@ -283,7 +315,7 @@ class NamedLearner(BatchLearner):
             rows = placed(rows, places, fitted.state.n_features)
         else:
             match_names(fitted, None, rows.shape[1])
-        learned = self._go_on(fitted, rows, targets, weights, flat)
+        learned = self._go_on(fitted, rows, targets, weights, flat, times)
         self._fitted().open |= names is not None
         return learned
 

@@ -2,6 +2,7 @@
 
 import numbers
 from collections.abc import Hashable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Literal
 
 import numpy as np
@@ -164,7 +165,7 @@ def _finite(name: str, value: object) -> Matrix:
 
 
 def same_setting(a: Any, b: Any) -> bool:
-    """Whether two values of a parameter (a number, an array, a dict, a text, None) are the same."""
-    if any(isinstance(each, Mapping | str) or each is None for each in (a, b)):
+    """Whether two values of a parameter (a number, an array, a dict, a text, a span of time, None) are the same."""
+    if any(isinstance(each, Mapping | str | timedelta | np.timedelta64) or each is None for each in (a, b)):
         return type(a) is type(b) and bool(a == b)
     return np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b)))

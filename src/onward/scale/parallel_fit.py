@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from onward.core.known import Known, Method
 from onward.progressive.checkpoints import described, digest_of
-from onward.progressive.fitting import check_target_of, checked_known, checked_model, nothing_learned
+from onward.progressive.fitting import check_clock, check_target_of, checked_known, checked_model, nothing_learned
 from onward.progressive.frame_writers import open_writer
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
 from onward.progressive.results import Fit, known_names
@@ -98,7 +98,10 @@ def fit(
         raise ValueError("parts that are learned apart know of no prior: expected a model without prior_mean")
     if model.units == "own":
         raise ValueError("parts that are learned apart cannot have a λ in own units: expected units='raw' for workers")
+    if model.window is not None:
+        raise ValueError("which rows a window holds is known only in order: expected no window with several workers")
     check_target_of(model, table)
+    check_clock(model, table)
     files = find_files(source, table.format)
     if any(file.comes_once for file in files):
         raise ValueError("standard input comes in one order and once: expected files for several workers")
@@ -111,7 +114,7 @@ def fit(
         rows.find_first_levels()
         recipe, notes = rows.recipe, rows.notes
     model.recipe_ = recipe
-    reading = Reading(recipe, table, bool(model.fit_intercept))
+    reading = Reading(recipe, table, bool(model.fit_intercept), model.half_life)
     chunks = chunks_of(files, chunk_rows)
     about = {
         "files": described(files),
@@ -181,12 +184,18 @@ class _Job:
         tasks = dict(enumerate(Reduce(chunk, self._reading) for chunk in self._chunks))
         for place, result in self._run(tasks, "learning"):
             assert isinstance(result, Summary)
-            merged.put(place, result)
+            try:
+                merged.put(place, result)
+            except ValueError as error:
+                raise DataError(f"{self._chunks[place].name}: {error}") from error
         total = merged.whole()
         seen = 0
         if total.model is not None:
             seen = total.model.n_seen_
-            model.merge_part(total.model)
+            try:
+                model.merge_part(total.model)
+            except ValueError as error:
+                raise DataError(f"{self._chunks[0].name}: {error}") from error
         totals = new_totals()
         totals[ROWS], totals[WEIGHT:MEAN] = seen, np.nan
         return Predicted(len(self._chunks), totals, total.read, total.skipped, total.filled, model, total.means)
@@ -206,7 +215,7 @@ class _Job:
         lead = first[0]
         assert isinstance(lead, Predicted)
         rest = [_summary(first[place]) for place in range(front, len(self._chunks))]
-        models = prefixes(lead.model, rest)
+        models = prefixes(lead.model, rest, [chunk.name for chunk in self._chunks[front:]])
         later: dict[int, Reduce | Predict] = {}
         read, means = lead.read, lead.means
         for place, summary, before in zip(range(front, len(self._chunks)), rest, models, strict=False):

@@ -6,17 +6,24 @@ from typing import Generic, TypeVar
 
 from onward.regression import OnlineRegressor
 from onward.scale.summary import Summary
+from onward.tables import DataError
 
 T = TypeVar("T")
 
 
-def prefixes(start: OnlineRegressor, summaries: Sequence[Summary]) -> list[OnlineRegressor]:
-    """The model just before each chunk, and after the last: one more than there are chunks."""
+def prefixes(start: OnlineRegressor, summaries: Sequence[Summary], names: Sequence[str] = ()) -> list[OnlineRegressor]:
+    """The model just before each chunk, and after the last: one more than there are chunks.
+
+    DataError with the name of a chunk that cannot come after those before, as it is too early.
+    """
     models = [start]
-    for summary in summaries:
+    for place, summary in enumerate(summaries):
         after = deepcopy(models[-1])
         if summary.model is not None:
-            after.merge_part(summary.model)
+            try:
+                after.merge_part(summary.model)
+            except ValueError as error:
+                raise DataError(f"{names[place] if names else f'chunk {place + 1}'}: {error}") from error
         models.append(after)
     return models
 

@@ -10,6 +10,7 @@ import numpy as np
 from onward import storage
 from onward.core.types import Vector
 from onward.regression import ForwardRegressor
+from onward.regression.half_life import HalfLife
 from onward.tables import Block
 
 
@@ -19,6 +20,7 @@ class Summary:
 
     Attributes:
         model: what was learned with λ = 0; None if there were no rows. Such states add up exactly, in any tree.
+        half_life: of the model that they are for.
         means: Σw and Σwy, from which the running mean of what follows starts.
         read: rows, those that were skipped included.
     """
@@ -29,11 +31,12 @@ class Summary:
     read: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     filled: Counter[str] = field(default_factory=Counter)
+    half_life: HalfLife | None = None
 
     @classmethod
-    def of(cls, blocks: Iterable[Block], intercept: bool) -> Self:
+    def of(cls, blocks: Iterable[Block], intercept: bool, half_life: HalfLife | None = None) -> Self:
         """Learn blocks in order, from nothing."""
-        summary = cls(intercept)
+        summary = cls(intercept, half_life=half_life)
         for block in blocks:
             summary.add(block)
         return summary
@@ -45,8 +48,9 @@ class Summary:
             return
         assert block.y is not None
         if self.model is None:
-            self.model = ForwardRegressor(0.0, fit_intercept=self.intercept)
-        self.model.learn_block(block.X, block.y, block.weight, block.names)
+            self.model = ForwardRegressor(0.0, fit_intercept=self.intercept, half_life=self.half_life)
+        times = None if self.half_life is None else block.times
+        self.model.learn_block(block.X, block.y, block.weight, block.names, times)
         self.means += [block.weight.sum(), block.weight @ block.y]
 
     def merge(self, later: "Summary") -> Self:

@@ -1,5 +1,6 @@
 """What a worker does with a chunk: reduce it to a summary, or predict its rows from the model just before it."""
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from onward.progressive.results import known_names
 from onward.progressive.running_scores import MEAN, ROWS, WEIGHT, new_totals
 from onward.progressive.schedule import next_reading
 from onward.regression import OnlineRegressor
+from onward.regression.half_life import HalfLife
 from onward.scale import chunk_results
 from onward.scale.chunk_results import Predicted
 from onward.scale.chunks import Chunk
@@ -29,10 +31,12 @@ class Reading:
     recipe: Recipe
     table: Table
     intercept: bool
+    half_life: HalfLife | None = None
 
-    def stream(self, chunk: Chunk, known: list[str]) -> Stream:
-        """The rows of a chunk."""
-        return Stream([chunk.file], self.table, recipe=self.recipe, known=known, groups=chunk.groups, apart=True)
+    def stream(self, chunk: Chunk, known: list[str], latest: float = math.nan) -> Stream:
+        """The rows of a chunk; none may be before the latest time of those before."""
+        how, groups = self.table, chunk.groups
+        return Stream([chunk.file], how, recipe=self.recipe, known=known, groups=groups, apart=True, latest=latest)
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Reduce:
     def __call__(self) -> Summary:
         """Learn the chunk's rows from nothing."""
         with self.reading.stream(self.chunk, []) as rows:
-            summary = Summary.of(rows, self.reading.intercept)
+            summary = Summary.of(rows, self.reading.intercept, self.reading.half_life)
             summary.read = rows.read
             summary.skipped, summary.filled = Counter(rows.skipped), Counter(rows.filled)
         return summary
@@ -98,7 +102,7 @@ class Predict:
 
     def _one(self, chunk: Chunk, place: int, done: Predicted) -> Predicted:
         model, folder = done.model, self.predicting.folder
-        with self.reading.stream(chunk, known_names(model)) as rows:
+        with self.reading.stream(chunk, known_names(model), model.latest_time) as rows:
             before = self.before + done.read
             how, known = self.predicting.method, self.predicting.known
             work = Pass(model, rows, known, predicts=folder is not None, before=before, method=how)

@@ -30,14 +30,16 @@ def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> 
     for pattern in (*(table.features or ()), *table.exclude, *table.categorical):
         if not fitting(pattern, columns):
             raise missing_column(file, pattern, columns)
-    special = {target, table.weight}
+    time = None if table.time is None else _time_column(file, contents, table.time)
+    special = {target, table.weight, table.time}
     categories = {each for pattern in table.categorical for each in fitting(pattern, columns)}
     named_categories = categories | {each for each, kind in table.schema.items() if kind == "category"}
     categories = named_categories | {each for each, content in contents.items() if content == "category"} - special
     left_out = {each for pattern in table.exclude for each in fitting(pattern, columns)}
     wrong = [each for each in (*table.categorical, *(table.features or ())) if each in special]
     if wrong:
-        raise DataError(f"{file}: column {wrong[0]!r} is the target or the weight, so it cannot be a feature")
+        role = "the time" if wrong[0] == table.time else "the target or the weight"
+        raise DataError(f"{file}: column {wrong[0]!r} is {role}, so it cannot be a feature")
     if table.features is None:
         carried = set(choose_kept(file, columns, table.keep)) - categories
         taken = [each for each in columns if each not in carried]
@@ -70,9 +72,22 @@ def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> 
         terms,
         inputs,
         table.drop_first,
+        time=time,
     )
     _check_terms(file, recipe)
     return recipe, notes
+
+
+def _time_column(file: str, contents: Mapping[str, Content], name: str) -> Column:
+    """The column of the rows' times."""
+    if name not in contents:
+        raise missing_column(file, name, list(contents))
+    if contents[name] not in ("number", "time", "duration", UNKNOWN):
+        raise DataError(
+            f"{file}: column {name!r} holds {contents[name]}, expected times: numbers, or dates such as 2026-01-31 "
+            "(--date-format says how others are written)"
+        )
+    return Column(name, _kind(contents[name]))
 
 
 def choose_kept(file: str, columns: Sequence[str], keep: Sequence[str]) -> list[str]:

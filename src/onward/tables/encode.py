@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from onward.core.durations import show_time
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.tables.errors import DataError, RowError
@@ -18,6 +19,7 @@ from onward.tables.recipe import Recipe
 from onward.tables.recipe_memory import Memory
 from onward.tables.rows import CheckedRows
 from onward.tables.term_values import LagValues, Values, feature_names, feature_values, product_values
+from onward.tables.times import Times, microseconds_of
 
 VALUES = 1 << 19  # in a block with levels: 4 MB of numbers
 UNKNOWN = 256  # rows of a block that may have levels of its own
@@ -34,6 +36,7 @@ class Block(CheckedRows):
         rows: (n,) the number of each row in the stream, from 0; numbers that are left out were skipped.
         first, stop: the rows of the stream that this block stands for, the skipped ones included.
         kept: the columns that are carried along, of rows first … stop − 1; without columns where there are none.
+        times: of the rows; None where the recipe has no such column.
     """
 
     y: Vector | None
@@ -42,6 +45,7 @@ class Block(CheckedRows):
     first: int
     stop: int
     kept: pl.DataFrame = field(default_factory=pl.DataFrame)
+    times: Times | None = None
 
     def part(self, start: int, stop: int) -> "Block":
         """Rows start … stop − 1 of the block, as a block; skipped rows belong to the row that follows them."""
@@ -57,6 +61,7 @@ class Block(CheckedRows):
             begin,
             end,
             self.kept[begin - self.first : end - self.first],
+            None if self.times is None else self.times.part(slice(start, stop)),
         )
 
 
@@ -80,10 +85,13 @@ class Encoder:
         memory: Memory | None = None,
         notes: list[str] | None = None,
         skips_bad: bool = False,
+        latest: float = np.nan,
+        in_order: bool = True,
     ) -> None:
         """`memory` is of the rows before the first, instead of the recipe's; remarks for a person go to `notes`.
 
-        `skips_bad`: a row that would be refused is left out instead.
+        `skips_bad`: a row that would be refused is left out instead. `latest`: no row's time may be before it, nor
+        `in_order` before that of a row above.
         """
         memory = recipe.memory if memory is None else memory
         self.recipe = recipe
@@ -105,6 +113,7 @@ class Encoder:
         self._levels = Levels(fixed, levels, max_levels, notes)
         if with_target:
             check_size(self._fixed)
+        self._latest, self._in_order = latest, in_order
         self._first_levels = dict(memory.first_levels)
         self._lags = LagValues({text: lag.rows for text, lag in recipe.lags.items()}, memory, read)
 
@@ -140,13 +149,14 @@ class Encoder:
     def _usable_blocks(self, piece: Piece) -> Iterator[Block]:
         """The blocks of a piece; where a row of it cannot be used, those of the rows before it, and then the error."""
         counts, first_levels = (self.skipped.copy(), self.filled.copy()), dict(self._first_levels)
+        latest = self._latest
         try:
             yield from self._blocks(piece)
         except RowError as error:  # which comes before the first block
             for counter, before in zip((self.skipped, self.filled), counts, strict=True):
                 counter.clear()
                 counter.update(before)
-            self._first_levels = first_levels
+            self._first_levels, self._latest = first_levels, latest
             self._lags.reset_piece()
             if error.row:
                 yield from self._usable_blocks(piece.part(0, error.row))
@@ -170,12 +180,15 @@ class Encoder:
                     row,
                 )
                 self._missing.leave_out(f"{self.recipe.weight} is negative", negative, kept)
+        times = self._times(piece, kept)
         fixed = self._numbers(piece, kept)
         factors = self._factors(piece, kept)
         for column in self._categories:
             self._missing.check_levels(column, piece, kept)
         if self._with_target and self.recipe.drop_first:
             self._find_first_levels(piece, kept)
+        if times is not None:
+            self._check_times(times, piece, kept)
         texts = [level_texts(group, piece.frame, self._first_levels) for group in self._groups]
         found = self._levels.find_new(self._groups, texts, kept)
         if self._with_target:
@@ -214,6 +227,7 @@ class Encoder:
                 begin,
                 first + stop,
                 carried,
+                None if times is None else times.part(rows),
             )
         self._remembered = self.read
 
@@ -236,6 +250,34 @@ class Encoder:
         values = piece.frame[column].to_numpy().astype(np.float64, copy=False)
         self._missing.require(column, values, piece, kept)
         return values
+
+    def _times(self, piece: Piece, kept: Flags) -> Times | None:
+        """The times of the rows; None where there are none to be had, as there need not be to predict."""
+        column = self.recipe.time
+        if column is None or (not self._with_target and column.name not in piece.frame.columns):
+            return None
+        values, dated = self._required(column.name, piece, kept), column.kind == "time"
+        return Times(microseconds_of(values) if dated else values, dated)
+
+    def _check_times(self, times: Times, piece: Piece, kept: Flags) -> None:
+        """Rows that come before one that was learned are refused, or left out."""
+        assert self.recipe.time is not None
+        least = np.full(len(kept), self._latest)
+        if self._in_order:
+            came = np.where(kept, times.values, -np.inf)
+            least = np.fmax.accumulate(np.concatenate([[self._latest], came]))[:-1]
+        early = kept & (times.values < least)
+        if early.any():
+            row = int(np.flatnonzero(early)[0])
+            got, expected = (show_time(float(each[row]), times.dated) for each in (times.values, least))
+            self._missing.refuse(
+                f"{piece.where(row)}, column {self.recipe.time.name!r}: got {got}, expected no time before {expected}, "
+                "which was learned",
+                row,
+            )
+            self._missing.leave_out(f"{self.recipe.time.name} falls", early, kept)
+        if self._in_order and kept.any():
+            self._latest = float(np.fmax(self._latest, times.values[kept].max()))
 
     def _numbers(self, piece: Piece, kept: Flags) -> Matrix:
         """The columns that make one feature each, and the terms without categories, (n, k)."""

@@ -22,6 +22,7 @@ from onward.tables.readers import EXPECTED, Piece, missing_column
 from onward.tables.recipe import Column, Kind, Recipe
 from onward.tables.single_values import ABSENT, as_level, as_number, as_plain
 from onward.tables.sources import Frame
+from onward.tables.times import Times, microseconds_of
 
 _ROW = "the row"  # what messages call a single row
 
@@ -62,31 +63,40 @@ def encode_blocks(
     learning: bool = False,
     y: Vector | None = None,
     weight: Vector | None = None,
+    times: Times | None = None,
+    latest: float = np.nan,
     remember: Callable[[Recipe], None] | None = None,
 ) -> Iterator[Block]:
     """The rows of a data frame as a stream of it has them, in blocks.
 
     For `learning`, targets are y (n,), or the recipe's target column without it; weights are `weight` (n,), or the
-    recipe's weight column, if it has one. A level that is first seen begins a block then, and is a feature from there
-    on; otherwise levels that are not among the names stand at the end of the block that has them. At the end,
-    `remember` is called with the recipe, and what further rows need of these.
+    recipe's weight column, if it has one; so are `times`, which must not fall, nor be before `latest`. A level that is
+    first seen begins a block then, and is a feature from there on; otherwise levels that are not among the names stand
+    at the end of the block that has them. At the end, `remember` is called with the recipe, and what further rows need
+    of these.
     """
     reader = FrameReader(Frame(None, None, frame=frame), recipe.notation)
     full, recipe = recipe, recipe if weight is None else replace(recipe, weight=None)
+    recipe = recipe if times is None else replace(recipe, time=None)
     wanted: dict[str, Kind] = recipe.kinds
     looks_back = recipe.looks_back_to_target and recipe.target in reader.columns
     if (learning and y is None) or (not learning and looks_back):
         wanted[recipe.target] = target_kind(reader.contents, recipe)
     if learning and recipe.weight is not None:
         wanted[recipe.weight] = "number"
+    if recipe.time is not None and (learning or recipe.time.name in reader.columns):
+        wanted[recipe.time.name] = recipe.time.kind
     # How many levels there may be was the business of the table that was read first.
-    encoder = Encoder(recipe, recipe.levels(names), with_target=learning, max_levels=sys.maxsize)
+    levels, most = recipe.levels(names), sys.maxsize
+    encoder = Encoder(recipe, levels, with_target=learning, max_levels=most, latest=latest, in_order=learning)
     for piece in reader.pieces(wanted):
         if learning and y is not None:
             targets = pl.Series(recipe.target, y[piece.start : piece.start + len(piece.frame)])
             piece = Piece(piece.frame.with_columns(targets), piece.start, piece.where)
         for block in encoder.blocks(piece):
-            yield block if weight is None else replace(block, weight=np.ascontiguousarray(weight[block.rows]))
+            if weight is not None:
+                block = replace(block, weight=np.ascontiguousarray(weight[block.rows]))
+            yield block if times is None else replace(block, times=times.part(block.rows))
     if remember is not None:
         remember(replace(full, memory=encoder.memory))
 
@@ -156,6 +166,21 @@ def row_weight(recipe: Recipe, row: Mapping[str, Any]) -> float | None:
         return weight
     _skips(recipe, Column(recipe.weight, "number"), "missing" if weight != weight else f"{weight}")
     return None  # a weight cannot be made up
+
+
+def row_time(recipe: Recipe, row: Mapping[str, Any], *, learning: bool) -> Times | None:
+    """The time of a row by the recipe; None if it has none, which is an error in `learning`."""
+    column = recipe.time
+    if column is None or (column.name not in row and not learning):
+        return None
+    if column.name not in row:
+        raise missing_column(_ROW, column.name, [str(each) for each in row])
+    value = row[column.name]
+    number = as_number(value, column.kind, recipe.notation)
+    if number is None or number - number != 0.0:
+        raise DataError(f"{_ROW}, column {column.name!r}: got {_shown(value)}, expected {EXPECTED[column.kind]}")
+    values = np.array([number])
+    return Times(microseconds_of(values), True) if column.kind == "time" else Times(values, False)
 
 
 def _skips(recipe: Recipe, column: Column, what: str) -> bool:

@@ -18,7 +18,8 @@ MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None"
 
 DAY = 86_400_000_000  # µs
 # Polars divides by a number as it multiplies by its reciprocal; said so here, single values get the same bits.
-YEARS, DAYS, CLOCK_DAYS = 1 / (365.2425 * DAY), 1 / DAY, 1 / (1000 * DAY)
+YEAR = 365.2425 * DAY
+YEARS, DAYS, CLOCK_DAYS = 1 / YEAR, 1 / DAY, 1 / (1000 * DAY)
 WHOLE = 1e15  # below which floats that are whole numbers are written as such
 ORIGIN = 10_957 * DAY  # 2000-01-01 in µs since 1970
 

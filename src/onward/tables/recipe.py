@@ -47,6 +47,7 @@ class Recipe:
 
     Args:
         target, columns, weight, missing: as in `Table`; the columns are those that are features.
+        time: the column of the rows' times.
         na, decimal, thousands, date_format: how values are written as text, as in `Notation`.
         terms: features that are made of columns.
         inputs: columns that are read for the terms alone.
@@ -66,6 +67,7 @@ class Recipe:
     inputs: tuple[Column, ...] = ()
     drop_first: bool = False
     memory: Memory = field(default_factory=Memory, compare=False)
+    time: Column | None = None
 
     @property
     def notation(self) -> Notation:
@@ -157,6 +159,8 @@ class Recipe:
             self.drop_first and self.memory.first_levels != other.memory.first_levels
         ):
             return "other first levels of categories are left out in one than in the other"
+        if self.time != other.time:
+            return f"the time is {_said(self.time)} in one and {_said(other.time)} in the other"
         return None
 
     # Model files
@@ -176,6 +180,7 @@ class Recipe:
             "inputs": [[column.name, column.kind] for column in self.inputs],
             "drop_first": self.drop_first,
             "memory": self.memory.to_record(),
+            "time": None if self.time is None else [self.time.name, self.time.kind],
         }
 
     @classmethod
@@ -183,7 +188,9 @@ class Recipe:
         """What `to_record` described, also before there were terms; ValueError or KeyError if it does not fit."""
         columns = tuple(Column(name, kind) for name, kind in record["columns"])
         inputs = tuple(Column(name, kind) for name, kind in record.get("inputs", ()))
-        if any(column.kind not in KINDS for column in (*columns, *inputs)) or record["missing"] not in RULES:
+        time = None if record.get("time") is None else Column(*record["time"])
+        known = (*columns, *inputs, *([] if time is None else [time]))
+        if any(column.kind not in KINDS for column in known) or record["missing"] not in RULES:
             raise ValueError(f"unknown kind of column or rule for missing values in {record}")
         return cls(
             record["target"],
@@ -198,4 +205,9 @@ class Recipe:
             inputs,
             bool(record.get("drop_first", False)),
             Memory.from_record(record["memory"]) if "memory" in record else Memory(),
+            time,
         )
+
+
+def _said(column: Column | None) -> str:
+    return "not given" if column is None else f"{column.name!r} as a {column.kind}"

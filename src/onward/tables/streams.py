@@ -1,5 +1,6 @@
 """A stream of rows from files, folders or standard input: in order, once, in a memory that does not grow."""
 
+import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -53,6 +54,8 @@ def stream(
     recipe: Recipe | None = None,
     known: Sequence[object] = (),
     start: Position | None = None,
+    latest: float = math.nan,
+    in_order: bool = True,
 ) -> "Stream":
     """Rows of files, in order, as blocks of numbers.
 
@@ -65,6 +68,8 @@ def stream(
             reads features only.
         known: the names of the features that a model has, so that levels keep their places.
         start: where to go on, as `Stream.position` said.
+        latest: the time of the latest row that a model has learned, as its blocks have it: none may be before it.
+        in_order: whether times must not fall, where rows have a target.
 
     Files without rows are fine as long as one has some. What columns hold is told by the first rows (256 KB); what came
     so far, for standard input.
@@ -73,7 +78,15 @@ def stream(
         DataError: if the data cannot be read so, in one line that says where and what was expected.
     """
     table = as_table(table)
-    return Stream(find_files(source, table.format), table, recipe=recipe, known=known, start=start)
+    return Stream(
+        find_files(source, table.format),
+        table,
+        recipe=recipe,
+        known=known,
+        start=start,
+        latest=latest,
+        in_order=in_order,
+    )
 
 
 class Stream:
@@ -97,10 +110,12 @@ class Stream:
         stop: int | None = None,
         groups: range | None = None,
         apart: bool = False,
+        latest: float = math.nan,
+        in_order: bool = True,
     ) -> None:
         """Beside what `stream` takes: a descriptor that becomes readable when no more is to be read of what arrives;
-        the row groups to read, of one Parquet file; and whether this is one of several parts that are read apart: it
-        may then be empty, and leaves other processors to the others.
+        the row groups to read, of one Parquet file; whether this is one of several parts that are read apart: it may
+        then be empty, and leaves other processors to the others; and the latest time that a model has learned.
         """
         if table.target is None and recipe is None:
             raise ValueError("expected a target or a recipe, got neither")
@@ -131,6 +146,8 @@ class Stream:
             self._wanted: dict[str, Kind] = recipe.kinds
             if self._with_target and recipe.weight is not None:
                 self._wanted[recipe.weight] = "number"
+            if recipe.time is not None and (self._with_target or recipe.time.name in self._reader.columns):
+                self._wanted[recipe.time.name] = recipe.time.kind
             at_hand = not self._with_target and recipe.looks_back_to_target and recipe.target in self._reader.columns
             if at_hand:
                 contents = self._reader.contents
@@ -148,6 +165,8 @@ class Stream:
                 memory=None if start is None else start.memory,
                 notes=self.notes,
                 skips_bad=table.bad_rows == "skip",
+                latest=latest,
+                in_order=in_order and self._with_target,
             )
         except BaseException:
             self.close()

@@ -37,13 +37,15 @@ class Table:
 
     Args:
         target: the column to predict; None where only features are read, by a model's recipe.
-        features: the columns to use; None for all but the target and the weight.
+        features: the columns to use; None for all but the target, the weight and the time.
         exclude: columns not to use.
         categorical: columns that stand for categories: a feature for each level, born when it is first seen.
         max_levels: the most levels that a category may have.
         drop_first: whether the first level of each category makes no feature, nor what it is multiplied with.
         terms: features that are made of columns, as text: see `onward.tables.terms`.
         weight: the column with the rows' weights.
+        time: the column with the rows' times, numbers or dates, for learners with a half-life in time; they must not
+            fall. It is no feature.
         missing: what to do with a missing value: "error", "skip" the row, or count it as "zero".
         na: texts that stand for a missing value, beside the usual ones (empty, NA, NaN, null, …).
         schema: what columns hold, by name: "number", "boolean", "time", "duration" or "category"; without it, or for
@@ -70,7 +72,8 @@ class Table:
         default=None,
         metadata=_option(
             "--features",
-            "The columns to use; patterns such as 'x*' are fine. Without it: all but the target and the weight.",
+            "The columns to use; patterns such as 'x*' are fine. Without it: all but the target, the weight and the "
+            "time.",
             metavar="COLUMN,...",
         ),
     )
@@ -105,6 +108,14 @@ class Table:
     )
     weight: str | None = field(
         default=None, metadata=_option("--weight", "The column of the rows' weights.", metavar="COLUMN")
+    )
+    time: str | None = field(
+        default=None,
+        metadata=_option(
+            "--time",
+            "The column of the rows' times, numbers or dates, which must not fall: for --half-life. It is no feature.",
+            metavar="COLUMN",
+        ),
     )
     missing: Missing = field(
         default="error",
@@ -211,7 +222,7 @@ class Table:
                 object.__setattr__(
                     self, each.name, _names(each.name, value, () if isinstance(each.default, tuple) else None)
                 )
-        for name in ("target", "weight", "separator"):
+        for name in ("target", "weight", "time", "separator"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
                 raise ValueError(f"{name} must be text, got {value!r}")
@@ -222,8 +233,9 @@ class Table:
         for column, kind in self.schema.items():
             if kind not in KINDS:
                 raise ValueError(f"schema: a column is one of {', '.join(KINDS)}, got {column}={kind}")
-        if self.weight is not None and self.weight == self.target:
-            raise ValueError(f"column {self.target!r} cannot be both the target and the weight")
+        for one, other in (("target", "weight"), ("target", "time"), ("weight", "time")):
+            if getattr(self, one) is not None and getattr(self, one) == getattr(self, other):
+                raise ValueError(f"column {getattr(self, one)!r} cannot be both the {one} and the {other}")
         for name in ("drop_first", "header"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")

@@ -7,16 +7,17 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from onward.bandits.indices import read_single
-from onward.bandits.memories.memory import FIRST_CAPACITY, Memory
+from onward.bandits.memories.memory import Memory
 from onward.bandits.model import Model, clear_model, learn_row, model_size, view_model
 from onward.bandits.settings import Head, memory_at, view_head
 from onward.core.checks import not_negative, probability, whole
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ALIGNED, aligned, new_scratch
+from onward.core.ring import FIRST_CAPACITY
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "d67e53118df19b1e"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a0aa4b3f9f05ec41"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype([("n_models", "f8")])
 N_HEADER = 1

@@ -5,8 +5,6 @@ from typing import Any, ClassVar
 
 from onward.core.types import Vector
 
-FIRST_CAPACITY = 8  # rows of a window, or models of a detector: it doubles as needed
-
 
 @dataclass(frozen=True)
 class Memory:

@@ -3,30 +3,28 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-import numpy as np
-
-from onward.bandits.memories.memory import FIRST_CAPACITY, Memory
+from onward.bandits.memories.memory import Memory
 from onward.bandits.model import Model, clear_model, learn_row, model_size, view_model
 from onward.bandits.settings import Head, memory_at, view_head
 from onward.core.checks import whole
 from onward.core.compile import compiled, inlined
-from onward.core.factor import ALIGNED, copy_vector, new_scratch, remove_one, square_of
-from onward.core.types import Matrix, Records, Vector
-from onward.core.views import as_matrix, part, records_of
-
-COMPILED_FROM = "db9f2591490d25f5"  # other files whose code is compiled into this one: see tools/digests.py
-
-HEADER = np.dtype(
-    [
-        ("next_slot", "f8"),  # where the next row goes
-        ("n_stored", "f8"),
-        ("n_removed", "f8"),  # rows taken out since the factor was made ...
-        ("rounding_growth", "f8"),  # ... and by how much the worst rounding since then may have grown
-    ]
+from onward.core.factor import ALIGNED, copy_vector, new_scratch, square_of
+from onward.core.ring import (
+    FIRST_CAPACITY,
+    MAKE_ANEW,
+    TAKEN_OUT,
+    Ring,
+    begin_anew,
+    clear_ring,
+    lacks_room,
+    make_room,
+    next_slot,
+    row_by_age,
+    view_ring,
 )
-N_HEADER = 4
-_as_header = records_of(HEADER)
-MOST_GROWTH = 1000.0  # by so much may the rounding of the factor grow, before it is made anew
+from onward.core.types import Vector
+
+COMPILED_FROM = "27ef543bfe09b5bf"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Window(Memory):
     def check(self, buffer: Vector, d: int) -> None:
         """Raise ValueError if the header cannot be that of a window."""
         capacity = int(view_head(buffer).log["capacity"][0])
-        header = memory_in(buffer, d, capacity).header[0]
+        header = memory_in(buffer, d, capacity).ring.header[0]
         for name, most in (("next_slot", capacity - 1), ("n_stored", capacity), ("n_removed", self.window)):
             if not (0 <= header[name] <= most and header[name] == int(header[name])):
                 raise ValueError(f"{name} of a window must be from 0 to {most}, got {header[name]}")
@@ -66,79 +64,55 @@ class Window(Memory):
         return ALIGNED + model_size(d) + capacity * (d + 1)
 
 
-class Ring(NamedTuple):
+class LastRewards(NamedTuple):
     """Views of a buffer."""
 
-    header: Records
+    ring: Ring  # rows of d + 1 numbers: each with its reward
     model: Model
-    rows: Matrix  # (capacity, d + 1): each row with its reward
 
 
 @inlined
-def memory_in(buffer: Vector, d: int, capacity: int) -> Ring:
+def memory_in(buffer: Vector, d: int, capacity: int) -> LastRewards:
     """The window in a policy's buffer."""
     at = memory_at(d)
-    rows = at + ALIGNED + model_size(d)
-    return Ring(
-        _as_header(part(buffer, at, at + N_HEADER)),
-        view_model(buffer, at + ALIGNED, d),
-        as_matrix(part(buffer, rows, rows + capacity * (d + 1)), capacity, d + 1),
+    return LastRewards(
+        view_ring(buffer, at, at + ALIGNED + model_size(d), capacity, d + 1), view_model(buffer, at + ALIGNED, d)
     )
 
 
 @inlined
 def begin(head: Head, buffer: Vector) -> None:
     """Know nothing."""
-    ring = memory_in(buffer, head.lam.shape[0], int(head.log[0].capacity))
-    clear_model(head, ring.model)
-    header = ring.header[0]
-    header.next_slot = 0.0
-    header.n_stored = 0.0
-    header.n_removed = 0.0
-    header.rounding_growth = 1.0
+    memory = memory_in(buffer, head.lam.shape[0], int(head.log[0].capacity))
+    clear_model(head, memory.model)
+    clear_ring(memory.ring)
 
 
 @inlined
 def is_full(head: Head, buffer: Vector) -> bool:
     """Whether there must be more room before the next reward can be learned."""
-    capacity = head.log[0].capacity
-    ring = memory_in(buffer, head.lam.shape[0], int(capacity))
-    return bool(ring.header[0].n_stored == capacity < head.settings[0].window)
+    memory = memory_in(buffer, head.lam.shape[0], int(head.log[0].capacity))
+    return lacks_room(memory.ring, head.settings[0].window)
 
 
 @compiled
 def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
-    """Take the oldest row out, if the window is full, and the new one in.
-
-    Taking out loses digits in proportion to what is left in the row's direction, and they do not come back. So before
-    the losses add up to much, and once in every window's length, the factor is made anew from the rows themselves.
-    """
+    """Take the oldest row out, if the window is full, and the new one in: see `core.ring`."""
     head = view_head(buffer)
     d, window = x.shape[0], head.settings[0].window
-    ring, scratch = memory_in(buffer, d, int(head.log[0].capacity)), new_scratch(d)
-    header, model = ring.header[0], ring.model
-    slot = ring.rows[int(header.next_slot)]
-    anew = False
-    if header.n_stored == window:
-        header.n_removed += 1.0
-        anew = header.n_removed >= window
-        if not anew:
-            left = remove_one(model.factor, slot[:d], slot[d], scratch)
-            header.rounding_growth /= left
-            anew = not (left > 0.0 and header.rounding_growth < MOST_GROWTH)
-            model.factor.counts[0].counted -= 1.0
-    else:
-        header.n_stored += 1.0
+    memory, scratch = memory_in(buffer, d, int(head.log[0].capacity)), new_scratch(d)
+    ring, model = memory.ring, memory.model
+    room = make_room(ring, window, model.factor, 1.0, scratch, scratch)
+    slot = next_slot(ring, window)
     copy_vector(x, slot)
     slot[d] = y
-    header.next_slot = (header.next_slot + 1.0) % window
-    if not anew:
+    if room != MAKE_ANEW:
+        if room == TAKEN_OUT:
+            model.factor.counts[0].counted -= 1.0
         learn_row(model, x, y, square, scratch)
         return
-    header.n_removed = 0.0
-    header.rounding_growth = 1.0
+    begin_anew(ring)
     clear_model(head, model)
-    n = int(header.n_stored)
-    for i in range(n):  # the oldest first
-        row = ring.rows[(int(header.next_slot) + i) % n]
-        learn_row(model, row[:d], row[d], square_of(row[:d]), scratch)
+    for i in range(int(ring.header[0].n_stored)):  # the oldest first
+        row = row_by_age(ring, i)
+        learn_row(model, row[:d], float(row[d]), square_of(row[:d]), scratch)
