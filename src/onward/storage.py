@@ -47,6 +47,7 @@ _HOMES = {
     "forward": "onward.regression",
     "ridge": "onward.regression",
     "checkpoint": "onward.progressive.checkpoints",
+    "change alarm": "onward.confidence.change_alarm",
     "policy": "onward.bandits",
     "disjoint policy": "onward.bandits",
     "runs": "onward.bandits",

@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +29,15 @@ onward fit 'logs/*.parquet' -t y --categorical city,device --missing skip --save
 onward fit big.csv.gz -t y --save m.onward --checkpoint-every 1000000   (and with --resume after a crash)
 
 tail -n +1 -f live.csv | onward fit - -t y --save m.onward --save-every 30s --follow   (Ctrl-C ends it and saves)"""
+
+
+class OnChange(StrEnum):
+    """What to do when the relation changes."""
+
+    warn = "warn"
+    restart = "restart"
+    ignore = "ignore"
+
 
 _What = tuple[tuple[list[str], "Table", "OnlineRegressor"], dict[str, Any]]
 """What is learned from what, and the options of every `fit`."""
@@ -62,6 +72,15 @@ def command(
     *,
     intervals: o.Intervals = "conformal",
     known: "Known",
+    on_change: Annotated[
+        OnChange,
+        typer.Option(
+            "--on-change",
+            help="When the relation changes, at a false alarm probability of --delta: warn; restart, so that the model "
+            "forgets everything and goes on; or ignore, and do not look.",
+            rich_help_panel="Model",
+        ),
+    ] = OnChange.warn,
     save: o.Save = None,
     save_every: Annotated[
         str | None,
@@ -148,6 +167,8 @@ def command(
         raise typer.BadParameter(
             "--report, --follow and --save-every go along one pass: expected no --jobs and no --backend"
         )
+    if workers and "on_change" in given_options(context):
+        raise typer.BadParameter("--on-change goes along one pass: expected no --jobs and no --backend")
     if no_scores and (report is not None or follow or predictions is not None):
         raise typer.BadParameter("predictions are scored as they are made: expected no --no-scores")
     outputs: Outputs = {
@@ -174,6 +195,7 @@ def command(
     else:
         if not quiet:
             what[1]["tell"] = _tell
+        what[1]["on_change"] = on_change.value
         result = _fit_here(what, report is not None, json if follow else None, quiet or json)
     if follow and not quiet:  # which leaves no room for a summary
         for line in left_out(result.skipped, result.filled):
@@ -279,6 +301,7 @@ def show(result: "Fit") -> None:
     """The summary of a pass."""
     from onward.cli import display
     from onward.core.state import described_lam
+    from onward.progressive.changes import describe_changes
     from onward.regression import learner_name
 
     out, model = display.console(), result.model
@@ -290,7 +313,8 @@ def show(result: "Fit") -> None:
         markup=False,
         highlight=False,
     )
-    for line in left_out(result.skipped, result.filled):
+    changed = describe_changes(result.changes or (), result.known.delta, result.on_change)
+    for line in (*left_out(result.skipped, result.filled), *([changed] if changed else [])):
         out.print(line, markup=False, highlight=False)
     if result.scores.rmse == result.scores.rmse:
         out.print(display.scores(result.scores))

@@ -15,6 +15,7 @@ With a λ for each of them, λ below is the largest, and S is in the norm √(Σ
 (Theorem 1 of Tirinzoni et al. 2020, which the paper quotes, leaves its constant open, so it gives no set to compute.)
 """
 
+from onward.confidence.change_alarm import Change, ChangeAlarm
 from onward.confidence.choose import confidence_set, confidence_sets, observation_reach
 from onward.confidence.conformal import DELTAS, ConformalIntervals
 from onward.confidence.sequence import RunningIntersection, needed_noise_width
@@ -25,6 +26,8 @@ from onward.confidence.widths import Bias, Width, bias_width, information, noise
 __all__ = [
     "DELTAS",
     "Bias",
+    "Change",
+    "ChangeAlarm",
     "ConfidenceSet",
     "ConformalIntervals",
     "Ellipsoid",

@@ -12,6 +12,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter, StrMethodFormatter
 
+from onward.confidence import Change
 from onward.confidence.binomial import binomial_interval
 from onward.core.known import Method
 from onward.core.types import Matrix, Vector
@@ -30,6 +31,7 @@ from onward.pages.style import (
     make_figure,
     style_axes,
 )
+from onward.progressive.change_marks import learned_until, mark_changes, rows_of
 from onward.regression import ForwardRegressor
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ _EXPECTED: dict[Method, str] = {  # of the share of rows inside
 }
 
 
-def draw_learning(history: History) -> Drawing:
+def draw_learning(history: History, changes: Sequence[Change] = ()) -> Drawing:
     """The error over the rows, until then and of late, beside that of the running mean."""
     rows = history.rows.astype(np.float64)
     figure, (left, right) = make_figure(1, 2)
@@ -67,6 +69,7 @@ def draw_learning(history: History) -> Drawing:
                 axes.plot(line.x, line.y, ".", color=color)
         style_axes(axes, title=title, xlabel="rows learned", ylabel="RMSE")
         fit_y_axis(axes, [line.y for line in lines], log=log)
+        mark_changes(axes, learned_until(history, changes))
         panels.append(Panel(axes, lines))
     add_figure_legend(figure, *left.get_legend_handles_labels())
     scores = history.scores[-1]
@@ -77,21 +80,22 @@ def draw_learning(history: History) -> Drawing:
         figure,
         "Root mean squared error of the predictions made before each target was seen. Left, of all rows until then; "
         "right, only of those since the reading before (a few percent of the rows, so it moves more, and shows drift "
-        f"that the left hides). The running mean predicts each target as the mean of those before.{masked}",
+        "that the left hides). The running mean predicts each target as the mean of those before."
+        f"{' Dotted: where the relation seems to have changed.' if changes else ''}{masked}",
         f"Two line charts over the number of rows. At the end the model's RMSE is {format_number(scores.rmse)} and the "
         f"running mean's {format_number(scores.mean_rmse)}.",
         panels,
     )
 
 
-def draw_residuals(history: History) -> Drawing:
+def draw_residuals(history: History, changes: Sequence[Change] = ()) -> Drawing:
     """What is left of the targets: its shape, its course, and the targets beside their predictions."""
     sample = {name: np.asarray(values, dtype=np.float64) for name, values in history.sample.items()}
     left_over = sample["target"] - sample["prediction"]
     figure, (shape, course, beside) = make_figure(1, 3, (11.0, 4.0))
     panels = [
         Panel(shape, _draw_histogram(shape, left_over)),
-        Panel(course, _draw_course(course, sample["row"], left_over)),
+        Panel(course, _draw_course(course, sample["row"], left_over, rows_of(changes))),
         Panel(beside, _draw_beside(beside, sample["prediction"], sample["target"])),
     ]
     count = len(left_over)
@@ -101,6 +105,7 @@ def draw_residuals(history: History) -> Drawing:
     which = f"all {count:,} rows" if count > 1 else "one row"
     if count < rows:
         which = f"{count:,} of {rows:,} rows, evenly spaced"
+    marked = ", and dotted lines are where the relation seems to have changed" if changes else ""
     cut = f" Axes leave out the outermost: {counted(beyond, 'residual')}." if beyond else ""
     return Drawing(
         "residuals",
@@ -109,7 +114,7 @@ def draw_residuals(history: History) -> Drawing:
         f"Residuals are targets less the predictions made before; here of {which}. Left: how many of each size, with "
         "the normal curve of the same mean and spread. Middle: over the rows; the line is their mean in windows of "
         "equally many rows, the band holds the middle 80 % of each: a line that leaves 0, or a band that changes its "
-        "width, is drift. Right: targets against predictions; the line is the mean target in windows of like "
+        f"width, is drift{marked}. Right: targets against predictions; the line is the mean target in windows of like "
         f"predictions and would lie on the dashed diagonal if predictions were right on average.{cut}",
         f"Three charts of {which}. The residuals have mean {format_number(float(left_over.mean()))} and standard "
         f"deviation {format_number(float(left_over.std()))}.",
@@ -214,7 +219,8 @@ def prediction_moves(fit: Fit, history: History) -> Vector:
     """|estimate| × the feature's root mean square: how far each coefficient moves the prediction of a typical row."""
     state = fit.model.information_
     squares = np.maximum(state.D @ np.square(state.triangle()) - state.lam, 0.0)  # the diagonal of Σ w xxᵀ
-    moved: Vector = np.abs(history.estimate[-1]) * np.sqrt(squares / fit.scores.weight)
+    weight = fit.scores.weight - fit.forgotten
+    moved: Vector = np.abs(history.estimate[-1]) * np.sqrt(squares / (weight if weight > 0 else 1.0))
     return np.nan_to_num(moved, nan=0.0, posinf=np.finfo(np.float64).max)
 
 
@@ -256,7 +262,7 @@ def _draw_histogram(axes: Axes, values: Vector) -> list[Line]:
     return lines
 
 
-def _draw_course(axes: Axes, rows: Vector, values: Vector) -> list[Line]:
+def _draw_course(axes: Axes, rows: Vector, values: Vector, changes: Vector) -> list[Line]:
     _draw_dots(axes, rows, values)
     axes.axhline(0, color=MEAN, linestyle="--", linewidth=1.0)
     line = _window_means("mean of the window", rows, values)
@@ -266,6 +272,7 @@ def _draw_course(axes: Axes, rows: Vector, values: Vector) -> list[Line]:
     room = max(1.0, 0.02 * float(np.ptp(rows)))
     axes.set_xlim(float(rows.min()) - room, float(rows.max()) + room)
     axes.set_ylim(*central_limits(values))
+    mark_changes(axes, changes)
     axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     style_axes(axes, title="Over the rows", xlabel="row", ylabel="residual")

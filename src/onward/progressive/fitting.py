@@ -13,6 +13,7 @@ from onward.core.known import Known, Method
 from onward.core.stopping import StoppedError, StopSignals
 from onward.core.words import counted
 from onward.progressive import checkpoints
+from onward.progressive.changes import OnChange, checked_on_change, describe_changes
 from onward.progressive.learning_pass import Pass, Watch
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
 from onward.progressive.prediction_files import DirectFile, PredictionFile, Spool
@@ -35,6 +36,7 @@ def fit(
     intervals: Method = "conformal",
     with_scores: bool = True,
     history: bool = False,
+    on_change: OnChange = "warn",
     watch: Watch | None = None,
     tell: Callable[[str], None] = lambda remark: None,
     **outputs: Unpack[Outputs],
@@ -51,9 +53,12 @@ def fit(
             Whatever it is, the model is calibrated on the way, so that it can give `conformal` ones later.
         with_scores: False to learn only, without online scores and calibration.
         history: record readings along the way, for a report.
+        on_change: what to do when the relation of the features to the target changes, as `ChangeAlarm` sees it at the
+            δ of what is known: "warn", as `Fit.changes` says and, of a stream, a remark; "restart", so that the model
+            also forgets everything and goes on with the next row; "ignore", nobody looks.
         watch: called now and then with how far it is.
         tell: called with remarks for a person as they arise: rows that are skipped as they cannot be read, what many
-            levels cost, a save that failed on the way. `Fit.notes` has those on the data.
+            levels cost, a save that failed on the way (`Fit.notes` has those on the data); of a stream, changes.
         outputs: what is written, and where: see `Outputs`.
 
     Standard input and named pipes are read as rows arrive. There Ctrl-C, SIGTERM, SIGHUP, the end of the pipe and a row
@@ -69,7 +74,7 @@ def fit(
     check_outputs(source, table.format, outputs)
     if outputs.get("predictions") is not None and is_folder(outputs["predictions"] or ""):
         raise ValueError("one pass writes its predictions to one file: expected a name that does not end in /")
-    model = checked_model(model)
+    model, on_change = checked_model(model), checked_on_change(on_change)
     check_target_of(model, table)
     files = find_files(source, table.format)
     save = outputs.get("save")
@@ -84,6 +89,7 @@ def fit(
             "predictions": None if outputs.get("predictions") is None else str(outputs["predictions"]),
             "history": history,
             "scores": with_scores,
+            "on_change": on_change,
             "started from": checkpoints.digest_of(model),
         },
         "files": checkpoints.described(files),
@@ -96,7 +102,7 @@ def fit(
         live = any(file.comes_once for file in files)
         stop = stack.enter_context(StopSignals()) if live else None
         if live:
-            _warm_up(model, known, method, predicts=_predicts(outputs))
+            _warm_up(model, known, method, on_change, predicts=_predicts(outputs))
         try:
             opened = Stream(
                 files,
@@ -113,11 +119,20 @@ def fit(
         rows = stack.enter_context(opened)
         model.recipe_ = rows.recipe
         predicts = _predicts(outputs)
-        work = Pass(model, rows, known, with_scores=with_scores, predicts=predicts, history=history, method=method)
+        work = Pass(
+            model,
+            rows,
+            known,
+            with_scores=with_scores,
+            predicts=predicts,
+            history=history,
+            method=method,
+            on_change=on_change,
+        )
         work.follow = outputs.get("follow")
         spooled = work.restore(earlier) if earlier is not None else 0
         work.predictions = _open_predictions(outputs, spooled, stack)
-        saving, told = _Saving(work, outputs, place, about, tell), 0
+        saving, told, seen = _Saving(work, outputs, place, about, tell), 0, len(work.changes)
         try:
             for block in rows.blocks(saving.wait):
                 if block is not None:
@@ -127,6 +142,10 @@ def fit(
                 while len(rows.notes) > told:
                     tell(rows.notes[told])
                     told += 1
+                if live or outputs.get("follow") is not None:  # else a summary will say so
+                    for change in work.changes[seen:]:
+                        tell(describe_changes([change], known.delta, on_change))
+                    seen = len(work.changes)
             model.recipe_ = rows.recipe  # which has seen rows that were skipped after the latest block
         except Exception:
             if live and work.learned:  # the rows are gone from where they came: what was learned must not be
@@ -145,7 +164,7 @@ def fit(
     return result
 
 
-def _warm_up(model: OnlineRegressor, known: Known, method: Method, *, predicts: bool) -> None:
+def _warm_up(model: OnlineRegressor, known: Known, method: Method, on_change: OnChange, *, predicts: bool) -> None:
     """Load, or compile, what the first row needs before it comes, so that it waits no longer than any other.
 
     Made-up rows are learned by a new model of the same kind: few features and many, which compiled code tells apart.
@@ -155,7 +174,7 @@ def _warm_up(model: OnlineRegressor, known: Known, method: Method, *, predicts: 
         text = pl.DataFrame({**columns, "level": ["a", "b"] * 6, "y": ["1", "2"] * 6}).write_csv()
         read = pl.read_csv(text.encode())  # the parser is loaded, too
         with stream(read, Table("y", categorical=("level",))) as rows:
-            work = Pass(type(model)(), rows, known, predicts=predicts, method=method)
+            work = Pass(type(model)(), rows, known, predicts=predicts, method=method, on_change=on_change)
             for block in rows:
                 work.learn(block, None)
 

@@ -1,5 +1,6 @@
 """Results as plain values for machines: what `--json` prints. What is not a finite number becomes null."""
 
+from dataclasses import asdict
 from typing import Any
 
 from onward.core.known import Known
@@ -20,6 +21,7 @@ def fit_record(fit: Fit) -> dict[str, Any]:
             "filled": dict(fit.filled),
             "scores": scores_record(fit.scores),
             "intervals": {"method": fit.method, "delta": fit.known.delta},
+            "changes": None if fit.changes is None else [asdict(change) for change in fit.changes],
             "seconds": fit.seconds,
             "model": model_record(fit.model, fit.known),
         }

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from onward.confidence import DELTAS
+from onward.confidence import DELTAS, Change, ChangeAlarm
 from onward.core.interrupts import interrupts_deferred
 from onward.core.known import Known, Method
 from onward.core.types import Matrix, Vector
 from onward.progressive import checkpoints
+from onward.progressive.changes import OnChange, forget
 from onward.progressive.frame_writers import Write
 from onward.progressive.prediction_files import COLUMNS, PredictionFile, Spool, prediction_frame, with_kept
 from onward.progressive.recorder import Recorder
@@ -22,6 +23,8 @@ from onward.progressive.target_intervals import Intervals, calibration_of
 from onward.regression import OnlineRegressor
 from onward.tables import Block, DataError, Stream
 from onward.tables.sources import name_files
+
+_ALARM = "alarm "  # before the names of its arrays in a checkpoint
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Pass:
         history: bool = False,
         before: int = 0,
         method: Method = "conformal",
+        on_change: OnChange = "ignore",
     ) -> None:
         """`predicts`: intervals are wanted for each row; `before`: rows of the data before the stream's first."""
         self.model, self.rows, self.known = model, rows, known
@@ -77,11 +81,19 @@ class Pass:
         if history or (predicts and self.method != "conformal"):
             self.intervals = Intervals(deltas, known, None if self.method == "conformal" else self.method)
         self.next_reading = 1
+        self.on_change = on_change
+        self.alarm = None if on_change == "ignore" else ChangeAlarm(known.delta)
+        self.forgotten, self.forgotten_weight = 0, 0.0  # rows that were learned, and Σ w, before the latest restart
 
     @property
     def learned(self) -> int:
         """Rows that were learned."""
         return int(self.totals[ROWS])
+
+    @property
+    def changes(self) -> list[Change]:
+        """The changes that were noticed."""
+        return [] if self.alarm is None else self.alarm.changes_
 
     def learn(self, block: Block, watch: Watch | None) -> None:
         """Predict and learn a block's rows."""
@@ -93,12 +105,33 @@ class Pass:
                 until = min(until, self.next_reading)
             stop = min(n, start + until - self.learned)
             with interrupts_deferred():
-                last = self._learn_part(block if (start, stop) == (0, n) else block.part(start, stop))
+                part, change = self._until_change(block if (start, stop) == (0, n) else block.part(start, stop))
+                last = self._learn_part(part)
+                if change is not None and self.on_change == "restart":
+                    self._restart(part)
+            stop = start + part.shape[0]
             if watch is not None:
                 mark = self.learned & (self.learned - 1) == 0
                 if mark or stop == n:
                     watch(Progress(scores(self.totals), self.rows.read, self.rows.done, self.rows.size, mark, *last))
             start = stop
+
+    def _until_change(self, part: Block) -> tuple[Block, Change | None]:
+        """The rows until a change is noticed, that one included; or all of them."""
+        if self.alarm is None:
+            return part, None
+        assert part.y is not None
+        rows = (part.rows + (self.before + 1)).astype(np.float64)
+        taken, change = self.alarm.learn_until_change(part.X, part.y, part.weight, rows)
+        return (part if taken == part.shape[0] else part.part(0, taken)), change
+
+    def _restart(self, part: Block) -> None:
+        """Forget all that was learned; what comes of intervals and readings is as at the beginning."""
+        forget(self.model, part.names)
+        self.forgotten, self.forgotten_weight = self.learned, float(self.totals[WEIGHT])
+        if self.intervals is not None:
+            self.intervals.forget()
+            self.next_reading = self.learned + 1
 
     def _learn_part(self, part: Block) -> tuple[float, float]:
         assert part.y is not None
@@ -167,9 +200,13 @@ class Pass:
 
     def _read_off(self, intervals: Intervals) -> None:
         intervals.refresh(self.model)
-        if self.recorder is not None:
+        width = self.model.n_features_in_
+        # After a restart intervals are soon made anew, but readings are no denser than without one.
+        anew = self.recorder is not None and self.forgotten > 0
+        if self.recorder is not None and not (anew and self.learned < next_reading(self.recorder.latest, width)):
             self.recorder.take(self.model, self.totals, intervals.region)
-        self.next_reading = next_reading(self.learned, self.model.n_features_in_)
+        own = self.learned - self.forgotten
+        self.next_reading = self.forgotten + next_reading(own, width)
 
     def result(self, seconds: float, stopped: int | None = None) -> Fit:
         """What came of it."""
@@ -195,6 +232,9 @@ class Pass:
             self.rows.notes,
             stopped,
             self.method,
+            None if self.alarm is None else tuple(self.changes),
+            self.on_change,
+            self.forgotten_weight,
         )
 
     # Checkpoints
@@ -209,6 +249,10 @@ class Pass:
             "spooled": self.predictions.settle() if isinstance(self.predictions, Spool) else 0,
         }
         arrays = {"pass": self.totals}
+        if self.alarm is not None:
+            settings["alarm"], own = self.alarm.to_record()
+            settings["forgotten"] = [self.forgotten, self.forgotten_weight]
+            arrays |= {f"{_ALARM}{name}": array for name, array in own.items()}
         models = {"model": self.model}
         if self.intervals is not None and self.intervals.model is not None:
             models["sets"] = self.intervals.model
@@ -223,6 +267,10 @@ class Pass:
         self.rows.skipped.update(earlier.settings["skipped"])
         self.rows.filled.update(earlier.settings["filled"])
         self.next_reading = earlier.settings["next_reading"]
+        if self.alarm is not None:
+            own = {name.removeprefix(_ALARM): each for name, each in earlier.arrays.items() if name.startswith(_ALARM)}
+            self.alarm = ChangeAlarm.from_record(earlier.settings["alarm"], own)
+            self.forgotten, self.forgotten_weight = earlier.settings["forgotten"]
         if self.intervals is not None and "sets" in earlier.models:
             self.intervals.refresh(earlier.models["sets"])
         if self.recorder is not None:

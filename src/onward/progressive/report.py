@@ -25,6 +25,7 @@ from onward.pages.numbers import format_duration, format_number, use_minus_signs
 from onward.pages.page import render_page
 from onward.pages.versions import library_versions
 from onward.progressive import comparison_drawings, fit_drawings
+from onward.progressive.changes import describe_changes
 from onward.progressive.results import Comparison, Fit, History
 from onward.storage import write_atomically
 
@@ -50,14 +51,15 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
         f"{_learner(fit)} on {fit.source}",
         f"What came of learning {fit.target} from {fit.source}, row by row.",
         [
-            fit_drawings.draw_learning(history),
-            fit_drawings.draw_residuals(history),
+            fit_drawings.draw_learning(history, fit.changes or ()),
+            fit_drawings.draw_residuals(history, fit.changes or ()),
             fit_drawings.draw_calibration(history, fit.method),
             fit_drawings.draw_coefficients(fit, history),
         ],
         kicker="online fit",
         summary=_fit_summary(fit),
         headline=_headline(fit),
+        changed=describe_changes(fit.changes or (), fit.known.delta, fit.on_change),
         short_shares=_short_shares(history, shares),
         method=fit.method,
         interval_level=f"{fit_drawings.LEVEL:.0%} interval",
@@ -215,6 +217,7 @@ def _settings(fit: Fit) -> dict[str, Any]:
         "coefficients": len(fit.history.names) if fit.history else None,
         "intervals for targets": fit.method,
         "δ of the intervals": fit.known.delta,
+        "when the relation changes": fit.on_change,
         "σ of the noise": "unknown" if fit.known.sigma is None else fit.known.sigma,
         "bound on the coefficients’ norm": "unknown" if fit.known.theta_bound is None else fit.known.theta_bound,
     }

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.confidence import Change
 from onward.core.known import Known, Method
 from onward.core.types import Matrix, Vector
+from onward.progressive.changes import OnChange
 from onward.progressive.coefficient_table import CoefficientTable
 from onward.regression import OnlineRegressor
 
@@ -109,6 +111,9 @@ class Fit:
     notes: Sequence[str] = ()  # remarks on how the columns were chosen
     stopped: int | None = None  # the signal that ended a stream
     method: Method = "conformal"  # how intervals for targets were made
+    changes: Sequence[Change] | None = None  # of the relation, as noticed on the way; None where nobody looked
+    on_change: OnChange = "ignore"  # what was done then
+    forgotten: float = 0.0  # Σ w of the rows that the model no longer knows, as it started anew after them
 
     def coefficients(self) -> CoefficientTable:
         """Feature, estimate, lower, upper, for what is known of the noise."""
@@ -124,7 +129,7 @@ class Fit:
             return self.coefficients().plot()
         from onward.progressive.fit_drawings import draw_learning
 
-        return draw_learning(self.history).figure
+        return draw_learning(self.history, self.changes or ()).figure
 
     def __repr__(self) -> str:
         from onward.progressive.summaries import fit_text

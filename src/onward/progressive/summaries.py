@@ -9,6 +9,7 @@ from onward.core.state import described_lam
 from onward.core.words import counted, left_out
 from onward.pages.numbers import format_number
 from onward.pages.plain_tables import html_paragraphs, html_table, text_table
+from onward.progressive.changes import describe_changes
 from onward.progressive.conclusion import conclude
 from onward.regression import learner_name
 
@@ -54,7 +55,13 @@ def _fit_lines(fit: Fit) -> list[str]:
         f"{counted(model.n_features_in_, 'feature')}: {fit.target} of {fit.source}. "
         f"Learned {fit.scores.rows:,} of {counted(fit.read, 'row')} in {fit.seconds:.1f} s.",
         *left_out(fit.skipped, fit.filled),
+        *_change_lines(fit),
     ]
+
+
+def _change_lines(fit: Fit) -> list[str]:
+    said = describe_changes(fit.changes or (), fit.known.delta, fit.on_change)
+    return [said] if said else []
 
 
 def _is_scored(fit: Fit) -> bool:

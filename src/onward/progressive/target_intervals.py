@@ -76,6 +76,10 @@ class Intervals:
             for region, delta in zip(sets, deltas, strict=True)
         ]
 
+    def forget(self) -> None:
+        """Know nothing, as before the first `refresh`."""
+        self.model, self.region, self._sets, self._exact = None, None, [], None
+
     def read(self, block: Block, predictions: Vector, leverages: Vector) -> Matrix:
         """As in `Reader`."""
         return self.ends(block.X, block.weight)
