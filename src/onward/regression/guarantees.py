@@ -114,8 +114,8 @@ class Guarantees(MergeableLearner):
     def calibrate(self, deltas: float | Sequence[float] = DELTAS) -> Self:
         """From now on, keep how far targets are from their predictions as rows are learned, for `conformal` intervals.
 
-        Rows that are learned are predicted beforehand anyhow, so that it costs little: 0.2 µs for each of many, about
-        1 µs for a single one. What was kept before is dropped; `fit` starts anew; `onward.fit` calibrates by itself.
+        Rows that are learned are predicted beforehand anyhow, so that it costs little: 0.2 µs for each of many, 1 to
+        2 µs for a single one. What was kept before is dropped; `fit` starts anew; `onward.fit` calibrates by itself.
         For models of one target.
         """
         if self._state is not None and self._state.state.n_targets > 1:
