@@ -162,6 +162,7 @@ class AutoRegressor(OnlineRegressor):
             "λ": f"{', '.join(f'{lam:g}' for lam in self.lams)} of the features' scale",
             "memories": "; ".join([*lasting, *fading]),
             "leans on": self.leaning_,
+            "coefficients": "averages over the learners, by their weights",
         }
 
     def _mean_squares(self) -> Vector:
