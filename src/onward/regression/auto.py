@@ -162,6 +162,9 @@ class AutoRegressor(OnlineRegressor):
     def _theta(self) -> Matrix:
         return self._ensemble().coefficients()
 
+    def _next_theta(self) -> Matrix:
+        return self._theta()
+
     def _ensemble(self) -> EnsembleState:
         fitted = self._fitted()
         assert isinstance(fitted, FittedEnsemble)
