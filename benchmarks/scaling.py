@@ -164,7 +164,7 @@ def _predicted(chunk: Chunk, reading: Reading, before: Summary, folder: Path | N
     start.recipe_ = reading.recipe
     if before.model is not None:
         start.merge_part(before.model)
-    predicting = Predicting(Known(), folder)
+    predicting = Predicting(Known(), "uniform", folder)
     return do(Predict((chunk,), 0, reading, predicting, start, before.means, before.read))
 
 

@@ -145,10 +145,9 @@ def false_alarms(repeats: int) -> None:
 def delays(repeats: int) -> None:
     """How many rows after a jump the alarm comes, and how far off the row is that it names."""
     print(f"\nAlarms after a jump of coefficients at δ = {DELTA:g}, {repeats:,} runs each\n")
-    print("| jump, in deviations of the noise | features | at row | rows until the alarm: median | 95% of runs")
-    print(
-        "| within 200 | rows between the jump and where it is said to be: middle 90% |\n|---|--:|--:|--:|--:|--:|---|"
-    )
+    head = ["jump, in deviations of the noise", "features", "at row", "rows until the alarm: median", "of 95% of runs"]
+    print(f"| {' | '.join(head)} | within 200 rows | said to be so far off, in 90% of runs |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
     for jump, d, at in [
         ((1.0, 1.0, 1.0), 5, 5000),
         ((1.0, 1.0, 1.0), 10, 5000),

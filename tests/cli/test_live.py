@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from onward import ForwardRegressor, Table, fit, load
+from onward import AutoRegressor, Table, fit, load
 from tools.live_streams import CODES, run_stream
 
 ONWARD = [sys.executable, "-m", "onward"]
@@ -55,7 +55,7 @@ def test_bad_rows_can_be_skipped_and_are_counted(tmp_path: Path) -> None:
     assert sum(note.startswith(f"skipped: {path}, line ") for note in result.notes) == 3
     assert f"skipped: {path}, line 9, column 'y': got 'oops', expected a number" in result.notes
     kept = [i for i in range(60) if i not in bad]
-    expected = ForwardRegressor()
+    expected = AutoRegressor()
     expected.learn_many(pl.DataFrame({"x": [float(i % 5) for i in kept]}), [float((i * 7) % 11) for i in kept])
     np.testing.assert_array_equal(result.model.coef_, expected.coef_)
     written = pl.read_parquet(predictions)

@@ -73,7 +73,8 @@ def test_json_is_one_strict_object_on_every_command(run: Run, data: Path, tmp_pa
     compared = strict(out)
     assert compared["lams"] == [0, 1, 1000]
     assert compared["learners"]["ridge"]["scores"][0] is None
-    assert compared["learners"]["forward"]["scores"][1]["rmse"] == pytest.approx(fitted["scores"]["rmse"], rel=1e-9)
+    assert compared["auto"]["scores"] == fitted["scores"]
+    assert compared["auto"]["leans_on"] == fitted["model"]["leans_on"]
     code, out, err = run("show", tmp_path / "m", "--json")
     assert (code, err) == (0, "")
     assert strict(out)["coefficients"] == fitted["model"]["coefficients"]
@@ -82,8 +83,13 @@ def test_json_is_one_strict_object_on_every_command(run: Run, data: Path, tmp_pa
     rows = [strict(line) for line in out.splitlines()]
     assert [row["row"] for row in rows] == list(range(1, 378))
     assert set(rows[0]) == {"row", "prediction", "lower", "upper", "leverage"}
-    (tmp_path / "copy").write_bytes((tmp_path / "m").read_bytes())
-    code, out, err = run("merge", tmp_path / "m", tmp_path / "copy", "-s", tmp_path / "both", "--json")
+    forward = ["--learner", "forward", "--save", tmp_path / "f"]
+    code, out, err = run("fit", data, "-t", "y", *options, *forward, "--json")
+    assert (code, err) == (0, "")
+    fitted = strict(out)
+    assert compared["learners"]["forward"]["scores"][1]["rmse"] == pytest.approx(fitted["scores"]["rmse"], rel=1e-9)
+    (tmp_path / "copy").write_bytes((tmp_path / "f").read_bytes())
+    code, out, err = run("merge", tmp_path / "f", tmp_path / "copy", "-s", tmp_path / "both", "--json")
     assert (code, err) == (0, "")
     assert strict(out)["rows"] == 754
 
@@ -94,7 +100,7 @@ def test_units_may_be_the_columns_own(run: Run, data: Path, tmp_path: Path) -> N
     scores = []
     for path in (data, tmp_path / "other.csv"):
         options = ["-t", "y", "--categorical", "city", "--exclude", "w", "--units", "own", "--json"]
-        code, out, err = run("fit", path, *options, "--lam", "0.5", "-s", tmp_path / "m")
+        code, out, err = run("fit", path, *options, "--learner", "forward", "--lam", "0.5", "-s", tmp_path / "m")
         assert (code, err) == (0, "")
         fitted = json.loads(out)
         scores.append(fitted["scores"]["rmse"])
@@ -106,7 +112,7 @@ def test_units_may_be_the_columns_own(run: Run, data: Path, tmp_path: Path) -> N
     code, out, _ = run("show", tmp_path / "m")
     assert "0.5 of the variance" in out
     assert "yes, not regularised" in out
-    code, _, err = run("fit", data, "-t", "y", "--units", "own", "--no-intercept")
+    code, _, err = run("fit", data, "-t", "y", "--learner", "ridge", "--units", "own", "--no-intercept")
     assert code == 2
     assert "units='own' is for a constant that is not regularised" in err
     (tmp_path / "copy").write_bytes((tmp_path / "m").read_bytes())
@@ -115,8 +121,9 @@ def test_units_may_be_the_columns_own(run: Run, data: Path, tmp_path: Path) -> N
     assert "cannot merge models with units='own'" in one_line(err)
 
 
-def test_predict_is_what_the_model_says(run: Run, data: Path, tmp_path: Path) -> None:
-    run("fit", data, "-t", "y", "--categorical", "city", "--exclude", "w", "-s", tmp_path / "m")
+@pytest.mark.parametrize("learner", ["auto", "forward"])
+def test_predict_is_what_the_model_says(run: Run, data: Path, tmp_path: Path, learner: str) -> None:
+    run("fit", data, "-t", "y", "--categorical", "city", "--exclude", "w", "--learner", learner, "-s", tmp_path / "m")
     frame = pl.read_csv(data)
     new = frame[:5].with_columns(city=pl.Series(["Rome", "Oslo", "Cairo", "Bonn", "Lima"])).drop("y", "w")
     new.select(reversed(new.columns)).write_csv(tmp_path / "new.csv")  # in another order, without the target
@@ -128,7 +135,7 @@ def test_predict_is_what_the_model_says(run: Run, data: Path, tmp_path: Path) ->
     for row, record in enumerate(new.iter_rows(named=True)):
         x = {"x": record["x"], "z": record["z"], "flag": float(record["flag"]), f"city={record['city']}": 1.0}
         assert got["prediction"][row] == pytest.approx(model.predict_one(record), rel=1e-12)
-        if record["city"] != "Cairo":
+        if record["city"] != "Cairo" and learner == "forward":
             values = np.array([[x.get(str(name), 0.0) for name in model.feature_names_in_]])
             low, high = model.interval(pl.DataFrame(values, schema=list(model.feature_names_in_)), 0.05, 0.3, 3.0,
                                        of="observation")[0]  # fmt: skip
@@ -159,7 +166,7 @@ def test_a_model_fitted_in_python_reads_columns_by_name(run: Run, tmp_path: Path
 
 def test_merging_is_learning_all_the_rows(run: Run, tmp_path: Path) -> None:
     frame = table().drop_nulls().drop("w")
-    options = ["-t", "y", "--categorical", "city", "-q", "-s"]
+    options = ["-t", "y", "--categorical", "city", "--learner", "forward", "-q", "-s"]
     parts = [written(tmp_path, frame[:100], "a.csv"), written(tmp_path, frame[100:], "b.csv")]
     for place, part in enumerate(parts):
         run("fit", part, *options, tmp_path / f"m{place}")
@@ -170,10 +177,23 @@ def test_merging_is_learning_all_the_rows(run: Run, tmp_path: Path) -> None:
     merged, whole = load(tmp_path / "merged"), load(tmp_path / "all")
     assert list(merged.feature_names_in_) == list(whole.feature_names_in_)
     np.testing.assert_allclose(merged.coef_, whole.coef_, rtol=1e-9)
-    run("fit", parts[1], "-t", "x", "--categorical", "city", "-q", "-s", tmp_path / "other")
+    forward = ["--learner", "forward"]
+    run("fit", parts[1], "-t", "x", "--categorical", "city", *forward, "-q", "-s", tmp_path / "other")
     code, _, err = run("merge", tmp_path / "m0", tmp_path / "other", "--save", tmp_path / "merged2")
     assert (code, (tmp_path / "merged2").exists()) == (1, False)
     assert "the target is 'y' in one and 'x' in the other" in err
+
+
+def test_models_of_auto_do_not_merge(run: Run, data: Path, tmp_path: Path) -> None:
+    for name, learner in (("a", "auto"), ("b", "auto"), ("f", "forward")):
+        run("fit", data, "-t", "y", "--categorical", "city", "--learner", learner, "-q", "-s", tmp_path / name)
+    for first, second in (("a", "b"), ("a", "f"), ("f", "a")):
+        code, out, err = run("merge", tmp_path / first, tmp_path / second, "--save", tmp_path / "merged")
+        assert (code, out, (tmp_path / "merged").exists()) == (1, "", False)
+        assert one_line(err) == (
+            f"onward: {tmp_path / 'a'}: a model of auto weighs its learners in the order of the rows, so it cannot be "
+            "merged: expected models of forward or ridge; to learn more rows, use onward fit --start"
+        )
 
 
 def one_line(text: str) -> str:
@@ -264,7 +284,11 @@ def test_wrong_calls_exit_with_2(run: Run, data: Path, tmp_path: Path) -> None:
     written(tmp_path / "data", table(20).drop_nulls().drop("city"), "part.csv")
     for arguments, message in (
         (["fit", data], "--target"),
-        (["fit", data, "-t", "y", "--lam", "-1"], "lam must be 0 or"),
+        (["fit", data, "-t", "y", "--lam", "-1", "--learner", "forward"], "lam must be 0 or"),
+        (["fit", data, "-t", "y", "--lam", "0.1"], "auto chooses by itself: expected --learner forward or ridge"),
+        (["fit", data, "-t", "y", "--no-intercept"], "expected --learner forward or ridge beside --no-intercept"),
+        (["fit", data, "-t", "y", "--jobs", "2"], "cannot share the pass: expected --learner forward or ridge"),
+        (["fit", data, "-t", "y", "--start", model, "--jobs", "2"], "expected no --jobs and no --backend"),
         (["fit", data, "-t", "y", "--lam", "0", "--learner", "ridge"], "lam must be positive for ridge"),
         (["fit", data, "-t", "y", "--delta", "2"], "delta must be"),
         (["fit", data, "-t", "y", "--sigma", "-1"], "sigma must be"),

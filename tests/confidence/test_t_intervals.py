@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from onward import ForwardRegressor, RidgeRegressor
 from onward.confidence import TIntervals
 from onward.core import Information
 from onward.core.types import Matrix, Vector
@@ -41,6 +42,16 @@ def test_it_is_that_of_least_squares(lam: object, prior: float, delta: float) ->
     w[3] = 0.0
     found = TIntervals(learned(X, y, w, lam, prior=prior)).ends(X[:9], np.ones(9), delta)
     assert_allclose(found, least_squares(X, y, w, X[:9], delta), rtol=1e-6)
+
+
+def test_it_is_that_of_least_squares_for_every_learner() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 3)) * [1.0, 30.0, 0.1] + [0.0, 100.0, 0.0]
+    y = X @ [1.0, 0.2, -5.0] + 7 + rng.standard_normal(60)
+    expected = least_squares(X, y, np.ones(60), X[:9], 0.1)
+    for model in (ForwardRegressor(2.0), RidgeRegressor(2.0, units="own"), RidgeRegressor(2.0, intercept_lam=None)):
+        model.fit(X, y)
+        assert_allclose(model.interval(X[:9], 0.1, of="observation"), expected, rtol=1e-6)
 
 
 def test_directions_that_no_row_has_shown_are_open() -> None:

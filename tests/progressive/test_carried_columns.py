@@ -7,9 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from onward import ForwardRegressor, load, scale
+from onward import AutoRegressor, ForwardRegressor, load, scale
 from onward.progressive import Progress, fit
 from onward.progressive.predicting import predict
+from onward.regression import OnlineRegressor
 from onward.tables import DataError, Table
 from tests.progressive.made_up import small_pieces, table, written
 from tools.run_onward import onward
@@ -138,21 +139,29 @@ def lagged(**more: Any) -> Table:
     return Table("y", **{"categorical": ("city",), "missing": "skip", "terms": LAGS, "exclude": ("when",), **more})
 
 
+def bits(model: Any) -> bytes:
+    """All that a model has learned."""
+    return bytes(model._fitted().buffer.tobytes())
+
+
 def same(one: Any, other: Any) -> None:
     assert one.feature_names_in_.tolist() == other.feature_names_in_.tolist()
-    assert one.information_.buffer.tobytes() == other.information_.buffer.tobytes()
+    assert bits(one) == bits(other)
     assert one.recipe_ == other.recipe_
     assert one.recipe_.memory.to_record() == other.recipe_.memory.to_record()
 
 
-def test_going_on_with_a_model_is_one_pass_over_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("learner", [AutoRegressor, ForwardRegressor])
+def test_going_on_with_a_model_is_one_pass_over_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learner: type[OnlineRegressor]
+) -> None:
     small_pieces(monkeypatch)
     frame = series(tmp_path)
     # The last rows of the first part are skipped, pieces of them as a whole, and still they are those before the next.
     frame = frame.with_columns(pl.when(pl.int_range(pl.len()).is_between(160, 199).not_()).then("w").alias("w"))
     table = lagged(weight="w")
-    whole = fit(written(tmp_path, frame, "whole.csv"), table, save=tmp_path / "whole.onward").model
-    fit(written(tmp_path, frame[:200], "1.csv"), table, save=tmp_path / "first.onward")
+    whole = fit(written(tmp_path, frame, "whole.csv"), table, learner(), save=tmp_path / "whole.onward").model
+    fit(written(tmp_path, frame[:200], "1.csv"), table, learner(), save=tmp_path / "first.onward")
     second = written(tmp_path, frame[200:], "2.csv")
     both = fit(second, Table("y"), load(tmp_path / "first.onward")).model
     same(both, whole)
@@ -161,18 +170,22 @@ def test_going_on_with_a_model_is_one_pass_over_both(tmp_path: Path, monkeypatch
     forgetful.recipe_ = type(forgetful.recipe_).from_record(
         {key: value for key, value in forgetful.recipe_.to_record().items() if key != "memory"}
     )
-    assert fit(second, Table("y"), forgetful).model.information_.buffer.tobytes() != whole.information_.buffer.tobytes()
+    assert bits(fit(second, Table("y"), forgetful).model) != bits(whole)
 
 
 @pytest.mark.parametrize("crash_after", [1, 4, 9])
-@pytest.mark.parametrize("drop_first", [False, True])
+@pytest.mark.parametrize(("drop_first", "learner"), [(False, AutoRegressor), (True, ForwardRegressor)])
 def test_stopped_anywhere_it_goes_on_to_the_same_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crash_after: int, drop_first: bool
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    crash_after: int,
+    drop_first: bool,
+    learner: type[OnlineRegressor],
 ) -> None:
     small_pieces(monkeypatch)
     data = written(tmp_path, series(tmp_path))
     table = lagged(keep=("when",), drop_first=drop_first, missing="zero")
-    whole = fit(data, table, predictions=tmp_path / "whole.csv").model
+    whole = fit(data, table, learner(), predictions=tmp_path / "whole.csv").model
     calls = 0
 
     def crash(progress: Progress) -> None:
@@ -183,8 +196,8 @@ def test_stopped_anywhere_it_goes_on_to_the_same_bits(
 
     outputs: Any = {"save": tmp_path / "m.onward", "checkpoint_every": 1, "predictions": tmp_path / "p.csv"}
     with pytest.raises(RuntimeError, match="crash"):
-        fit(data, table, watch=crash, **outputs)
-    done = fit(data, table, resume=True, **outputs)
+        fit(data, table, learner(), watch=crash, **outputs)
+    done = fit(data, table, learner(), resume=True, **outputs)
     same(done.model, whole)
     same(load(tmp_path / "m.onward"), whole)
     assert (tmp_path / "p.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
@@ -200,7 +213,7 @@ def test_predictions_go_on_after_the_last_row_learned(tmp_path: Path) -> None:
     assert got["prediction"].null_count() == 0
     first = model.predict_one({name: frame[200, name] for name in frame.columns})
     assert got[0, "prediction"] == first
-    features = ForwardRegressor()  # the same state, of features that know of no columns
+    features = AutoRegressor()  # the same state, of features that know of no columns
     features._commit(model._fitted())
     first = features.predict_one(
         {
@@ -222,7 +235,7 @@ def test_predictions_go_on_after_the_last_row_learned(tmp_path: Path) -> None:
 def test_merged_models_go_on_after_the_rows_of_the_last(tmp_path: Path) -> None:
     frame = series(tmp_path).fill_null(0.0)
     first, second = (
-        fit(written(tmp_path, part, f"{place}.csv"), lagged()).model
+        fit(written(tmp_path, part, f"{place}.csv"), lagged(), ForwardRegressor()).model
         for place, part in enumerate((frame[:200], frame[200:]))
     )
     assert second.recipe_ is not None

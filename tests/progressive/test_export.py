@@ -100,7 +100,7 @@ def test_a_column_that_is_not_there_is_an_error_not_a_text() -> None:
 def test_more_terms_than_sqlite_takes_in_a_row() -> None:
     rng = np.random.default_rng(0)
     frame = pl.DataFrame(rng.normal(size=(3, 1500)), schema=[f"x{j}" for j in range(1500)])
-    model = fit(frame.with_columns(y=pl.Series([1.0, 2.0, 3.0])), "y").model
+    model = fit(frame.with_columns(y=pl.Series([1.0, 2.0, 3.0])), "y", RidgeRegressor()).model
     assert np.allclose(in_sqlite(model, frame), ridge(model, frame), rtol=0, atol=1e-9)
 
 
@@ -129,8 +129,28 @@ def test_terms_add_up() -> None:
     assert model.predict(frame)[1] == pytest.approx(theta["(intercept)"] + 2 * theta["x"] + theta["city=Oslo"])
     record = export_record(model)
     assert (record["target"], record["prediction"], record["terms"]) == ("y", "ridge", terms)
+    assert record["note"] is None
     bare = fit(frame, Table("y", categorical=("city",)), RidgeRegressor(fit_intercept=False)).model
     assert [t["feature"] for t in export_terms(bare)] == ["x", "city=Rome", "city=Oslo"]
+
+
+def test_what_the_coefficients_leave_out_is_said() -> None:
+    """Auto's are the average of its learners': its predictions, but for forward's shrinking and bounds that matter."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"x": rng.normal(size=60), "city": rng.choice(["Rome", "Oslo"], 60)})
+    frame = frame.with_columns(y=3 * pl.col("x") + (pl.col("city") == "Rome") + pl.Series(rng.normal(size=60)))
+    columns = Table("y", categorical=("city",))
+    auto, forward = fit(frame, columns).model, fit(frame, columns, ForwardRegressor()).model
+    assert np.allclose(in_sqlite(auto, frame), ridge(auto, frame), rtol=0, atol=1e-9)
+    assert not np.allclose(in_sqlite(auto, frame), auto.predict(frame), rtol=0, atol=1e-3)
+    far = frame.with_columns(x=pl.lit(1e3))
+    assert np.abs(auto.predict(far)).max() < 100 < in_sqlite(auto, far).min()
+    for model, words in ((auto, "those of forward are shrunk, and all are kept near the targets"), (forward, "shrunk")):
+        assert words in export_record(model)["note"]
+        first, second = sql_select(model).splitlines()[:2]
+        assert first == f"-- {export_record(model)['note']}"
+        assert second.startswith("SELECT ")
+    assert (export_record(auto)["prediction"], export_record(forward)["prediction"]) == ("average of ridges", "ridge")
 
 
 def test_models_that_were_not_told_of_columns() -> None:

@@ -10,12 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from onward import ForwardRegressor, Known, RidgeRegressor, Table, load
-from onward.progressive import Progress, fit
+from onward import AutoRegressor, ForwardRegressor, Known, RidgeRegressor, Table, load
+from onward.progressive import Fit, Progress, fit
 from onward.regression import OnlineRegressor
 from onward.tables import DataError
 from tests.progressive.made_up import small_pieces, table, written
 
+EITHER = pytest.mark.parametrize("learner", [AutoRegressor, ForwardRegressor])  # many states, or one with sets
 TABLE = Table("y", categorical=("city",), weight="w", missing="skip")
 WITH_CITY = Table("y", categorical=("city",))
 
@@ -29,14 +30,14 @@ def dense(frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray, list
     return X, frame["y"].to_numpy(), frame["w"].to_numpy(), ["x", "z", "flag", *(f"city={c}" for c in cities)]
 
 
-@pytest.mark.parametrize("learner", [ForwardRegressor, RidgeRegressor])
-def test_it_is_what_the_learner_does_row_by_row(tmp_path: Path, learner: type[OnlineRegressor]) -> None:
+@pytest.mark.parametrize("new", [lambda: ForwardRegressor(0.3), lambda: RidgeRegressor(0.3), AutoRegressor])
+def test_it_is_what_the_learner_does_row_by_row(tmp_path: Path, new: Callable[[], OnlineRegressor]) -> None:
     frame = table()
     data = written(tmp_path, frame)
     out = tmp_path / "out.parquet"
-    result = fit(data, TABLE, learner(0.3), predictions=out)
+    result = fit(data, TABLE, new(), predictions=out)
     X, y, w, names = dense(frame)
-    model = learner(0.3)
+    model = new()
     expected = model.predict_then_learn(X, y, w)
     assert list(result.model.feature_names_in_) == names
     np.testing.assert_allclose(result.model.coef_, model.coef_, rtol=1e-9)
@@ -77,19 +78,25 @@ def test_leverages_and_intervals_are_from_before_each_row(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["data.csv", "data.parquet"])
 @pytest.mark.parametrize("size", [300, 1500, 1 << 20])
+@EITHER
 def test_the_result_does_not_depend_on_the_pieces(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, size: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learner: type[OnlineRegressor], name: str, size: int
 ) -> None:
     data = written(tmp_path, table(), name)
-    whole = fit(data, TABLE, predictions=tmp_path / "whole.parquet", history=True, save=tmp_path / "whole")
+
+    def run(out: str) -> Fit:
+        predictions = tmp_path / f"{out}.parquet"
+        return fit(data, TABLE, learner(), predictions=predictions, history=True, save=tmp_path / out)
+
+    whole = run("whole")
     small_pieces(monkeypatch, size)
-    pieces = fit(data, TABLE, predictions=tmp_path / "pieces.parquet", history=True, save=tmp_path / "pieces")
+    pieces = run("pieces")
     assert (tmp_path / "pieces").read_bytes() == (tmp_path / "whole").read_bytes()
     assert (tmp_path / "pieces.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
     assert pieces.scores == whole.scores
     assert pieces.history is not None
     assert whole.history is not None
-    for field in ("estimate", "lower", "upper", "misses", "open"):
+    for field in ("estimate", "lower", "upper", "misses", "open", "weights"):
         np.testing.assert_array_equal(getattr(pieces.history, field), getattr(whole.history, field))
     for column, values in whole.history.sample.items():
         np.testing.assert_array_equal(pieces.history.sample[column], values)
@@ -117,12 +124,13 @@ class _CrashError(Exception):
 
 
 @pytest.mark.parametrize("name", ["data.csv", "data.parquet"])
+@EITHER
 def test_stopped_anywhere_it_goes_on_to_the_same_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learner: type[OnlineRegressor], name: str
 ) -> None:
     small_pieces(monkeypatch)
     data = written(tmp_path, table(), name)
-    whole = fit(data, TABLE, predictions=tmp_path / "whole.parquet", history=True, save=tmp_path / "whole")
+    whole = fit(data, TABLE, learner(), predictions=tmp_path / "whole.parquet", history=True, save=tmp_path / "whole")
     model, out = tmp_path / "model", tmp_path / "out.parquet"
     options: dict[str, Any] = {"save": model, "predictions": out, "checkpoint_every": 1, "history": True}
 
@@ -135,7 +143,7 @@ def test_stopped_anywhere_it_goes_on_to_the_same_bits(
             if calls > crash_after:
                 raise _CrashError
 
-        return fit(data, TABLE, resume=True, watch=watch, **options)
+        return fit(data, TABLE, learner(), resume=True, watch=watch, **options)
 
     # Each run calls `watch` for the powers of two and the pieces that it gets through.
     steps = [2, 10, 3, 2, 3]
@@ -150,7 +158,8 @@ def test_stopped_anywhere_it_goes_on_to_the_same_bits(
     assert (result.scores, result.read, result.skipped) == (whole.scores, whole.read, whole.skipped)
     assert result.history is not None
     assert whole.history is not None
-    np.testing.assert_array_equal(result.history.lower, whole.history.lower)
+    for field in ("estimate", "lower", "weights"):
+        np.testing.assert_array_equal(getattr(result.history, field), getattr(whole.history, field))
     np.testing.assert_array_equal(result.history.misses, whole.history.misses)
     np.testing.assert_array_equal(result.history.sample["row"], whole.history.sample["row"])
     assert sorted(path.name for path in tmp_path.iterdir() if "model" in path.name or "out" in path.name) == [
@@ -172,8 +181,8 @@ def test_a_checkpoint_of_other_settings_or_data_is_refused(tmp_path: Path, monke
         fit(data, watch=crash, **options)
     for other, message in (
         ({"known": Known(delta=0.1)}, "delta was 0.05, now it is 0.1"),
-        ({"model": ForwardRegressor(7.0)}, r"model was .*'lam': 1\.0.*, now it is .*'lam': 7\.0"),
-        ({"model": RidgeRegressor()}, "model was .'ForwardRegressor', .*, now it is .'RidgeRegressor', "),
+        ({"model": AutoRegressor(lams=[7.0])}, r"model was .*'lams': \(0\.001, .*, now it is .*'lams': \[7\.0"),
+        ({"model": RidgeRegressor()}, "model was .'AutoRegressor', .*, now it is .'RidgeRegressor', "),
         ({"model": fit(data, WITH_CITY).model}, "started from was 'nothing', now it is "),
         ({"table": replace(WITH_CITY, exclude=("x",))}, "exclude was"),
         ({"table": replace(WITH_CITY, missing="skip")}, "missing was 'error'"),
@@ -207,13 +216,14 @@ def test_a_failed_pass_leaves_everything_as_it_was(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_going_on_with_a_model_is_one_pass_over_both(tmp_path: Path) -> None:
+@EITHER
+def test_going_on_with_a_model_is_one_pass_over_both(tmp_path: Path, learner: type[OnlineRegressor]) -> None:
     frame = table()
-    both = fit(written(tmp_path, frame), TABLE, save=tmp_path / "both")
-    fit(written(tmp_path, frame[:150], "a.csv"), TABLE, save=tmp_path / "first")
+    both = fit(written(tmp_path, frame), TABLE, learner(), save=tmp_path / "both")
+    fit(written(tmp_path, frame[:150], "a.csv"), TABLE, learner(), save=tmp_path / "first")
     later = fit(written(tmp_path, frame[150:], "b.csv"), "y", load(tmp_path / "first"))
     assert list(later.model.feature_names_in_) == list(both.model.feature_names_in_)
-    np.testing.assert_array_equal(later.model.information_.U, both.model.information_.U)
+    np.testing.assert_array_equal(later.model._fitted().buffer, both.model._fitted().buffer)
     np.testing.assert_array_equal(later.model.coef_, both.model.coef_)
     assert later.model.online_loss_ == both.model.online_loss_
     with pytest.raises(DataError, match="the model was made to predict 'y', not 'x'"):
@@ -233,7 +243,7 @@ def test_intervals_of_observations_keep_their_level(tmp_path: Path) -> None:
     X = rng.normal(size=(4000, 3))
     y = X @ [1.0, -2.0, 0.5] + 0.7 * rng.normal(size=4000)
     frame = pl.DataFrame({f"x{j}": X[:, j] for j in range(3)} | {"y": y})
-    result = fit(written(tmp_path, frame), "y", history=True)
+    result = fit(written(tmp_path, frame), "y", ForwardRegressor(), intervals="uniform", history=True)
     history = result.history
     assert history is not None
     judged = history.rows[-1] - history.open[-1]

@@ -132,4 +132,4 @@ def test_the_shell_wants_a_learner_beside_what_auto_chooses(
     with pytest.raises(SystemExit) as stopped:
         cli.main()
     assert stopped.value.code == 2
-    assert f"--learner ridge beside {flags[0]}" in " ".join(capfd.readouterr().err.replace("│", " ").split())
+    assert f"--learner forward or ridge beside {flags[0]}" in " ".join(capfd.readouterr().err.replace("│", " ").split())

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from onward import ForwardRegressor
 from onward.progressive import fit
 from onward.progressive.frame_writers import open_writer
 from onward.progressive.predicting import predict
@@ -40,7 +41,7 @@ def test_there_is_a_row_for_each_row(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_intervals_for_means_are_within_those_for_targets(tmp_path: Path) -> None:
     frame = table().drop("w", "city").drop_nulls()
     data = written(tmp_path, frame)
-    model = fit(data, "y").model
+    model = fit(data, "y", ForwardRegressor()).model
     ends = []
     kinds: tuple[Literal["observation", "mean"], ...] = ("observation", "mean")
     for of in kinds:

@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from onward import DataError, ForwardRegressor, Known, RidgeRegressor, Table, fit
+from onward import AutoRegressor, DataError, ForwardRegressor, Known, RidgeRegressor, Table, fit
 from onward.progressive.scoring import score
+from onward.regression import OnlineRegressor
 from onward.tables import encode
 
 
@@ -19,16 +20,19 @@ def made_up(n: int, seed: int, cities: tuple[str, ...] = ("Rome", "Oslo")) -> pl
     )
 
 
-def model(**table: Any) -> Any:
+def model(learner: OnlineRegressor | None = None, **table: Any) -> Any:
     columns = Table("y", ("x", "city"), categorical=("city",), **table)
-    return fit(made_up(300, 0), columns).model
+    return fit(made_up(300, 0), columns, learner).model
 
 
+@pytest.mark.parametrize("learner", [AutoRegressor, ForwardRegressor])
 @pytest.mark.parametrize("weight", [None, "w"])
-def test_scores_are_those_of_the_predictions(weight: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_are_those_of_the_predictions(
+    weight: str | None, learner: type[OnlineRegressor], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(encode, "VALUES", 64)  # many blocks
-    learned, data = model(weight=weight), made_up(200, 1, ("Rome", "Oslo", "Paris"))
-    before = learned.information_.buffer.copy()
+    learned, data = model(learner(), weight=weight), made_up(200, 1, ("Rome", "Oslo", "Paris"))
+    before = learned._fitted().buffer.copy()
     known = Known(sigma=0.3, theta_bound=5.0, delta=0.1)
     scored = score(learned, data, known=known)
     y, predictions = data["y"].to_numpy(), learned.predict(data)
@@ -38,14 +42,14 @@ def test_scores_are_those_of_the_predictions(weight: str | None, monkeypatch: py
     assert scored.mae == pytest.approx(w @ np.abs(error) / w.sum())
     assert scored.r2 == pytest.approx(learned.score(data))
     assert scored.r2 == pytest.approx(1 - w @ error**2 / (w @ (y - w @ y / w.sum()) ** 2))
-    if weight is None:
+    if weight is None and learner is ForwardRegressor:  # which has intervals
         ends = learned.interval(data, 0.1, 0.3, 5.0, of="observation")
         assert scored.inside == int(((ends[:, 0] <= y) & (y <= ends[:, 1])).sum())
         assert scored.open == int(np.isinf(ends).any(axis=1).sum()) == int((data["city"] == "Paris").sum())
         assert scored.coverage == scored.inside / 200 < 1
     assert scored.unknown == {"city=Paris": int((data["city"] == "Paris").sum())}
     assert (scored.read, scored.rows, scored.target) == (200, 200, "y")
-    assert np.array_equal(learned.information_.buffer, before)
+    assert np.array_equal(learned._fitted().buffer, before)
 
 
 def test_rows_that_are_skipped_do_not_count() -> None:
@@ -75,5 +79,5 @@ def test_targets_that_are_all_one() -> None:
     data = pl.DataFrame({"y": [2.0, 2.0], "x": [0.0, 0.0]})
     learned = fit(data, "y", ForwardRegressor(intercept_lam=1.0)).model
     assert score(learned, data).r2 == 0.0 == learned.score(data)
-    learned = fit(data, "y").model  # it knows the mean
+    learned = fit(data, "y", ForwardRegressor()).model  # it knows the mean
     assert score(learned, data).r2 == 1.0 == learned.score(data)

@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 import onward
-from onward import Comparison, Fit, Table, compare, fit
+from onward import AutoRegressor, Comparison, Fit, ForwardRegressor, Table, compare, fit
 from onward.core.words import counted
+from onward.pages.numbers import format_number
 from onward.pages.plain_tables import html_table, text_table
 from onward.progressive.coefficient_table import FEW, CoefficientTable
 
@@ -54,7 +55,7 @@ def check_html(html: str) -> Texts:
 
 def test_a_fit_shows_what_was_learned() -> None:
     data = made_up(200).with_columns(y=pl.when(pl.int_range(200) < 3).then(None).otherwise(pl.col("y")))
-    result = fit(data, Table("y", missing="skip"))
+    result = fit(data, Table("y", missing="skip"), ForwardRegressor())
     assert isinstance(result, Fit)
     for text in (str(result), repr(result)):
         check_screen(text)
@@ -70,6 +71,19 @@ def test_a_fit_shows_what_was_learned() -> None:
     assert table.to_frame().equals(expected)
     assert result.to_frame().equals(expected)
     assert dict(table).keys() == {"feature", "estimate", "lower", "upper"}
+
+
+def test_a_fit_of_auto_says_whom_it_leans_on_and_no_intervals() -> None:
+    result = fit(made_up(200), "y")
+    check_screen(str(result))
+    assert isinstance(result.model, AutoRegressor)
+    assert "Auto, 3 features: y of data frame 1. Learned 200 of 200 rows" in str(result)
+    leaning = f"It leans on {result.model.leaning_}."
+    assert leaning in str(result).splitlines()
+    assert leaning in check_html(result._repr_html_()).texts
+    assert "probability" not in str(result)
+    assert result.to_frame().columns == ["feature", "estimate"]
+    assert result.to_frame()["estimate"].to_list() == [result.model.intercept_, *result.model.coef_]
 
 
 def test_a_fit_without_scores_shows_none() -> None:
@@ -106,10 +120,13 @@ def test_a_comparison_shows_the_errors_and_what_they_mean() -> None:
     assert any("At its best λ" in each for each in read.texts)
     frame = result.to_frame()
     assert frame.columns == ["learner", "lam", "rmse", "mae", "r2"]
-    assert frame["learner"].to_list() == ["ridge"] * 3 + ["forward"] * 3
-    assert frame["rmse"].to_list() == [
-        None if math.isnan(v) else v for v in [*result.rmse("ridge"), *result.rmse("forward")]
-    ]
+    assert frame["learner"].to_list() == ["ridge"] * 3 + ["forward"] * 3 + ["auto"]
+    assert frame["lam"].to_list() == [0.0, 0.01, 1.0] * 2 + [None]
+    by_lam = [None if math.isnan(v) else v for v in [*result.rmse("ridge"), *result.rmse("forward")]]
+    auto = fit(data, "y").scores.rmse
+    assert frame["rmse"].to_list() == [*by_lam, auto]
+    for said in (text, " ".join(read.texts)):
+        assert f"auto, without a λ: {format_number(auto)}" in said
 
 
 def test_pictures_are_figures() -> None:

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from onward import ForwardRegressor, Known, RidgeRegressor, Table, fit, load
-from onward.confidence import LEVELS, ConformalIntervals, TIntervals
+from onward.confidence import DELTAS, ConformalIntervals, TIntervals
 from onward.core.known import Method
 from onward.progressive.fit_drawings import draw_calibration
 from onward.progressive.predicting import predict
@@ -23,8 +23,8 @@ COLUMNS = Table("y", categorical=("city",), weight="w", missing="skip")
 def tracked(predictions: pl.DataFrame, w: pl.Series, delta: float = 0.05) -> pl.DataFrame:
     """The same predictions with intervals made of their errors."""
     prediction, leverage, y = (predictions[name].to_numpy() for name in ("prediction", "leverage", "target"))
-    lower, upper = ConformalIntervals((*LEVELS, delta)).track(prediction, leverage, y, w.to_numpy())
-    level = sorted({*LEVELS, delta}, reverse=True).index(delta)
+    lower, upper = ConformalIntervals((*DELTAS, delta)).track(prediction, leverage, y, w.to_numpy())
+    level = sorted({*DELTAS, delta}, reverse=True).index(delta)
     return predictions.with_columns(lower=lower[:, level], upper=upper[:, level])
 
 
@@ -43,7 +43,7 @@ def test_intervals_are_made_of_the_errors_before(
     calibration = done.model.calibration_
     assert calibration is not None
     assert calibration.n_learned == len(got) - 1  # of the first row nothing was known
-    assert set(calibration.deltas) == {*LEVELS, delta}
+    assert set(calibration.deltas) == {*DELTAS, delta}
     if done.history is not None:
         missed = (got["target"] < got["lower"]) | (got["target"] > got["upper"])
         assert done.history.misses[-1, list(done.history.deltas).index(delta)] == missed.sum()
@@ -223,7 +223,7 @@ def test_with_workers_chunks_go_on_from_the_first_ones(tmp_path: Path, monkeypat
     assert_array_equal(a[:400].to_numpy(), b[:400].to_numpy())
     first = [a[name][:400].to_numpy() for name in ("prediction", "leverage", "target")]
     for start in (400, 600, 800):
-        calibration = ConformalIntervals(LEVELS)
+        calibration = ConformalIntervals(DELTAS)
         calibration.track(*first)
         chunk = b[start : start + 200]
         lower, upper = calibration.track(*(chunk[name].to_numpy() for name in ("prediction", "leverage", "target")))

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from onward import ForwardRegressor, RidgeRegressor, load
-from onward.confidence import LEVELS, ConformalIntervals
+from onward.confidence import DELTAS, ConformalIntervals
 from onward.core.types import Matrix, Vector
 
 NAMES = ["a", "b", "c"]
@@ -61,7 +61,7 @@ def test_errors_are_learned_whichever_way_rows_come(
     model, plain = make().calibrate(), make()
     learn(model, X, y, w)
     predictions, leverages = plain.predict_then_learn(X, y, w, return_leverage=True)
-    expected = ConformalIntervals(LEVELS)
+    expected = ConformalIntervals(DELTAS)
     expected.track(predictions, leverages, y, w)
     assert_array_equal(buffer(model), expected.buffer)
     assert_array_equal(model.information_.buffer, plain.information_.buffer)  # which is none the worse for it

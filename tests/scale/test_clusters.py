@@ -29,6 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*:FutureWarning:ray"),
 ]
 CHUNKS = 12
+FORWARD = ("--learner", "forward")  # whose parts can be added up
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -224,8 +225,9 @@ def test_a_chunk_that_a_worker_cannot_read_is_named(tmp_path: Path, dask: Engine
 
 def test_fit_with_a_cluster_of_its_own(tmp_path: Path, data: Path, run: Run, expected: progressive.Fit) -> None:
     code, out, err = run(
-        *("fit", data, "-t", "y", "--categorical", "city", "--weight", "w", "--missing", "skip", "--lam", 0.3),
-        *("--jobs", 2, "--backend", "dask", "--save", tmp_path / "m", "--predictions", tmp_path / "p.parquet"),
+        *("fit", data, "-t", "y", "--categorical", "city", "--weight", "w", "--missing", "skip"),
+        *(*FORWARD, "--lam", 0.3, "--jobs", 2, "--backend", "dask"),
+        *("--save", tmp_path / "m", "--predictions", tmp_path / "p.parquet"),
     )
     assert code == 0, err
     assert f"Learned {expected.scores.rows:,} of 24,000 rows" in out
@@ -256,9 +258,8 @@ def test_reproduce_on_a_cluster(tmp_path: Path, run: Run, dask: Engine) -> None:
 
 def test_a_cluster_that_is_not_there_is_one_line(data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "REACH", 1.0)
-    code, out, err = run(
-        "fit", data, "-t", "y", "--categorical", "city", "--backend", "dask", "--address", "tcp://127.0.0.1:9"
-    )
+    where = ("--backend", "dask", "--address", "tcp://127.0.0.1:9")
+    code, out, err = run("fit", data, "-t", "y", "--categorical", "city", *FORWARD, *where)
     assert (code, out) == (1, "")
     assert len(err.splitlines()) == 1
     assert err.startswith("onward: cannot reach a Dask scheduler at tcp://127.0.0.1:9 (")

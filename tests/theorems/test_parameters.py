@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 
 from onward import bounds
 from onward.bounds import as_printed
+from onward.core.ensemble_state import EnsembleState
 from onward.core.trace import Trace
 
 GOOD: dict[str, Any] = {
@@ -30,6 +31,10 @@ GOOD: dict[str, Any] = {
     "gamma": 0.9,
     "drift": 1.0,
     "memory": 5,
+    "experts": 44,
+    "growth": 1e6,
+    "ensemble": EnsembleState(2, 1, [1.0], [None], [None]),
+    "target": 0,
     "largest_eigenvalue": 3.0,
     "error_ratio": 10.0,
     "X": np.arange(1.0, 41.0).reshape(20, 2) % 7,
@@ -58,6 +63,10 @@ BAD: dict[str, tuple[Any, ...]] = {
     "gamma": (0.0, 1.0, NAN),
     "drift": (-1.0, NAN),
     "memory": (0, 1.5, NAN),
+    "experts": (0, 1.5, NAN, "3"),
+    "growth": (0.5, -1.0, NAN, INF),
+    "ensemble": (None, np.ones(3)),
+    "target": (-1, 1, 0.5, None),
     "largest_eigenvalue": (0.0, NAN),
     "error_ratio": (0.5, NAN, INF),
     "X": (np.ones(3), np.full((2, 2), NAN), "no", np.ones((0, 2))),

@@ -9,11 +9,12 @@
             truth       L(θ*), so this regret is the paper's R̄
             path        Σ (y − xᵀu_t)² of coefficients that move
 
-`<policy>_regret` bounds the pseudo-regret of a bandit policy, `<what>_sum` a sum that the proofs need. Every name comes
-in two forms:
+`<policy>_regret` bounds the pseudo-regret of a bandit policy, `aggregation_regret` what it costs to weigh experts,
+`<what>_sum` a sum that the proofs need. Every name comes in two forms:
 
     forward_regret_to_truth(horizon, *, d, lam, feature_bound, …)    from constants; horizon may be an array
     forward_regret_to_truth_along(trace, *, …)                       along a run, after each of its rounds
+                                                                     (`_so_far`: after the last, from a state)
 
 The second uses what was seen in place of what is possible, so it is smaller, and valid at all rounds at once as well.
 `<who>_identity` gives exactly what the bounds bound. `conformal_misses` is about intervals, and not from the paper. All
@@ -48,6 +49,7 @@ from onward.bounds.discounting import (
     discounted_forward_regret_to_path,
     discounted_forward_regret_to_path_along,
 )
+from onward.bounds.expert_advice import aggregation_regret, aggregation_regret_so_far
 from onward.bounds.hints import (
     centred_forward_regret_to_penalized_along,
     hinted_forward_regret_to_penalized_along,
@@ -75,6 +77,8 @@ from onward.bounds.stochastic import (
 
 __all__ = [
     "Terms",
+    "aggregation_regret",
+    "aggregation_regret_so_far",
     "as_printed",
     "centred_forward_regret_to_penalized_along",
     "conformal_misses",

@@ -53,6 +53,8 @@ CHECKS: dict[str, Callable[[str, object], object]] = {
     "drift": not_negative,
     "memory": _count,
     "error_ratio": _at_least_one,
+    "experts": _count,
+    "growth": _at_least_one,
 }
 OPTIONAL = {"mixing", "clip"}  # may be None
 

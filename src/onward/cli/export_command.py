@@ -2,11 +2,14 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from onward.cli import options as o
+
+if TYPE_CHECKING:
+    from onward.regression import OnlineRegressor
 
 EXAMPLES = """Examples:
 
@@ -47,9 +50,13 @@ def command(
 ) -> None:
     """Write a model's coefficients: JSON, CSV, or SQL that computes the prediction of ridge from the columns.
 
-    Forward's own prediction is that one, shrunk by its leverage: it takes the whole model, and is not exported. In the
-    SQL, times are read by SQLite's julianday and spans are numbers of days; all else is standard.
+    Forward's own prediction is that one, shrunk by its leverage: it takes the whole model, and is not exported. Nor are
+    those of auto: its coefficients are the average of its learners', whose predictions may be shrunk, and are kept near
+    the targets that were seen. `onward predict` has them exactly. In the SQL, times are read by SQLite's julianday and
+    spans are numbers of days; all else is standard.
     """
+    from onward.cli.model_files import load_learner
+    from onward.progressive.exporting import export_note
     from onward.progressive.frame_writers import check_target
     from onward.storage import write_atomically
 
@@ -57,20 +64,21 @@ def command(
         raise typer.BadParameter("a table is named in SQL only: expected --format sql", param_hint="--table")
     if out is not None:
         check_target(out)
-    text = _written(model, format, table)
+    learner = load_learner(model)
+    text, note = _written(learner, format, table), export_note(learner)
     if out is None:
         typer.echo(text, nl=False)
     else:
         write_atomically(out, text.encode())
+    if note is not None and format == Format.csv:  # which has no place for it
+        typer.echo(f"onward: {note}", err=True)
 
 
-def _written(path: Path, format: Format, table: str | None) -> str:
+def _written(model: "OnlineRegressor", format: Format, table: str | None) -> str:
     import json
 
-    from onward.cli.model_files import load_learner
     from onward.progressive import exporting
 
-    model = load_learner(path)
     if format == Format.sql:
         return exporting.sql_select(model) if table is None else exporting.sql_select(model, table)
     if format == Format.json:

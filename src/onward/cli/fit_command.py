@@ -165,7 +165,6 @@ def command(
     """
     from onward.progressive.checkpoints import beside
     from onward.progressive.outputs import Outputs, check_outputs, check_targets
-    from onward.regression import learner_name
 
     if address is not None and backend is None:
         raise typer.BadParameter("expected --backend dask or ray beside --address")
@@ -193,17 +192,14 @@ def command(
             model = _model(learner, lam, units, no_intercept, half_life, window, table.time)
         else:
             model = _started(start, context, table)
-        if workers and learner_name(model) == "auto":
-            raise typer.BadParameter(
-                "auto weighs its learners row by row, so workers cannot share the pass: expected --learner forward or "
-                "--learner ridge beside --jobs and --backend"
-            )
+    engine = o.engine(-1 if jobs is None else jobs, backend, address) if workers else None
+    if engine is not None:
+        _check_workers_can_share(model, started=start is not None)
     if save is not None and not resume and beside(save).exists() and not quiet:
         typer.echo(f"onward: starting anew; {beside(save)} is from a run that --resume would go on with", err=True)
     what: _What = (data, table, model), {"known": known, "intervals": intervals, "with_scores": not no_scores}
     what[1].update(outputs)
-    if workers:
-        engine = o.engine(-1 if jobs is None else jobs, backend, address)
+    if engine is not None:
         result = _fit_with_workers(what, engine, backend in (None, o.Backend.loky), quiet or json)
         for note in () if quiet else result.notes:
             _tell(note)
@@ -263,9 +259,7 @@ def _model(
         }
         for flag, was_given in given.items():
             if was_given:
-                raise typer.BadParameter(
-                    f"auto chooses by itself: expected --learner forward or --learner ridge beside {flag}"
-                )
+                raise typer.BadParameter(f"auto chooses by itself: expected --learner forward or ridge beside {flag}")
         return AutoRegressor()
     kind = ForwardRegressor if learner == o.Learner.forward else RidgeRegressor
     model = kind(
@@ -285,6 +279,18 @@ def _half_life(text: str | None) -> float | str | None:
         return None if text is None else float(text)
     except ValueError:
         return text
+
+
+def _check_workers_can_share(model: "OnlineRegressor", *, started: bool) -> None:
+    """A usage error if workers cannot share a pass of the model."""
+    from onward.regression import learner_name
+
+    if learner_name(model) == "auto":
+        expected = "no --jobs and no --backend beside such a --start" if started else "--learner forward or ridge"
+        raise typer.BadParameter(
+            "auto weighs its learners row by row, so workers (--jobs, --backend) cannot share the pass: expected "
+            f"{expected}"
+        )
 
 
 def _started(path: Path, context: typer.Context, table: "Table") -> "OnlineRegressor":

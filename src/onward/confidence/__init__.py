@@ -17,14 +17,14 @@ With a λ for each of them, λ below is the largest, and S is in the norm √(Σ
 
 from onward.confidence.change_alarm import Change, ChangeAlarm
 from onward.confidence.choose import confidence_set, confidence_sets, observation_reach
-from onward.confidence.conformal import LEVELS, ConformalIntervals
+from onward.confidence.conformal import DELTAS, ConformalIntervals
 from onward.confidence.sequence import RunningIntersection, needed_noise_width
 from onward.confidence.sets import ConfidenceSet, Ellipsoid, ForwardSet, QuadraticSet, interval_of_each
 from onward.confidence.t_intervals import TIntervals
 from onward.confidence.widths import Bias, Width, bias_width, information, noise_width
 
 __all__ = [
-    "LEVELS",
+    "DELTAS",
     "Bias",
     "Change",
     "ChangeAlarm",

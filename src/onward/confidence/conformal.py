@@ -12,7 +12,7 @@ from onward.core.checks import probability
 from onward.core.types import Matrix, Vector
 
 ONE = 1.0  # the weight of a row that none was given for
-LEVELS = (0.5, 0.2, 0.1, 0.05, 0.01)  # δ at which a model is calibrated unless others are asked for
+DELTAS = (0.5, 0.2, 0.1, 0.05, 0.01)  # at which a model is calibrated unless others are asked for
 
 
 class ConformalIntervals:
@@ -26,24 +26,27 @@ class ConformalIntervals:
 
     Args:
         deltas: the shares of misses, one or several. Intervals of a smaller δ contain those of a larger one.
+
+    Attributes:
+        deltas: the same in the order of the intervals: the largest δ, with the narrowest ones, first.
     """
 
     def __init__(self, deltas: float | Sequence[float] = (0.05,)) -> None:
         from scipy.special import stdtrit  # here, so that what does without does not wait for it
 
-        levels = sorted({probability("deltas", delta) for delta in np.ravel(np.asarray(deltas)).tolist()}, reverse=True)
-        if not levels:
+        given = sorted({probability("deltas", delta) for delta in np.ravel(np.asarray(deltas)).tolist()}, reverse=True)
+        if not given:
             raise ValueError("deltas must hold at least one number, got none")
-        self.deltas = levels
-        self.buffer: Vector = np.empty(calibration.calibration_size(len(levels)))
-        z = np.array([NormalDist().inv_cdf(1.0 - delta / 2) for delta in levels])
+        self.deltas = given
+        self.buffer: Vector = np.empty(calibration.calibration_size(len(given)))
+        z = np.array([NormalDist().inv_cdf(1.0 - delta / 2) for delta in given])
         freedom = calibration.FREEDOM * np.arange(calibration.TABLE) + 0.5
-        inflation = np.empty((len(levels), calibration.TABLE + 2))
-        for k, delta in enumerate(levels):
+        inflation = np.empty((len(given), calibration.TABLE + 2))
+        for k, delta in enumerate(given):
             inflation[k, :-2] = stdtrit(freedom, 1.0 - delta / 2) / z[k]
         inflation[:, -2], inflation[:, -1] = (z**2 + 1) / 4, (5 * z**4 + 16 * z**2 + 3) / 96  # Cornish and Fisher 1937
         density = np.array([NormalDist().pdf(each) for each in z])
-        calibration.begin(self.buffer, np.array(levels), z, density, inflation)
+        calibration.begin(self.buffer, np.array(given), z, density, inflation)
 
     @property
     def n_learned(self) -> int:
@@ -51,7 +54,7 @@ class ConformalIntervals:
         return int(self.buffer[: calibration.N_HEADER].view(calibration.HEADER)["rows"][0])
 
     def predict(self, prediction: float, leverage: float, weight: float = ONE) -> tuple[Vector, Vector]:
-        """Lower and upper ends (levels,) for the target of a row; infinite where nothing is known of it."""
+        """Lower and upper ends (δ,) for the target of the next row; infinite where nothing is known of it."""
         ends = np.empty((2, len(self.deltas)))
         calibration.put_interval(self.buffer, float(prediction), float(leverage), float(weight), ends)
         return ends[0], ends[1]
@@ -68,7 +71,11 @@ class ConformalIntervals:
     def intervals(
         self, predictions: ArrayLike, leverages: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> tuple[Matrix, Matrix]:
-        """Lower and upper ends (n, levels) for the targets of rows, each as if it came next; nothing is learned."""
+        """Lower and upper ends (n, δ) for the targets of rows that are not learned.
+
+        They leave out how `predict` and `track` make up for misses so far, which is for the next row: many rows would
+        all make up for the same. They miss a share δ of rows with errors like those of late.
+        """
         predictions, leverages, w = _rows(predictions, leverages, sample_weight)
         lower, upper = np.empty((2, len(predictions), len(self.deltas)))
         calibration.put_intervals(self.buffer, predictions, leverages, w, lower, upper)
@@ -77,7 +84,7 @@ class ConformalIntervals:
     def track(
         self, predictions: ArrayLike, leverages: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> tuple[Matrix, Matrix]:
-        """Lower and upper ends (n, levels) for each row in order, made before its target is learned.
+        """Lower and upper ends (n, δ) for each row in order, made before its target is learned.
 
         Predictions and leverages are from before the row's target was seen, too. The same bits come in any batching.
         """
@@ -95,8 +102,8 @@ class ConformalIntervals:
         calibration.track_rows(self.buffer, predictions, leverages, y, w, lower, upper)
         return lower, upper
 
-    def level(self, delta: float) -> int:
-        """Which of the levels δ is; ValueError if it is none."""
+    def place(self, delta: float) -> int:
+        """Where δ stands among `deltas`; ValueError if it does not."""
         if delta not in self.deltas:
             known = ", ".join(f"{each:g}" for each in self.deltas)
             raise ValueError(f"delta must be one that the model is calibrated for, {known}, got {delta!r}")
@@ -109,11 +116,11 @@ class ConformalIntervals:
     @classmethod
     def from_buffer(cls, buffer: Vector) -> Self:
         """The intervals whose state is in a buffer, as in a file; ValueError if there are none."""
-        levels = buffer[0] if buffer.ndim == 1 and len(buffer) else np.nan
-        size = calibration.calibration_size(int(levels)) if levels >= 1 else -1
+        count = buffer[0] if buffer.ndim == 1 and len(buffer) else np.nan
+        size = calibration.calibration_size(int(count)) if count >= 1 else -1
         if len(buffer) != size or not np.isfinite(buffer).all():
             raise ValueError(f"no state of intervals: expected {size} finite numbers, got shape {buffer.shape}")
-        made, deltas = cls.__new__(cls), np.empty(int(levels))
+        made, deltas = cls.__new__(cls), np.empty(int(count))
         made.buffer = _vector(buffer)
         calibration.put_deltas(made.buffer, deltas)
         made.deltas = [probability("deltas", delta) for delta in deltas.tolist()]

@@ -10,6 +10,7 @@ A polynomial rule over these three, in which row t counts t times as much as the
 bound of the first is kept, and the quicker two are used where they are better.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
@@ -27,6 +28,8 @@ COMPILED_FROM = "7ac786c6d562a608"  # other files whose code is compiled into th
 
 WAYS = 3
 RECENT = 10.0
+PERFECT = 1e-250  # errors as small as this have no ratios: those of old rows that fade end here
+NEAR = 1e-9  # of the targets' interval: experts that are as near to each other say the same, but for rounding
 _FADING = 2.0 ** (-1.0 / RECENT)
 
 TOTALS = np.dtype(
@@ -35,12 +38,16 @@ TOTALS = np.dtype(
         ("weight", "f8"),  # Σ w
         ("recent_weight", "f8"),  # the same, fading
         ("peak", "f8"),  # the largest squared regret of a row against an expert
-        ("spent", "f8"),  # Σ over rows and experts of r² / (peak + Σ r²), both from before the row: for the bound
-        ("top_peak", "f8"),  # the same for the rule over the ways
-        ("top_spent", "f8"),
+        ("potential", "f8"),  # what bounds Σ_k (R_k)₊² / (peak + Σ r_k²)
+        ("error", "f8"),  # the largest w (f − y)²
+        ("top_peak", "f8"),  # the same three for the rule over the ways, in which rows fade
+        ("top_potential", "f8"),
+        ("top_error", "f8"),
+        ("top_sum", "f8"),  # Σ over rows t of what bounded its regret then / (t + 2)
+        ("ignored", "f8"),  # Σ of the largest regret of rows in which all said the same
     ]
 )
-N_TOTALS = 7
+N_TOTALS = 11
 _as_totals = records_of(TOTALS)
 
 
@@ -183,15 +190,15 @@ def _polynomial(regret: Vector, squares: Vector, peak: float, out: Vector) -> No
 
 @inlined
 def _exponential(loss: Vector, weight: float, out: Vector) -> None:
-    """Weights ∝ exp(−½ (L − min L) / s²), s² = min L / Σ w. Overwrites `out`."""
+    """Weights ∝ exp(−½ (L − min L) / s²), s² = min L / Σ w; all alike of those that are right. Overwrites `out`."""
     least = _least(loss)
-    if least > 0.0:
+    if least > PERFECT:
         rate = 0.5 * weight / least
         for k in range(loss.shape[0]):
             out[k] = exp(rate * (least - loss[k]))
     else:
         for k in range(loss.shape[0]):
-            out[k] = 1.0 if loss[k] == least else 0.0
+            out[k] = 1.0 if loss[k] <= PERFECT else 0.0
 
 
 @inlined
@@ -241,45 +248,95 @@ def combine(weights: Weights, said: Vector, ways: Vector) -> float:
 
 @inlined
 def learn_errors(
-    mixture: Mixture, said: Vector, ways: Vector, prediction: float, y: float, w: float, ones: Vector, scratch: Matrix
+    mixture: Mixture,
+    said: Vector,
+    ways: Vector,
+    prediction: float,
+    y: float,
+    w: float,
+    near: float,
+    ones: Vector,
+    scratch: Matrix,
 ) -> None:
     """Take note of what the experts said of a row of target y and weight w > 0. Overwrites the mixture and scratch.
 
     `ways` and `prediction` are what `combine` gave; scratch has two rows as long as a row of weights, padded with 0.
+    Where all are within `near` of the prediction, nobody has a regret: it would be of rounding, and weights are ratios.
     """
     totals, K = mixture.totals[0], mixture.regret.shape[0]
     regret, squares, loss, recent = mixture.regret, mixture.squares, mixture.loss, mixture.recent
     square, share = scratch[0], scratch[1]
     followed = ways[0]
-    gradient, peak = 2.0 * w * (followed - y), totals.peak
+    missed = followed - y
+    gradient, peak = 2.0 * w * missed, totals.peak
     for k in range(K):
         r = gradient * (followed - said[k])
         square[k] = r * r
-        share[k] = square[k] / (peak + squares[k])
-        regret[k] += r
-        squares[k] += square[k]
-    for k in range(K):
         error = said[k] - y
         cost = w * (error * error)
         loss[k] += cost
         recent[k] = fma(_FADING, recent[k], cost)
-    if peak > 0.0:
-        totals.spent += dot_from(scratch, 1, ones, 0)
     largest = _greatest(square)
-    totals.peak = largest if largest > peak else peak
+    if near > 0.0 and largest > (gradient * near) * (gradient * near):
+        for k in range(K):
+            share[k] = square[k] / (peak + squares[k])
+            regret[k] += gradient * (followed - said[k])
+            squares[k] += square[k]
+        totals.potential = _risen(totals.potential, dot_from(scratch, 1, ones, 0) if peak > 0.0 else np.inf, K)
+        totals.peak = largest if largest > peak else peak
+    else:
+        totals.ignored += math.sqrt(largest)
+    cost = w * (missed * missed)
+    totals.error = cost if cost > totals.error else totals.error
     totals.rows += 1.0
     totals.weight += w
     totals.recent_weight = fma(_FADING, totals.recent_weight, w)
-    fading = totals.rows / (totals.rows + 1.0)  # so that row t counts t times as much as the first
-    gradient = 2.0 * w * (prediction - y)
-    before = totals.top_peak * (fading * fading)
-    peak = before
+    _learn_ways(mixture, ways, prediction, y, w, near)
+
+
+@inlined
+def _learn_ways(mixture: Mixture, ways: Vector, prediction: float, y: float, w: float, near: float) -> None:
+    """Let the rule over the ways know of a row, which counts more than the one before: row t by t/(t−1)."""
+    totals, regret, squares = mixture.totals[0], mixture.top_regret, mixture.top_squares
+    fading = totals.rows / (totals.rows + 1.0)
+    faded, missed = fading * fading, prediction - y
+    gradient, peak, largest, spent = 2.0 * w * missed, totals.top_peak * faded, 0.0, 0.0
     for way in range(WAYS):
         r = gradient * (prediction - ways[way])
-        last = mixture.top_squares[way] * (fading * fading)
-        if before > 0.0:
-            totals.top_spent += r * r / (before + last)
-        mixture.top_regret[way] = fma(fading, mixture.top_regret[way], r)
-        mixture.top_squares[way] = fma(r, r, last)
-        peak = r * r if r * r > peak else peak
+        largest = r * r if r * r > largest else largest
+        squares[way] *= faded
+        regret[way] *= fading
+        spent += r * r / (peak + squares[way])
+    if near > 0.0 and largest > (gradient * near) * (gradient * near):
+        for way in range(WAYS):
+            r = gradient * (prediction - ways[way])
+            regret[way] += r
+            squares[way] = fma(r, r, squares[way])
+        totals.top_potential = _risen(totals.top_potential, spent if peak > 0.0 else np.inf, WAYS)
+        peak = largest if largest > peak else peak
+    else:
+        totals.ignored += math.sqrt(largest)
     totals.top_peak = peak
+    cost = w * (missed * missed)
+    totals.top_error = max(fading * totals.top_error, cost)
+    bound = polynomial_regret(squares[0], peak, totals.top_potential, totals.top_error)
+    totals.top_sum += bound / (totals.rows + 2.0)
+
+
+# Bounds: see `bounds.aggregation`
+
+
+@inlined
+def _risen(potential: float, spent: float, K: int) -> float:
+    """What bounds Σ_k η_k (R_k)₊² after a row that has added at most `spent` to it, or √(K/2) to its root."""
+    if spent <= 0.5 * K:
+        return potential + spent
+    root = math.sqrt(potential) + math.sqrt(0.5 * K)
+    return min(potential + spent, root * root)
+
+
+@inlined
+def polynomial_regret(squares: float, peak: float, potential: float, error: float) -> float:
+    """What the loss of polynomial weights exceeds that of an expert by, at most: see `bounds.polynomial_regret`."""
+    root = math.sqrt((peak + squares) * potential)
+    return min(root, error * potential + math.sqrt(peak * potential))

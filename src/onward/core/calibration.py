@@ -33,7 +33,7 @@ COMPILED_FROM = "e5759992b142072d"  # other files whose code is compiled into th
 
 HEADER = np.dtype(
     [
-        ("levels", "f8"),  # how many δ
+        ("count", "f8"),  # how many δ
         ("rows", "f8"),  # errors so far
         ("learned", "f8"),  # n, what they say together
         ("peak", "f8"),  # P
@@ -66,24 +66,24 @@ class Calibration(NamedTuple):
     weight: Vector  # (memories,)
     location: Vector  # (memories,): m
     scale: Vector  # (memories,): S
-    delta: Vector  # (levels,), the largest first
-    inflation: Matrix  # (levels, table + 2): t_n for n = 0, 1, …; then what it is computed from
-    quantile: Matrix  # (levels, 2): θ
-    density: Matrix  # (levels, 2): f
-    excess: Matrix  # (levels, 2): E
+    delta: Vector  # (δ,), the largest first
+    inflation: Matrix  # (δ, table + 2): t_n for n = 0, 1, …; then what it is computed from
+    quantile: Matrix  # (δ, 2): θ
+    density: Matrix  # (δ, 2): f
+    excess: Matrix  # (δ, 2): E
 
 
 @compiled
-def calibration_size(levels: int) -> int:
+def calibration_size(count: int) -> int:
     """Numbers in the buffer."""
-    return N_HEADER + 3 * MEMORIES + levels * (1 + TABLE + 2 + 6)
+    return N_HEADER + 3 * MEMORIES + count * (1 + TABLE + 2 + 6)
 
 
 @inlined
 def view_calibration(buffer: Vector) -> Calibration:
     """The calibration in a buffer. The only place that knows where things are."""
     header = _as_header(part(buffer, 0, N_HEADER))
-    n = int(header[0].levels)
+    n = int(header[0].count)
     weight = N_HEADER
     location = weight + MEMORIES
     scale = location + MEMORIES
@@ -107,7 +107,7 @@ def view_calibration(buffer: Vector) -> Calibration:
 
 @compiled
 def begin(buffer: Vector, delta: Vector, z: Vector, density: Vector, inflation: Matrix) -> None:
-    """Know nothing. z is the Gaussian quantile of each level, and `density` the Gaussian density there."""
+    """Know nothing. z is the Gaussian quantile of each δ, and `density` the Gaussian density there."""
     buffer[:] = 0.0
     buffer[0] = delta.shape[0]
     calibration = view_calibration(buffer)
@@ -124,7 +124,7 @@ def begin(buffer: Vector, delta: Vector, z: Vector, density: Vector, inflation: 
 
 @compiled
 def put_deltas(buffer: Vector, out: Vector) -> None:
-    """The levels of a calibration. Overwrites out (levels,)."""
+    """The δ of a calibration. Overwrites out (δ,)."""
     calibration = view_calibration(buffer)
     for k in range(out.shape[0]):
         out[k] = calibration.delta[k]
@@ -141,31 +141,31 @@ def _mixed(calibration: Calibration) -> tuple[float, float]:
 
 
 @inlined
-def _inflation(calibration: Calibration, level: int) -> float:
+def _inflation(calibration: Calibration, place: int) -> float:
     """t_n: the t quantile over the Gaussian one."""
     n = calibration.header[0].learned
     if n < TABLE - 1.0:
         below = int(n)
-        lower, upper = calibration.inflation[level, below], calibration.inflation[level, below + 1]
+        lower, upper = calibration.inflation[place, below], calibration.inflation[place, below + 1]
         return float(lower + (n - below) * (upper - lower))
     least = 1.0 / (FREEDOM * n + 0.5)
-    return float(1.0 + least * (calibration.inflation[level, TABLE] + least * calibration.inflation[level, TABLE + 1]))
+    return float(1.0 + least * (calibration.inflation[place, TABLE] + least * calibration.inflation[place, TABLE + 1]))
 
 
 @inlined
-def _floored_density(calibration: Calibration, level: int, side: int) -> float:
+def _floored_density(calibration: Calibration, place: int, side: int) -> float:
     """f, no less than that of a law with a very long tail: in a gap of the law, steps must end."""
-    least = 0.25 * calibration.delta[level] / (abs(calibration.quantile[level, side]) + 1.0)
-    return float(max(calibration.density[level, side], least))
+    least = 0.25 * calibration.delta[place] / (abs(calibration.quantile[place, side]) + 1.0)
+    return float(max(calibration.density[place, side], least))
 
 
 @inlined
-def _end(calibration: Calibration, level: int, side: int, m: float, S: float) -> float:
-    """How far from 0 the next error may be on a side."""
-    peak, E = calibration.header[0].peak, calibration.excess[level, side]
-    f = _floored_density(calibration, level, side)
-    away = calibration.quantile[level, side] * _inflation(calibration, level)
-    away = (m if side == 0 else -m) + S * (away + REGAIN * 0.5 * calibration.delta[level] * E / f)
+def _end(calibration: Calibration, place: int, side: int, m: float, S: float, makes_up: bool) -> float:
+    """How far from 0 the next error may be on a side; it makes up for misses so far, or is as if E were 0."""
+    peak, E = calibration.header[0].peak, calibration.excess[place, side] if makes_up else 0.0
+    f = _floored_density(calibration, place, side)
+    away = calibration.quantile[place, side] * _inflation(calibration, place)
+    away = (m if side == 0 else -m) + S * (away + REGAIN * 0.5 * calibration.delta[place] * E / f)
     away = min(max(away, -REACH * peak), REACH * peak)
     share = E / MOST_EXCESS
     push = share * share * share
@@ -174,19 +174,25 @@ def _end(calibration: Calibration, level: int, side: int, m: float, S: float) ->
 
 @inlined
 def _put_ends(
-    calibration: Calibration, prediction: float, spread: float, own: Matrix, lower: Vector, upper: Vector
+    calibration: Calibration,
+    prediction: float,
+    spread: float,
+    makes_up: bool,
+    own: Matrix,
+    lower: Vector,
+    upper: Vector,
 ) -> None:
-    """Overwrites `own` (levels, 2) with the ends of each level, and lower and upper with the same, nested."""
-    levels = calibration.delta.shape[0]
+    """Overwrites `own` (δ, 2) with the ends at each δ, and lower and upper with the same, nested."""
+    count = calibration.delta.shape[0]
     if not (calibration.header[0].rows >= FEWEST and spread < math.inf and math.isfinite(prediction)):
-        for k in range(levels):
+        for k in range(count):
             lower[k], upper[k] = -math.inf, math.inf
             own[k, 0], own[k, 1] = math.inf, -math.inf
         return
     m, S = _mixed(calibration)
-    for k in range(levels):
-        high = prediction + spread * _end(calibration, k, 0, m, S)
-        low = prediction - spread * _end(calibration, k, 1, m, S)
+    for k in range(count):
+        high = prediction + spread * _end(calibration, k, 0, m, S, makes_up)
+        low = prediction - spread * _end(calibration, k, 1, m, S, makes_up)
         if low > high:
             low = high = 0.5 * (low + high)
         own[k, 0], own[k, 1] = high, low
@@ -202,7 +208,7 @@ def _learn(calibration: Calibration, error: float, share: float, y: float, own: 
     m, S = _mixed(calibration)
     if header.rows >= FEWEST:
         for k in range(calibration.delta.shape[0]):
-            _learn_level(calibration, k, error, share, m, S, y, own)
+            _learn_ends(calibration, k, error, share, m, S, y, own)
     header.peak = max(header.peak * (header.rows / (header.rows + 1.0)), abs(error))
     header.rows += 1.0
     header.learned = n + share
@@ -225,27 +231,27 @@ def _learn(calibration: Calibration, error: float, share: float, y: float, own: 
 
 
 @inlined
-def _learn_level(
-    calibration: Calibration, level: int, error: float, share: float, m: float, S: float, y: float, own: Matrix
+def _learn_ends(
+    calibration: Calibration, place: int, error: float, share: float, m: float, S: float, y: float, own: Matrix
 ) -> None:
-    """What an error says of the ends of one level."""
-    alpha = 0.5 * calibration.delta[level]
+    """What an error says of the ends at one δ."""
+    alpha = 0.5 * calibration.delta[place]
     rate = share * max(1.0 / (calibration.header[0].learned + PRIOR), SLOWEST)
-    inflation = _inflation(calibration, level)
-    hit = own[level, 0] == own[level, 1] and y == own[level, 0]  # an interval of one point says nothing of shares
+    inflation = _inflation(calibration, place)
+    hit = own[place, 0] == own[place, 1] and y == own[place, 0]  # an interval of one point says nothing of shares
     for side in range(2):
-        missed = y > own[level, 0] if side == 0 else y < own[level, 1]
+        missed = y > own[place, 0] if side == 0 else y < own[place, 1]
         if not hit:
-            E = calibration.excess[level, side] + ((1.0 if missed else 0.0) - alpha)
-            calibration.excess[level, side] = min(max(E, -MOST_EXCESS - 1.0), MOST_EXCESS + 1.0)
+            E = calibration.excess[place, side] + ((1.0 if missed else 0.0) - alpha)
+            calibration.excess[place, side] = min(max(E, -MOST_EXCESS - 1.0), MOST_EXCESS + 1.0)
         if S > 0.0:
-            f = _floored_density(calibration, level, side)
-            quantile = calibration.quantile[level, side]
-            z, place = (error - m) / S if side == 0 else (m - error) / S, quantile * inflation
+            f = _floored_density(calibration, place, side)
+            quantile = calibration.quantile[place, side]
+            z, at = (error - m) / S if side == 0 else (m - error) / S, quantile * inflation
             width = 0.25 * (abs(quantile) + 0.5)
-            near = 0.5 / width if abs(z - place) < width else 0.0
-            calibration.density[level, side] += rate * (near - calibration.density[level, side])
-            calibration.quantile[level, side] = quantile + (rate / f) * ((1.0 if z > place else 0.0) - alpha)
+            near = 0.5 / width if abs(z - at) < width else 0.0
+            calibration.density[place, side] += rate * (near - calibration.density[place, side])
+            calibration.quantile[place, side] = quantile + (rate / f) * ((1.0 if z > at else 0.0) - alpha)
 
 
 @inlined
@@ -268,32 +274,32 @@ def _learn_row(
 def put_intervals(
     buffer: Vector, predictions: Vector, leverages: Vector, w: Vector, lower: Matrix, upper: Matrix
 ) -> None:
-    """Intervals of rows that may come next. Overwrites lower and upper (n, levels)."""
+    """Intervals of rows that are not learned: they make up for no misses. Overwrites lower and upper (n, δ)."""
     calibration = view_calibration(buffer)
     own = np.empty((calibration.delta.shape[0], 2))
     for i in range(predictions.shape[0]):
-        _put_ends(calibration, predictions[i], _spread(leverages[i], w[i]), own, lower[i], upper[i])
+        _put_ends(calibration, predictions[i], _spread(leverages[i], w[i]), False, own, lower[i], upper[i])
 
 
 @compiled
 def track_rows(
     buffer: Vector, predictions: Vector, leverages: Vector, y: Vector, w: Vector, lower: Matrix, upper: Matrix
 ) -> None:
-    """The interval of each row before its error is learned. Overwrites the buffer, lower and upper (n, levels)."""
+    """The interval of each row before its error is learned. Overwrites the buffer, lower and upper (n, δ)."""
     calibration = view_calibration(buffer)
     own = np.empty((calibration.delta.shape[0], 2))
     for i in range(predictions.shape[0]):
         spread = _spread(leverages[i], w[i])
-        _put_ends(calibration, predictions[i], spread, own, lower[i], upper[i])
+        _put_ends(calibration, predictions[i], spread, True, own, lower[i], upper[i])
         _learn_row(calibration, predictions[i], leverages[i], w[i], spread, y[i], own)
 
 
 @compiled
 def put_interval(buffer: Vector, prediction: float, leverage: float, weight: float, ends: Matrix) -> None:
-    """`put_intervals` of one row: overwrites ends (2, levels) with lower and upper."""
+    """The interval of the next row, as `track_rows` has it: overwrites ends (2, δ) with lower and upper."""
     calibration = view_calibration(buffer)
     own = np.empty((calibration.delta.shape[0], 2))
-    _put_ends(calibration, prediction, _spread(leverage, weight), own, ends[0], ends[1])
+    _put_ends(calibration, prediction, _spread(leverage, weight), True, own, ends[0], ends[1])
 
 
 @compiled
@@ -302,8 +308,8 @@ def learn_error(buffer: Vector, prediction: float, leverage: float, y: float, we
     if not (math.isfinite(y) and 0.0 <= weight < math.inf):
         return False
     calibration = view_calibration(buffer)
-    levels = calibration.delta.shape[0]
-    own, nested, spread = np.empty((levels, 2)), np.empty((2, levels)), _spread(leverage, weight)
-    _put_ends(calibration, prediction, spread, own, nested[0], nested[1])
+    count = calibration.delta.shape[0]
+    own, nested, spread = np.empty((count, 2)), np.empty((2, count)), _spread(leverage, weight)
+    _put_ends(calibration, prediction, spread, True, own, nested[0], nested[1])
     _learn_row(calibration, prediction, leverage, weight, spread, y, own)
     return True

@@ -24,7 +24,7 @@ from onward.core.factor import Factor, aligned, factor_size, view_factor
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "b9ef822efac12816"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "f54abe64104c6a69"  # other files whose code is compiled into this one: see tools/digests.py
 
 ENSEMBLE = np.dtype(
     [
@@ -35,10 +35,11 @@ ENSEMBLE = np.dtype(
         ("means", "f8"),  # H, running means among the experts
         ("seen", "f8"),  # rows learned
         ("counted", "f8"),  # those of them with a weight: the others change nothing
+        ("extreme", "f8"),  # 1 once a row was not ordinary: from then on, what comes of a row must be looked at
     ]
 )
-N_ENSEMBLE = 7
-FLAT = 1.0  # pivot of a column that has not varied yet: it takes no part, so any number will do
+N_ENSEMBLE = 8
+FLAT = 2.0**500  # pivot of a column that has not varied yet, as if all were known of it; exact in products and ratios
 EVEN = 1.0 / 12.0  # the variance of values spread evenly over an interval of length 1
 _as_header = records_of(ENSEMBLE)
 

@@ -5,7 +5,7 @@ The order of the arithmetic depends on the rows alone, never on how they come in
 
 import numpy as np
 
-from onward.core.aggregation import WAYS, combine, learn_errors, new_weights, weigh
+from onward.core.aggregation import NEAR, WAYS, combine, learn_errors, new_weights, weigh
 from onward.core.compile import compiled, inlined
 from onward.core.ensemble import (
     EVEN,
@@ -22,20 +22,21 @@ from onward.core.tiles import absorb_rows, regularize
 from onward.core.types import Matrix, Vector
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "18f9d3f9f9f2c7da"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e6c17cb939dda4bd"  # other files whose code is compiled into this one: see tools/digests.py
 
 BLOCK = 256  # rows whose experts' predictions are made before they are weighed: few enough to stay in the cache
 FEW_ROWS = 4  # from so many rows in a run on, a tile pays
 ROOM = 1.0  # a prediction leaves the interval of the targets seen by at most so many times its length
 SHORTEST = 1e-100  # a column that varies less has not varied: its square would have no digits
 GROWS_BY = 1.5  # a scale that grows at all grows by so much
+LONGER = 1.0 + 1e-9  # it grows for what is longer in any unit, not for a last digit
 
 
 @inlined
 def _new_scale(x: float, low: float, high: float, scale: float) -> float:
     """The scale of a column once x is in it."""
     length = max(high, x) - min(low, x)
-    return max(length, GROWS_BY * scale) if length > scale and length > SHORTEST else scale
+    return max(length, GROWS_BY * scale) if length > LONGER * scale and length > SHORTEST else scale
 
 
 @inlined
@@ -330,7 +331,9 @@ def learn_ensemble(buffer: Vector, X: Matrix, Y: Matrix, w: Vector, predictions:
                     prediction = combine(weights, said, ways)
                     predictions[start + i, h] = prediction
                     if weight > 0.0:
-                        learn_errors(mixture, said, ways, prediction, Y[start + i, h], weight, ones, scratch)
+                        y = Y[start + i, h]
+                        near = NEAR * (max(ensemble.bounds[1, h], y) - min(ensemble.bounds[0, h], y))
+                        learn_errors(mixture, said, ways, prediction, y, weight, near, ones, scratch)
             else:
                 leverages[start + i] = np.inf
                 predictions[start + i] = 0.0

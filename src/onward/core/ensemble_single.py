@@ -4,6 +4,7 @@ A row that such a loop does not take is refused (NaN or False) and changes nothi
 """
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -14,15 +15,15 @@ from onward.core.ensemble import ENSEMBLE, N_ENSEMBLE, ensemble_size, view_ensem
 from onward.core.ensemble_rows import learn_ensemble, read_ensemble
 from onward.core.factor import ORDINARY
 from onward.core.fast_path import close
-from onward.core.single import Loops, Row
+from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "ccec80ae52d52d6e"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "16d063c54b5d0373"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined
-def _loaded(x: Row) -> Matrix:
+def _loaded(x: Vector) -> Matrix:
     """A row of numbers as a matrix of one row; of none, if a number is not finite or extreme."""
     X = np.empty((1, len(x)))
     for j in range(len(x)):
@@ -35,7 +36,7 @@ def _loaded(x: Row) -> Matrix:
 
 @compiled
 def ordinary_rows(X: Matrix, Y: Matrix, w: Vector) -> bool:
-    """Whether no number is so large or small that learning it could overflow."""
+    """Whether no number is so large or small that learning it could overflow, among others like it."""
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             if not abs(X[i, j]) < ORDINARY:
@@ -63,11 +64,35 @@ def learn_row_tracked(buffer: Vector, calibration: Vector, x: Vector, y: float) 
 
 
 @cache
-def ensemble_loops(single: bool, count: int | None = None) -> Loops:
-    """The loops for rows of weight 1, with one target or several, closed: see `core.single.row_loops`."""
+def _packing(count: int) -> Callable[[tuple[float, ...]], Vector]:
+    """What makes an array of a tuple of so many numbers, closed: TypeError for other values."""
 
     @compiled
-    def predict(buffer: Vector, x: Row) -> float:
+    def packed(x: tuple[float, ...]) -> Vector:
+        out = np.empty(len(x))
+        for j in range(len(x)):
+            out[j] = x[j]
+        return out
+
+    close(packed, (0.0,) * count)
+    return packed
+
+
+@cache
+def ensemble_loops(single: bool, count: int | None = None) -> Loops:
+    """The loops for rows of weight 1, with one target or several, closed: see `core.single.row_loops`.
+
+    A tuple is made an array first: to compile all of an ensemble for each number of names would take long.
+    """
+    if count is not None:
+        (predict_array, learn_array), packed = ensemble_loops(single), _packing(count)
+        return (
+            lambda buffer, x: predict_array(buffer, packed(x)),
+            lambda buffer, x, y: learn_array(buffer, packed(x), y),
+        )
+
+    @compiled
+    def predict(buffer: Vector, x: Vector) -> float:
         ensemble, X = view_ensemble(buffer), _loaded(x)
         if X.shape[0] == 0 or len(x) != ensemble.scale.shape[0] or ensemble.online_loss.shape[0] != 1:
             return math.nan
@@ -76,11 +101,11 @@ def ensemble_loops(single: bool, count: int | None = None) -> Loops:
         return float(out[0, 0])
 
     @compiled
-    def learn(buffer: Vector, x: Row, y: float) -> bool:
+    def learn(buffer: Vector, x: Vector, y: float) -> bool:
         ensemble, X = view_ensemble(buffer), _loaded(x)
         if X.shape[0] == 0 or len(x) != ensemble.scale.shape[0] or ensemble.online_loss.shape[0] != 1:
             return False
-        if not abs(y) < ORDINARY:
+        if not abs(y) < ORDINARY or ensemble.header[0].extreme != 0.0:
             return False
         target = np.empty((1, 1))
         target[0, 0] = y
@@ -88,7 +113,7 @@ def ensemble_loops(single: bool, count: int | None = None) -> Loops:
         return True
 
     @compiled
-    def predict_all(buffer: Vector, x: Row) -> Vector:
+    def predict_all(buffer: Vector, x: Vector) -> Vector:
         ensemble, X = view_ensemble(buffer), _loaded(x)
         m = ensemble.online_loss.shape[0]
         out = np.empty(m)
@@ -96,13 +121,18 @@ def ensemble_loops(single: bool, count: int | None = None) -> Loops:
             out[0] = math.nan
             return out
         read_ensemble(buffer, X, np.ones(1), as_matrix(out, 1, m), np.empty(1))
+        for h in range(m):
+            if not math.isfinite(out[h]):
+                out[0] = math.nan
         return out
 
     @compiled
-    def learn_all(buffer: Vector, x: Row, y: Vector) -> bool:
+    def learn_all(buffer: Vector, x: Vector, y: Vector) -> bool:
         ensemble, X = view_ensemble(buffer), _loaded(x)
         m = ensemble.online_loss.shape[0]
         if X.shape[0] == 0 or len(x) != ensemble.scale.shape[0] or y.shape[0] != m:
+            return False
+        if ensemble.header[0].extreme != 0.0:
             return False
         target = np.empty((1, m))
         for h in range(m):
@@ -116,7 +146,6 @@ def ensemble_loops(single: bool, count: int | None = None) -> Loops:
     buffer = np.zeros(ensemble_size(1, 3, 1, 1, 1))  # of no features and three targets: it refuses every row
     header = buffer[:N_ENSEMBLE].view(ENSEMBLE)
     header["coordinates"], header["targets"], header["lams"], header["memories"], header["means"] = 1, 3, 1, 1, 1
-    row = np.zeros(1) if count is None else (0.0,) * count
-    close(loops[0], buffer, row)
-    close(loops[1], buffer, row, 0.0 if single else np.zeros(2))
+    close(loops[0], buffer, np.zeros(1))
+    close(loops[1], buffer, np.zeros(1), 0.0 if single else np.zeros(2))
     return loops

@@ -16,6 +16,7 @@ from onward.core.state import TooExtremeError
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
 
+LEAST_LAM = 1e-12
 PERIOD = 2.0  # half-lives after which λ is given back what it lost: until then it is a quarter at least
 
 
@@ -94,6 +95,8 @@ class EnsembleState:
 
     def mixture(self, target: int = 0) -> Mixture:
         """What is known of the experts from their errors in a target: views."""
+        if not 0 <= target < self.n_targets:
+            raise ValueError(f"target must be one of 0 to {self.n_targets - 1}, got {target}")
         views: Mixture = owned(self.buffer, layout.mixture_in(self.buffer, target))
         return views
 
@@ -133,12 +136,15 @@ class EnsembleState:
 
         Raises TooExtremeError, and changes nothing, if the numbers cannot hold the result.
         """
-        if ordinary_rows(X, Y, w):
+        ordinary = ordinary_rows(X, Y, w)
+        if ordinary and not self.views.header["extreme"][0]:
             learn_ensemble(self.buffer, X, Y, w, p, q)
             return
         before = self.buffer.copy()
         with interrupts_deferred():
             learn_ensemble(self.buffer, X, Y, w, p, q)
+            if not ordinary:
+                self.views.header["extreme"] = 1.0
             if not (np.isfinite(self.buffer).all() and np.isfinite(p).all()):
                 self.buffer[:] = before
                 raise TooExtremeError(
@@ -163,7 +169,7 @@ class EnsembleState:
         means = [_half_life(gamma) for gamma in old.fading]
         grown = EnsembleState(width + count, self.n_targets, old.lams.tolist(), halves, means)
         new = grown.views
-        for name in ("seen", "counted"):
+        for name in ("seen", "counted", "extreme"):
             new.header[name] = old.header[name]
         for mine, theirs in (
             (new.gammas, old.gammas),
@@ -207,30 +213,50 @@ class EnsembleState:
     @classmethod
     def from_buffer(cls, buffer: Vector) -> Self:
         """The state that a buffer holds; ValueError if it cannot be one."""
-        header = buffer[: layout.N_ENSEMBLE]
-        if buffer.ndim != 1 or len(header) < layout.N_ENSEMBLE or not np.isfinite(buffer).all():
+        buffer = np.array(buffer, dtype=np.float64)
+        if buffer.ndim != 1 or len(buffer) < layout.N_ENSEMBLE or not np.isfinite(buffer).all():
             raise ValueError("the buffer of an ensemble must be finite numbers, with a header")
-        sizes = header.view(layout.ENSEMBLE)[0]
-        names = ("coordinates", "targets", "lams", "memories", "means", "seen", "counted")
-        given = [float(sizes[name]) for name in names]
-        if not all(size == round(size) and 0 <= size < 2**53 for size in given):
-            raise ValueError(f"sizes of an ensemble must be whole numbers, got {given}")
-        if min(given[:4]) < 1 or max(given[:5]) > len(buffer):
-            raise ValueError(f"sizes of an ensemble must fit its buffer, got {given}")
-        expected = layout.ensemble_size(*(int(size) for size in given[:5]))
+        header = buffer[: layout.N_ENSEMBLE].view(layout.ENSEMBLE)[0]
+        given = [float(header[name]) for name in layout.ENSEMBLE.names or ()]
+        if not all(number == round(number) and 0 <= number < 2**53 for number in given):
+            raise ValueError(f"the header of an ensemble must be whole numbers, got {given}")
+        d, m, L, M, H = sizes = tuple(int(number) for number in given[:5])
+        # The numbers below are all among those of the buffer: so its size can be computed without overflow.
+        if min(sizes[:4]) < 1 or max(L * M * d * d, L * M * d * m, m * L * M, m * H) > len(buffer):
+            raise ValueError(f"sizes of an ensemble must fit its buffer of {len(buffer):,} numbers, got {sizes}")
+        expected = layout.ensemble_size(*sizes)
         if len(buffer) != expected:
             raise ValueError(f"the buffer of this ensemble must hold {expected:,} numbers, got {len(buffer):,}")
         state = object.__new__(cls)
-        state._bind(np.array(buffer, dtype=np.float64))
+        state._bind(buffer)
         state._check()
         return state
 
     def _check(self) -> None:
-        views, began = self.views, bool(self.views.header["counted"][0] > 0)
-        for name, values in (("lams", views.lams), ("gammas", views.gammas), ("fading", views.fading)):
-            if not (values > 0).all() or (name != "lams" and (values > 1).any()):
-                raise ValueError(f"{name} of an ensemble must be positive, and rows must not grow, got {values}")
-        if (views.growth < 1).any() or (views.scale < 0).any() or (views.low > views.high).any():
+        """ValueError if learning on could give nonsense."""
+        views, header = self.views, self.views.header[0]
+        began, fades = bool(header["counted"] > 0), views.gammas < 1
+        if header["counted"] > header["seen"] or header["extreme"] > 1:
+            raise ValueError("an ensemble must not count rows that it has not seen")
+        if not ((views.lams >= LEAST_LAM) & (views.lams <= 1 / LEAST_LAM)).all():
+            raise ValueError(f"lams of an ensemble must be between {LEAST_LAM} and {1 / LEAST_LAM}, got {views.lams}")
+        for values in (views.gammas, views.fading):
+            if not ((values >= 0.5) & (values <= 1)).all():
+                raise ValueError(f"rows of an ensemble must not fade by more than half at once, got {values}")
+        half_lives = -1 / np.log2(np.where(fades, views.gammas, 0.5))
+        periods = np.where(fades, np.maximum(1, PERIOD * half_lives), 0)
+        rows = np.minimum(views.since, views.periods)
+        if (
+            (np.abs(views.periods - periods) > 0.5 + (1e-6 + 1e-15 * periods) * periods).any()
+            or (views.periods != np.round(views.periods)).any()
+            or (views.since < 0).any()
+            or (views.since != np.round(views.since)).any()
+            or (fades & (views.since > views.periods)).any()
+            or (views.growth < 1).any()
+            or (views.growth > (1 + 1e-6) * np.where(fades, views.gammas, 1.0) ** -rows).any()
+        ):
+            raise ValueError("the memories of an ensemble must have grown with their rows, since they were restored")
+        if (views.scale < 0).any() or (views.low > views.high).any() or (views.bounds[0] > views.bounds[1]).any():
             raise ValueError("the scales of an ensemble must not be negative")
         if began and (views.weight <= 0).any():
             raise ValueError("the weights of an ensemble's rows must be positive")
@@ -240,7 +266,9 @@ class EnsembleState:
                     raise ValueError("the pivots of an ensemble must be positive")
         for target in range(self.n_targets):
             mixture = self.mixture(target)
-            if (mixture.squares < 0).any() or (mixture.loss < 0).any() or (mixture.recent < 0).any():
+            sums = (mixture.squares, mixture.loss, mixture.recent, mixture.top_squares)
+            totals = mixture.totals.view(np.float64)
+            if any((each < 0).any() for each in (*sums, totals, views.online_loss)):
                 raise ValueError("the losses of an ensemble must not be negative")
 
 
@@ -249,5 +277,9 @@ def _gamma(half_life: float | None) -> float:
 
 
 def _half_life(gamma: float) -> float | None:
-    """The half-life of a γ, to the digits that it was given with."""
-    return None if gamma == 1.0 else float(f"{-1.0 / np.log2(gamma):.12g}")
+    """The shortest number of rows that has this γ: what it was given as."""
+    if gamma == 1.0:
+        return None
+    half_life = -1.0 / float(np.log2(gamma))
+    rounded = (float(f"{half_life:.{digits}g}") for digits in range(1, 17))
+    return next((short for short in rounded if _gamma(short) == gamma), half_life)

@@ -11,7 +11,8 @@ from onward.core.checks import not_negative, positive, probability
 Method = Literal["conformal", "t", "uniform"]
 """How the interval for the next target is made, and what then holds:
 
-conformal: of all rows, the share that is missed tends to δ, whatever comes; from the model's own past errors.
+conformal: from the model's own past errors. Of the rows of a pass, the share that is missed tends to δ, whatever comes;
+    of rows that are not learned, a share δ is missed if their errors are like those of late.
 t: each row is missed with probability δ, if noise is Gaussian and rows do not depend on it; by least squares.
 uniform: each row is missed with probability at most δ, for what is `Known`: half of δ for a set that holds the means of
     all rows at all rounds at once, half for the noise of the row.

@@ -1,13 +1,14 @@
 """A model's coefficients for use elsewhere: as values, and as SQL that computes the ridge prediction.
 
-Forward shrinks that prediction by its leverage, which takes the whole state; it is not part of what is exported.
+What a learner makes of that prediction takes the whole model, and is not part of what is exported: forward shrinks it
+by the leverage, auto lets its learners do so. `export_note` says it to whoever reads the export.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from onward.progressive.predicting import recipe_of
-from onward.regression import OnlineRegressor
+from onward.regression import AutoRegressor, OnlineRegressor
 from onward.regression.start import prior_of
 from onward.tables import Recipe, as_mapping
 from onward.tables.term_values import feature_names
@@ -19,15 +20,31 @@ _ALIAS = "t"
 
 
 def export_record(model: OnlineRegressor) -> dict[str, Any]:
-    """The model as plain values: what is predicted, and the terms whose sum the ridge prediction is."""
+    """The model as plain values: what is predicted, and the terms whose sum the ridge prediction is.
+
+    `prediction` is "ridge", or "average of ridges" for a model of auto; `note` is that of `export_note`.
+    """
     recipe = _checked_recipe(model)
     return {
         "target": recipe.target,
-        "prediction": "ridge",
+        "prediction": "average of ridges" if isinstance(model, AutoRegressor) else "ridge",
+        "note": export_note(model),
         "missing": recipe.missing,
         "na": list(recipe.na),
         "terms": export_terms(model),
     }
+
+
+def export_note(model: OnlineRegressor) -> str | None:
+    """How the model's own predictions differ from those of its coefficients, in a sentence; None if they do not."""
+    if isinstance(model, AutoRegressor):
+        return (
+            "These are the coefficients of auto's learners, averaged by their weights. Auto's own predictions differ: "
+            "those of forward are shrunk, and all are kept near the targets that were seen."
+        )
+    if model._read_out.shrinks:
+        return "This is the prediction of ridge. Forward's own is shrunk, the more the less is known of a row."
+    return None
 
 
 def export_terms(model: OnlineRegressor) -> list[dict[str, Any]]:
@@ -61,12 +78,14 @@ def sql_select(model: OnlineRegressor, table: str = "data") -> str:
     Standard SQL, but for times, which are read by SQLite's julianday; spans must be numbers of days. Categories are
     compared as texts; a level that the model does not know counts 0.
     """
-    notes = "".join(
-        f"-- {' '.join(column.name.split())}: {'a date or time' if column.kind == 'time' else 'a number of days'}\n"
+    notes = [note for note in [export_note(model)] if note is not None]
+    notes += [
+        f"{' '.join(column.name.split())}: {'a date or time' if column.kind == 'time' else 'a number of days'}"
         for column in recipe_of(model).columns
         if column.kind in ("time", "duration")
-    )
-    return f'{notes}SELECT {sql_expression(model)} AS "prediction"\nFROM {_identifier(table)} AS {_ALIAS};\n'
+    ]
+    select = f'SELECT {sql_expression(model)} AS "prediction"\nFROM {_identifier(table)} AS {_ALIAS};\n'
+    return "".join(f"-- {note}\n" for note in notes) + select
 
 
 def sql_expression(model: OnlineRegressor) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onward.confidence import LEVELS, Change, ChangeAlarm
+from onward.confidence import DELTAS, Change, ChangeAlarm
 from onward.core.interrupts import interrupts_deferred
 from onward.core.known import Known, Method
 from onward.core.types import Matrix, Vector
@@ -69,17 +69,17 @@ class Pass:
         self.follow: Write | None = None
         self.before = before
         self.reached = 0  # rows of the stream until the latest that was learned
-        levels = sorted({known.delta, *(LEVELS if history else ())}, reverse=True)
-        self.own = levels.index(known.delta)
-        self.recorder = Recorder(levels) if history else None
+        deltas = sorted({known.delta, *(DELTAS if history else ())}, reverse=True)
+        self.own = deltas.index(known.delta)
+        self.recorder = Recorder(deltas) if history else None
         self.method: Method = method if model._has_sets else "conformal"
         # The model is calibrated whatever is asked for here, so that intervals can be asked of it later.
         self.records = predicts or history
-        self.calibration = calibration_of(model, levels) if with_scores or self.records else None
-        self.places = None if self.calibration is None else [self.calibration.level(delta) for delta in levels]
+        self.calibration = calibration_of(model, deltas) if with_scores or self.records else None
+        self.places = None if self.calibration is None else [self.calibration.place(delta) for delta in deltas]
         self.intervals: Intervals | None = None
         if history or (predicts and self.method != "conformal"):
-            self.intervals = Intervals(levels, known, None if self.method == "conformal" else self.method)
+            self.intervals = Intervals(deltas, known, None if self.method == "conformal" else self.method)
         self.next_reading = 1
         self.on_change = on_change
         self.alarm = None if on_change == "ignore" else ChangeAlarm(known.delta)

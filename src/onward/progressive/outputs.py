@@ -22,8 +22,9 @@ class Outputs(TypedDict, total=False):
         checkpoint_every: rows after which a checkpoint is written beside `save`, when the next few megabytes are done.
         resume: go on from that checkpoint, if there is one; the result is the same, to the last bit, as without a stop.
         predictions: a file (.parquet, .csv, .jsonl) for row, target, prediction, lower, upper and leverage of each row,
-            as of before its target was seen. The interval is for the target, and holds with probability 1 − δ for
-            each row. With many workers, a name that ends in "/" is a folder of Parquet files, one for each chunk.
+            as of before its target was seen. The interval is for the target, made as `intervals` says: see
+            `onward.core.known.Method`. With many workers, a name that ends in "/" is a folder of Parquet files, one for
+            each chunk.
         follow: called with a frame of these columns as soon as rows are predicted.
     """
 

@@ -38,15 +38,14 @@ def fit_html(fit: Fit) -> str:
 def comparison_text(comparison: Comparison) -> str:
     """The error of each learner over λ, and what it says."""
     head, rows = _by_lam(comparison)
-    lines = [*_comparison_lines(comparison), "", _BY_LAM, text_table(head, rows)]
-    lines += [] if comparison.auto is None else [f"auto, without a λ: {format_number(comparison.auto.rmse)}"]
+    lines = [*_comparison_lines(comparison), "", _BY_LAM, text_table(head, rows), *_auto_lines(comparison)]
     return "\n".join([*lines, *comparison.notes, "", fill(conclude(comparison).text, _WIDTH)])
 
 
 def comparison_html(comparison: Comparison) -> str:
     """The same for a notebook."""
     table = html_table(_BY_LAM, *_by_lam(comparison))
-    said = [*comparison.notes, conclude(comparison).text]
+    said = [*_auto_lines(comparison), *comparison.notes, conclude(comparison).text]
     return html_paragraphs(_comparison_lines(comparison)) + table + html_paragraphs(said)
 
 
@@ -98,6 +97,10 @@ def _comparison_lines(comparison: Comparison) -> list[str]:
         f"{counted(comparison.n_features, 'feature')}, {len(comparison.lams)} λ, {comparison.seconds:.1f} s.",
         *left_out(comparison.skipped, comparison.filled),
     ]
+
+
+def _auto_lines(comparison: Comparison) -> list[str]:
+    return [] if comparison.auto is None else [f"auto, without a λ: {format_number(comparison.auto.rmse)}"]
 
 
 def _by_lam(comparison: Comparison) -> tuple[list[str], list[list[str]]]:

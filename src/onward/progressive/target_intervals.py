@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.confidence import (
-    LEVELS,
+    DELTAS,
     ConformalIntervals,
     Ellipsoid,
     ForwardSet,
@@ -49,7 +49,7 @@ class Intervals:
         method: Literal["t", "uniform"] | None,
         of: Literal["observation", "mean"] = "observation",
     ) -> None:
-        """At the given levels, whatever the `delta` of what is known. Without a method, for `region` alone."""
+        """At the given δ, whatever the `delta` of what is known. Without a method, for `region` alone."""
         self.deltas = list(deltas)
         self._of, self._method = of, method
         self.model: OnlineRegressor | None = None
@@ -61,9 +61,7 @@ class Intervals:
     def refresh(self, model: OnlineRegressor) -> None:
         """Take the state anew, from what the model has learned by now. Without regularisation there are no sets."""
         self.model = model.copy()
-        if not model._has_sets:
-            return
-        if self._method == "t":
+        if self._method == "t" and model._has_sets:
             self._exact = TIntervals(model.information_)
         if not model.has_sets():
             return
@@ -121,12 +119,12 @@ class CalibratedIntervals:
 
     def __init__(self, calibration: ConformalIntervals, delta: float) -> None:
         """ValueError if it is not calibrated for δ."""
-        self._calibration, self._level = calibration, calibration.level(delta)
+        self._calibration, self._place = calibration, calibration.place(delta)
 
     def read(self, block: Block, predictions: Vector, leverages: Vector) -> Matrix:
         """As in `Reader`."""
         lower, upper = self._calibration.intervals(predictions, leverages, block.weight)
-        return np.column_stack([lower[:, self._level], upper[:, self._level]])[None]
+        return np.column_stack([lower[:, self._place], upper[:, self._place]])[None]
 
 
 class NoIntervals:
@@ -158,8 +156,8 @@ def interval_reader(
 
 
 def calibration_of(model: OnlineRegressor, deltas: Sequence[float]) -> ConformalIntervals:
-    """The model's calibration, to go on with; a new one if it has none, or none for all of the levels asked for."""
-    wanted = {*LEVELS, *deltas}
+    """The model's calibration, to go on with; a new one if it has none, or not for all δ that are asked for."""
+    wanted = {*DELTAS, *deltas}
     if model.calibration_ is None or not wanted <= set(model.calibration_.deltas):
         model.calibration_ = ConformalIntervals(sorted(wanted))
     return model.calibration_

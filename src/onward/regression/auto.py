@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from onward import storage
 from onward.core import Information
-from onward.core.ensemble_state import EnsembleState, Expert
+from onward.core.ensemble_state import LEAST_LAM, EnsembleState, Expert
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.regression.ensembles import FittedEnsemble
@@ -31,7 +31,7 @@ class AutoRegressor(OnlineRegressor):
     the targets. The weights follow their errors, without a learning rate (`core.aggregation`). λ is in the features'
     own units: it counts rows of average size, so that neither a column's unit nor its zero matters, nor the target's.
     The constant is not regularised, and forward shrinks to the mean of the targets. On any sequence the squared error
-    exceeds that of each expert by at most `bounds.aggregation_regret`.
+    exceeds that of each expert by at most `bounds.aggregation_regret_so_far(model.ensemble_)`.
 
     It costs about 30 times as much as one learner. Rows are weighed in their order: such models do not merge, and a
     pass cannot be shared out. The defaults were chosen on simulated streams and four data sets, and tested on others.
@@ -46,6 +46,7 @@ class AutoRegressor(OnlineRegressor):
         "AutoRegressor has no time-uniform confidence set: its coefficients are an average over learners that may "
         "forget; RidgeRegressor and ForwardRegressor have one"
     )
+    _learned_with = ("lams", "half_lives")
     lam = 1.0  # of a single feature: an ensemble has none, nor a prior
     fit_intercept = True
     intercept_lam = 0.0
@@ -74,8 +75,10 @@ class AutoRegressor(OnlineRegressor):
 
     def _check_settings(self) -> None:
         lams = list(self.lams) if np.ndim(self.lams) == 1 else []
-        if not lams or not all(isinstance(lam, numbers.Real) and 1e-12 <= float(lam) <= 1e12 for lam in lams):
-            raise ValueError(f"lams must be a list of numbers between 1e-12 and 1e12, got {self.lams!r}")
+        if not lams or not all(isinstance(lam, numbers.Real) and LEAST_LAM <= lam <= 1 / LEAST_LAM for lam in lams):
+            raise ValueError(
+                f"lams must be a list of numbers between {LEAST_LAM:g} and {1 / LEAST_LAM:g}, got {self.lams!r}"
+            )
         try:
             half_lives = list(self.half_lives)
         except TypeError:
@@ -87,16 +90,23 @@ class AutoRegressor(OnlineRegressor):
     # What was learned
 
     @property
+    def ensemble_(self) -> EnsembleState:
+        """The state itself."""
+        fitted = self._fitted()
+        assert isinstance(fitted, FittedEnsemble)
+        return fitted.state
+
+    @property
     def weights_(self) -> NDArray[np.float64]:
         """The weight of each expert in the next prediction: (experts,), or (targets, experts). They sum to 1."""
-        state = self._ensemble()
+        state = self.ensemble_
         weights = np.array([state.weights(target) for target in range(state.n_targets)])
         return weights[0] if self._fitted().flat else weights
 
     @property
     def best_(self) -> Any:
         """The expert that weighs most now, an `Expert(learner, lam, half_life)`; a list of one for each target."""
-        state = self._ensemble()
+        state = self.ensemble_
         experts = state.experts
         best = [experts[int(state.weights(target).argmax())] for target in range(state.n_targets)]
         return best[0] if self._fitted().flat else best
@@ -113,11 +123,11 @@ class AutoRegressor(OnlineRegressor):
     @property
     def experts(self) -> list[Expert]:
         """The experts, in the order of `weights_`."""
-        return self._ensemble().experts
+        return self.ensemble_.experts
 
     def experts_of(self, target: int) -> dict[str, Any]:
         """`experts_` of a target, by its number."""
-        state = self._ensemble()
+        state = self.ensemble_
         experts = state.experts
         columns: dict[str, Any] = {name: [getattr(each, name) for each in experts] for name in Expert._fields}
         return columns | {"weight": state.weights(target), "loss": state.losses(target)}
@@ -125,7 +135,7 @@ class AutoRegressor(OnlineRegressor):
     @property
     def leaning_(self) -> str:
         """Whom it leans on now, in words; of several targets, for the first."""
-        state = self._ensemble()
+        state = self.ensemble_
         return describe_leaning(state.experts, state.weights(), state.rows)
 
     @property
@@ -155,20 +165,15 @@ class AutoRegressor(OnlineRegressor):
         }
 
     def _mean_squares(self) -> Vector:
-        factor, d = self._ensemble().factor(0, 0), self.n_features_in_ + 1
+        factor, d = self.ensemble_.factor(0, 0), self.n_features_in_ + 1
         triangle = np.triu(factor.U[:, :d], 1) + np.eye(d)
         return np.asarray(factor.D @ np.square(triangle) / factor.D[0])
 
     def _theta(self) -> Matrix:
-        return self._ensemble().coefficients()
+        return self.ensemble_.coefficients()
 
     def _next_theta(self) -> Matrix:
         return self._theta()
-
-    def _ensemble(self) -> EnsembleState:
-        fitted = self._fitted()
-        assert isinstance(fitted, FittedEnsemble)
-        return fitted.state
 
     def _new_state(
         self, n_features: int, n_targets: int | None, flat: bool | None, names: list[Hashable] | None
@@ -197,7 +202,11 @@ class AutoRegressor(OnlineRegressor):
 
     @classmethod
     def _fitted_from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> FittedEnsemble:
-        return FittedEnsemble.from_record(settings, arrays)
+        fitted, parameters = FittedEnsemble.from_record(settings, arrays), settings["parameters"]
+        expected = EnsembleState(0, 1, parameters["lams"], parameters["half_lives"], ()).experts
+        if [expert for expert in fitted.state.experts if expert.learner != "mean"] != expected:
+            raise ValueError(f"lams and half_lives of a model must be those that it has learned with, got {parameters}")
+        return fitted
 
     # What it cannot do
 

@@ -26,16 +26,6 @@ if TYPE_CHECKING:
 Learned = tuple[NDArray[np.float64], Vector]
 """Predictions and leverages, each from just before its row was learned."""
 
-_LEARNED_WITH = (  # parameters of the state
-    "lam",
-    "fit_intercept",
-    "intercept_lam",
-    "units",
-    "half_life",
-    "window",
-    "prior_mean",
-    "prior_intercept",
-)
 _CACHED = ("_loops", "_dict_loops", "_names_in_order")
 
 
@@ -44,6 +34,16 @@ class Learner(Estimator):
 
     _kind: Literal["forward", "ridge", "auto"]
     _state: Fitted | None = None
+    _learned_with: tuple[str, ...] = (  # parameters of the state
+        "lam",
+        "fit_intercept",
+        "intercept_lam",
+        "units",
+        "half_life",
+        "window",
+        "prior_mean",
+        "prior_intercept",
+    )
     recipe_: Recipe | None = None  # how the columns of a table became the features, where that is known
     calibration_: ConformalIntervals | None = None  # what past errors say of the next, where they were kept
 
@@ -94,7 +94,7 @@ class Learner(Estimator):
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as scikit-learn has it; ValueError for one that contradicts what the model has learned."""
         for name, value in params.items() if self._state is not None else ():
-            if name in _LEARNED_WITH and not same_setting(getattr(self, name), value):
+            if name in self._learned_with and not same_setting(getattr(self, name), value):
                 raise ValueError(
                     f"{name} cannot become {value!r}: this model has learned with {name}={getattr(self, name)!r}. Fit "
                     f"another: {type(self).__name__}({name}=…), or sklearn.base.clone(model).set_params({name}=…)"

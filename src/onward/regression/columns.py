@@ -145,8 +145,9 @@ class ColumnLearner(Guarantees):
         `of="mean"`: for xᵀθ*, for all rows and rounds at once, with probability at least 1 − delta (for each target).
         `of="observation"`: for the target that the row would come with, of weight 1, by a `method`:
 
-        - `conformal`: of all rows, the share that is missed tends to delta, whatever comes. For models that were
-          calibrated as they learned, by `onward.fit` or after `calibrate`, at the levels that they were calibrated for.
+        - `conformal`: a share delta of rows is missed, if errors are like those of late, whatever they are. For models
+          that were calibrated as they learned, by `onward.fit` or after `calibrate`, at the δ they have. (Of a
+          pass itself, the share that is missed tends to delta whatever comes.)
         - `t`: a row is missed with probability delta, if the noise is Gaussian and the rows do not depend on it.
         - `uniform`: a row is missed with probability at most delta: half of it goes to its mean, half to the noise.
         - None: `uniform` if `sigma` is given, which only that relies on; else `conformal` if the model is calibrated;

@@ -128,7 +128,7 @@ class FittedEnsemble:
     def from_record(cls, settings: dict[str, Any], arrays: storage.Arrays) -> Self:
         """What `to_record` described; ValueError or KeyError if it does not fit together."""
         state, names = EnsembleState.from_buffer(np.asarray(arrays["ensemble"])), settings["names"]
-        if names is not None and len(set(names)) != state.n_features:
+        if names is not None and not len(names) == len(set(names)) == state.n_features:
             raise ValueError(f"{counted(len(set(names)), 'different name')} for {counted(state.n_features, 'feature')}")
         if settings["flat"] and state.n_targets != 1:
             raise ValueError(f"expected one target, got {state.n_targets}")

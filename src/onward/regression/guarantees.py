@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.confidence import (
-    LEVELS,
+    DELTAS,
     Bias,
     ConformalIntervals,
     Ellipsoid,
@@ -102,8 +102,10 @@ class Guarantees(MergeableLearner):
 
     def has_sets(self) -> bool:
         """Whether there are confidence sets by now."""
+        if not self._has_sets:
+            return False
         try:
-            return self._has_sets and self.state_for_sets().regularized
+            return self.state_for_sets().regularized
         except TooExtremeError:
             return False
 
@@ -111,7 +113,7 @@ class Guarantees(MergeableLearner):
         if not self._has_sets:
             raise ValueError(self._why_no_sets)
 
-    def calibrate(self, deltas: float | Sequence[float] = LEVELS) -> Self:
+    def calibrate(self, deltas: float | Sequence[float] = DELTAS) -> Self:
         """From now on, keep how far targets are from their predictions as rows are learned, for `conformal` intervals.
 
         Rows that are learned are predicted beforehand anyhow, so that it costs little: 0.2 µs for each of many, about
@@ -195,9 +197,9 @@ class Guarantees(MergeableLearner):
 
     def _calibrated_intervals(self, predictions: Vector, leverages: Vector, delta: float) -> Matrix:
         assert self.calibration_ is not None
-        level = self.calibration_.level(delta)
+        place = self.calibration_.place(delta)
         lower, upper = self.calibration_.intervals(predictions, leverages)
-        ends = np.column_stack([lower[:, level], upper[:, level]])
+        ends = np.column_stack([lower[:, place], upper[:, place]])
         ends[np.isnan(predictions)] = np.nan  # rows that are skipped
         return ends
 
