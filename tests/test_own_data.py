@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tools import own_data, own_data_session
+from tools import interval_widths, own_data, own_data_session
 from tools.own_data_sets import SETS, TARGET, DataSet
 from tools.run_onward import onward
 
@@ -66,6 +66,14 @@ def test_the_tables_hold_what_the_tool_finds_on_diabetes(folder: Path) -> None:
         theirs = [line for line in page if line.startswith("| diabetes |")]
         assert len(theirs) == len(mine[2:]) == 2
         assert all(same(one, other, 1e-3) for one, other in zip(mine[2:], theirs, strict=True)), made
+
+
+def test_the_table_of_intervals_holds_what_the_tool_finds_on_diabetes(folder: Path) -> None:
+    page = (Path(__file__).resolve().parent.parent / "docs" / "guarantees.md").read_text(encoding="utf-8")
+    theirs = next(line for line in page.splitlines() if line.startswith("| diabetes |"))
+    made = interval_widths.table({"diabetes": interval_widths.measure(BY_NAME["diabetes"], folder)})
+    assert made.splitlines()[0] in page
+    assert same(made.splitlines()[2], theirs, 1e-3), made
 
 
 def test_other_errors_by_fit_are_seen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

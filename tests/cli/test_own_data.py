@@ -127,7 +127,8 @@ def test_predict_is_what_the_model_says(run: Run, data: Path, tmp_path: Path, le
     frame = pl.read_csv(data)
     new = frame[:5].with_columns(city=pl.Series(["Rome", "Oslo", "Cairo", "Bonn", "Lima"])).drop("y", "w")
     new.select(reversed(new.columns)).write_csv(tmp_path / "new.csv")  # in another order, without the target
-    code, out, err = run("predict", tmp_path / "m", tmp_path / "new.csv", "--sigma", "0.3", "--theta-bound", "3")
+    known = {"auto": [], "forward": ["--sigma", "0.3", "--theta-bound", "3"]}[learner]
+    code, out, err = run("predict", tmp_path / "m", tmp_path / "new.csv", *known)
     assert code == 0
     assert one_line(err) == "onward: 1 value of categories that the model does not know: city=Cairo (1)."
     got = pl.read_csv(out.encode())
@@ -140,7 +141,11 @@ def test_predict_is_what_the_model_says(run: Run, data: Path, tmp_path: Path, le
             low, high = model.interval(pl.DataFrame(values, schema=list(model.feature_names_in_)), 0.05, 0.3, 3.0,
                                        of="observation")[0]  # fmt: skip
             assert (got["lower"][row], got["upper"][row]) == pytest.approx((low, high), rel=1e-9)
-    assert got["lower"][2] == -np.inf  # nothing is known of Cairo
+    if learner == "auto":
+        ends = model.interval(new, of="observation")
+        np.testing.assert_allclose(got.select("lower", "upper").to_numpy(), ends, rtol=1e-12)
+    else:
+        assert got["lower"][2] == -np.inf  # nothing is known of Cairo
     for name in ("p.csv", "p.jsonl", "p.parquet"):
         code, out, err = run("predict", tmp_path / "m", tmp_path / "new.csv", "-o", tmp_path / name)
         assert (code, out) == (0, "")
@@ -148,6 +153,24 @@ def test_predict_is_what_the_model_says(run: Run, data: Path, tmp_path: Path, le
     assert read["prediction"].to_list() == pytest.approx(got["prediction"].to_list())
     again = pl.read_csv(tmp_path / "p.csv", schema=read.schema)
     assert read.equals(again)
+
+
+def test_a_model_that_was_not_calibrated_says_that_it_has_no_intervals(run: Run, data: Path, tmp_path: Path) -> None:
+    run("fit", data, "-t", "y", "--categorical", "city", "--no-scores", "-q", "-s", tmp_path / "m")
+    code, out, err = run("predict", tmp_path / "m", data)
+    assert code == 0
+    why = "the model has no intervals, since it was not calibrated as it learned; onward fit calibrates"
+    assert one_line(err) == f"onward: {why}"
+    assert np.isinf(pl.read_csv(out.encode())["upper"].to_numpy()).all()
+    code, out, err = run("score", tmp_path / "m", data)
+    assert (code, err) == (0, "")
+    assert f"T{why[1:]}." in out
+    assert "0.95" not in out
+    run("fit", data, "-t", "y", "--categorical", "city", "-q", "-s", tmp_path / "m")
+    code, out, err = run("predict", tmp_path / "m", data)
+    assert (code, err) == (0, "")
+    assert np.isfinite(pl.read_csv(out.encode())["upper"].to_numpy()).all()
+    assert "in conformal intervals for 0.95" in run("score", tmp_path / "m", data)[1]
 
 
 def test_a_model_fitted_in_python_reads_columns_by_name(run: Run, tmp_path: Path) -> None:
@@ -303,6 +326,13 @@ def test_wrong_calls_exit_with_2(run: Run, data: Path, tmp_path: Path) -> None:
         (["fit", tmp_path / "data", "-t", "y", "--predictions", tmp_path / "data" / "p.parquet"], "take it for data"),
         (["fit", data, "-t", "y", "--start", model, "--lam", "7"], "--lam is the model's own"),
         (["fit", data, "-t", "y", "--start", model, "--features", "x"], "--features is the model's own"),
+        (["fit", data, "-t", "y", "--sigma", "1"], "expected --learner forward or ridge beside --sigma"),
+        (["fit", data, "-t", "y", "--intervals", "t"], "expected --learner forward or ridge beside --intervals t"),
+        (["fit", data, "-t", "y", "--start", model, "--sigma", "1"], "auto makes its intervals of past errors"),
+        (["predict", model, data, "--sigma", "1"], "expected no --sigma"),
+        (["predict", model, data, "--of", "mean"], "expected no --of mean"),
+        (["score", model, data, "--intervals", "uniform"], "expected no --intervals uniform"),
+        (["show", model, "--sigma", "1"], "expected no --sigma"),
         (["predict", model, data, "-o", tmp_path / "p.txt"], "expected a name that ends in .csv"),
         (["predict", model, data, "-o", data], "which is read"),
         (["show", model, "--delta", "5"], "delta must be"),

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from onward import ForwardRegressor, Known
+from onward import AutoRegressor, ForwardRegressor, Known
 from onward.core.types import Matrix, Vector
 from onward.progressive.results import Comparison, Fit, History, Scores
 from onward.regression import OnlineRegressor
@@ -33,9 +34,12 @@ def a_fit(
     theta = np.sin(np.arange(1, features + 1))
     y = X @ theta + 1 + 0.5 * noise if targets is None else targets(X, noise)
     learner = ForwardRegressor(lam=1.0) if model is None else model
+    if not learner._has_sets:
+        learner.calibrate(DELTAS)
     marks = np.unique(np.geomspace(1, rows, 120).round().astype(np.int64))
     means = np.concatenate([[0.0], np.cumsum(y)[:-1] / np.arange(1, rows)])
-    scores, tables, predictions, ends = [], [], np.zeros(rows), np.zeros((len(DELTAS), rows, 2))
+    scores, tables, weights = [], [], []
+    predictions, ends = np.zeros(rows), np.zeros((len(DELTAS), rows, 2))
     start = 0
     for stop in marks:
         part = slice(start, stop)
@@ -47,6 +51,7 @@ def a_fit(
         sums = [float(each) for each in (errors @ errors, abs(errors).sum(), plain @ plain, abs(plain).sum())]
         scores.append(Scores(int(stop), float(stop), *sums))
         tables.append(_table(learner))
+        weights.append(learner.weights_ if isinstance(learner, AutoRegressor) else np.empty(0))
         start = stop
     outside = (y < ends[..., 0]) | (y > ends[..., 1])
     infinite = np.isinf(ends).any(axis=2)
@@ -68,6 +73,7 @@ def a_fit(
             "upper": ends[3, kept, 1],
             "leverage": np.zeros(len(kept)),
         },
+        weights=np.array(weights),
     )
     made: dict[str, Any] = {
         "model": learner,
@@ -80,15 +86,20 @@ def a_fit(
         "filled": {"feature 1": 17},
         "seconds": 0.42,
         "history": history if read_off else None,
-        "method": "uniform",
+        "method": "uniform" if learner._has_sets else "conformal",
     }
     return Fit(**{**made, **changes})
 
 
 def a_comparison(
-    lams: list[float] | None = None, rows: int = 2000, *, factor: float = 3.0, source: str = "made-up.csv"
+    lams: list[float] | None = None,
+    rows: int = 2000,
+    *,
+    factor: float = 3.0,
+    source: str = "made-up.csv",
+    auto: bool = False,
 ) -> Comparison:
-    """Ridge that gets worse as λ falls, by `factor` a decade below 1, and forward that does not."""
+    """Ridge that gets worse as λ falls, by `factor` a decade below 1, and forward that does not; and `auto`."""
     grid = [0.0, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0] if lams is None else lams
     marks = np.unique(np.geomspace(1, rows, 60).round().astype(np.int64))
     scores: dict[str, list[Scores | None]] = {"ridge": [], "forward": []}
@@ -104,7 +115,12 @@ def a_comparison(
             curves[name][:, place] = curve
             squared = float(rows * curve[-1] ** 2)
             scores[name].append(Scores(rows, float(rows), squared, 0.8 * rows * curve[-1], 1.3 * rows, 0.9 * rows))
-    return Comparison(source, "price", grid, rows + 5, scores, marks, curves, {"odd": 5}, {}, 1.5, 7)
+    made = Comparison(source, "price", grid, rows + 5, scores, marks, curves, {"odd": 5}, {}, 1.5, 7)
+    if not auto:
+        return made
+    curve = 0.49 + 1 / marks
+    own = Scores(rows, float(rows), float(rows * curve[-1] ** 2), 0.7 * rows * curve[-1], 1.3 * rows, 0.9 * rows)
+    return replace(made, auto=own, auto_curve=curve, auto_leaning="ridge (99%)")
 
 
 def _table(learner: OnlineRegressor) -> dict[str, Any]:
@@ -115,6 +131,8 @@ def _table(learner: OnlineRegressor) -> dict[str, Any]:
 
 
 def _intervals(learner: OnlineRegressor, X: Matrix) -> Vector:
+    if not learner._has_sets:
+        return np.array([learner.interval(X, delta, of="observation") for delta in DELTAS])
     if not learner.has_sets():
         return np.broadcast_to(np.array([-np.inf, np.inf]), (len(DELTAS), len(X), 2))
     return np.array([learner.interval(X, delta, of="observation", method="uniform") for delta in DELTAS])

@@ -96,10 +96,10 @@ def made_up(ridge: list[float], forward: list[float], mean: float = 10.0) -> Com
     ("ridge", "forward", "sentence"),
     [
         ([1.0, 1.0], [1.0, 1.001], "hardly matters which"),
-        ([9.0, 1.0], [1.2, 1.0], "forward is the safer choice here; with the right λ they are equal"),
-        ([9.0, 1.0], [1.2, 0.8], "forward is the better choice, with the right λ and with a wrong one"),
+        ([9.0, 1.0], [1.2, 1.0], "forward is the safer choice here when λ is a guess; with the right λ they are equal"),
+        ([9.0, 1.0], [1.2, 0.8], "forward is the better choice on these data, with the right λ and with a wrong one"),
         ([9.0, 0.8], [1.2, 1.0], "ridge is better with the right λ, and forward is safer when λ is a guess"),
-        ([1.2, 0.8], [9.0, 1.0], "ridge is the better choice, with the right λ and with a wrong one"),
+        ([1.2, 0.8], [9.0, 1.0], "ridge is the better choice on these data, with the right λ and with a wrong one"),
         ([11.0, 12.0], [13.0, 12.0], "Neither beats the running mean"),
     ],
 )

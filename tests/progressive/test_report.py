@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from onward import ForwardRegressor, RidgeRegressor
+from onward import AutoRegressor, ForwardRegressor, RidgeRegressor
 from onward.core.types import Matrix, Vector
 from onward.progressive import fit_drawings
 from onward.progressive.report import save_comparison_plot, write_comparison_report, write_fit_report
@@ -69,6 +69,8 @@ MADE: dict[str, Callable[[], Fit]] = {
     "one row": lambda: a_fit(1, 2),
     "constant target": lambda: a_fit(60, 1, targets=constant),
     "target 0, ridge": lambda: a_fit(60, 1, model=RidgeRegressor(lam=0.1), targets=lambda X, noise: 0 * noise),
+    "auto": lambda: a_fit(800, 3, model=AutoRegressor()),
+    "one row, auto": lambda: a_fit(1, 2, model=AutoRegressor()),
     "300 features": lambda: a_fit(40, 300),
     "20 decades, λ = 0": lambda: a_fit(200, 2, model=ForwardRegressor(lam=0.0), targets=wide),
     "awkward names": lambda: a_fit(
@@ -186,9 +188,10 @@ def test_edges_of_fits_are_shown(name: str, written: Callable[[str], Written]) -
     page = written(name).page
     words = said(page)
     assert not re.search(r"\bnan\b|\binf\b|None,|no value", words)
-    learning, residuals, _, coefficients = readings(page)
+    learning, *weights, residuals, _, coefficients = readings(page)
     assert all(panel["lines"] for panel in (*learning, *residuals, *coefficients))
-    if name == "one row":
+    assert len(weights) == ("auto" in name)
+    if "one row" in name:
         assert "here of one row" in words
     if name == "300 features":
         assert "The 12 of 301 coefficients that matter most" in words
@@ -208,6 +211,29 @@ def test_edges_of_fits_are_shown(name: str, written: Callable[[str], Written]) -
         labels = [panel["lines"][0]["label"] for panel in coefficients]
         assert len(set(labels)) == 8
         assert max(map(len, labels)) <= 32
+
+
+def test_of_auto_the_page_says_whom_it_leaned_on(written: Callable[[str], Written]) -> None:
+    made = written("auto")
+    model, words = made.fit.model, said(made.page)
+    assert isinstance(model, AutoRegressor)
+    assert ("h1", "Auto on made-up.csv") in made.page.texts
+    assert words.count(f"It leans on {model.leaning_}.") == 1
+    assert "A coefficient is the average of the learners', by their weights." in words
+    heads = [text for tag, text in made.page.texts if tag == "th"]
+    assert "Estimate" in heads
+    assert not {"Lower", "Upper"} & set(heads)
+    assert "∞" not in words
+    _, panels, *_ = readings(made.page)
+    assert len(panels) == 3
+    for panel, of_each in zip(panels, ("learner", "lam", "half_life"), strict=True):
+        assert {line["label"] for line in panel["lines"]} >= {"running means"}
+        assert np.sum([line["y"] for line in panel["lines"]], axis=0) == pytest.approx(1.0, abs=1e-5)
+        assert len(panel["lines"]) == 1 + len({getattr(e, of_each) for e in model.experts if e.learner != "mean"})
+    shares = {line["label"]: line["y"][-1] for line in panels[0]["lines"]}
+    own = model.experts_
+    ridge = sum(w for w, name in zip(own["weight"], own["learner"], strict=True) if name == "ridge")
+    assert shares["ridge"] == pytest.approx(ridge, rel=1e-4)
 
 
 def test_nothing_learned_and_no_history_are_refused(tmp_path: Path) -> None:
@@ -262,6 +288,23 @@ def test_a_comparison_says_everything(tmp_path: Path) -> None:
     assert f"{best.rmse:.4g}" in bold
     assert f"{best.r2:.4g}" in bold
     assert len(bold) == 6
+
+
+def test_a_comparison_shows_auto_beside_the_grid(tmp_path: Path) -> None:
+    comparison = a_comparison(auto=True)
+    page = comparison_page(tmp_path, comparison)
+    assert comparison.auto is not None
+    assert "Auto beside them, without a λ." in said(page)
+    ((panel,), (courses,)) = readings(page)
+    lines = {line["label"]: line for line in panel["lines"]}
+    assert lines["auto"]["y"] == [pytest.approx(comparison.auto.rmse, rel=1e-5)] * 8
+    assert courses["lines"][-1]["label"] == "auto"
+    assert courses["lines"][-1]["y"] == pytest.approx(comparison.auto_curve, rel=1e-5)
+    cells = [text for tag, text in page.texts if tag in ("td", "th")]
+    row = cells[cells.index("auto") + 1 :][:6]
+    assert row == [
+        f"{each:.4g}" for each in (comparison.auto.rmse, comparison.auto.mae, comparison.auto.r2) for _ in "12"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -335,9 +378,9 @@ def test_files_are_the_same_again_and_written_wholly_or_not_at_all(
 def test_pages_open_without_error_request_or_overflow(
     window: Browser, written: Callable[[str], Written], tmp_path: Path, size: tuple[int, int, bool], theme: str
 ) -> None:
-    fit, comparison = written("awkward names").path, tmp_path / "comparison.html"
-    write_comparison_report(comparison, a_comparison(source=AWKWARD + LONG), LONG, LONG)
-    for path in (fit, comparison):
+    comparison = tmp_path / "comparison.html"
+    write_comparison_report(comparison, a_comparison(source=AWKWARD + LONG, auto=True), LONG, LONG)
+    for path in (written("awkward names").path, written("auto").path, comparison):
         window.requests(), window.messages()
         show(window, path, size, theme)
         wide, inner = window.run("return [document.documentElement.scrollWidth, innerWidth]")

@@ -33,7 +33,7 @@ def test_scores_are_those_of_the_predictions(
     monkeypatch.setattr(encode, "VALUES", 64)  # many blocks
     learned, data = model(learner(), weight=weight), made_up(200, 1, ("Rome", "Oslo", "Paris"))
     before = learned._fitted().buffer.copy()
-    known = Known(sigma=0.3, theta_bound=5.0, delta=0.1)
+    known = Known(delta=0.1) if learner is AutoRegressor else Known(sigma=0.3, theta_bound=5.0, delta=0.1)
     scored = score(learned, data, known=known)
     y, predictions = data["y"].to_numpy(), learned.predict(data)
     w = np.ones(200) if weight is None else data["w"].to_numpy()
@@ -42,10 +42,11 @@ def test_scores_are_those_of_the_predictions(
     assert scored.mae == pytest.approx(w @ np.abs(error) / w.sum())
     assert scored.r2 == pytest.approx(learned.score(data))
     assert scored.r2 == pytest.approx(1 - w @ error**2 / (w @ (y - w @ y / w.sum()) ** 2))
-    if weight is None and learner is ForwardRegressor:  # which has intervals
-        ends = learned.interval(data, 0.1, 0.3, 5.0, of="observation")
+    if weight is None:
+        ends = learned.interval(data, 0.1, known.sigma, known.theta_bound, of="observation")
         assert scored.inside == int(((ends[:, 0] <= y) & (y <= ends[:, 1])).sum())
-        assert scored.open == int(np.isinf(ends).any(axis=1).sum()) == int((data["city"] == "Paris").sum())
+        open_ended = 0 if learner is AutoRegressor else int((data["city"] == "Paris").sum())
+        assert scored.open == int(np.isinf(ends).any(axis=1).sum()) == open_ended
         assert scored.coverage == scored.inside / 200 < 1
     assert scored.unknown == {"city=Paris": int((data["city"] == "Paris").sum())}
     assert (scored.read, scored.rows, scored.target) == (200, 200, "y")

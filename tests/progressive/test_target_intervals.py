@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from onward import ForwardRegressor, Known, RidgeRegressor, Table, fit, load
+from onward import AutoRegressor, ForwardRegressor, Known, RidgeRegressor, Table, fit, load
 from onward.confidence import DELTAS, ConformalIntervals, TIntervals
 from onward.core.known import Method
 from onward.progressive.fit_drawings import draw_calibration
@@ -149,7 +149,7 @@ def test_width_and_coverage_of_each_method(tmp_path: Path) -> None:
     inside: dict[str, float] = {}
     methods: tuple[Method, ...] = ("conformal", "t", "uniform")
     for method in methods:
-        fit(frame, "y", intervals=method, predictions=tmp_path / "p.parquet")
+        fit(frame, "y", ForwardRegressor(), intervals=method, predictions=tmp_path / "p.parquet")
         got = pl.read_parquet(tmp_path / "p.parquet")[100:]
         y, lower, upper = (got[name].to_numpy() for name in ("target", "lower", "upper"))
         width[method] = float(np.mean(upper - lower))
@@ -182,13 +182,32 @@ def test_a_learner_without_sets_has_calibrated_intervals(tmp_path: Path, asked: 
     assert np.isfinite(done.model.interval(new, of="observation")).all()
     with pytest.raises(ValueError, match="WithoutSets has calibrated intervals alone, for observations, got 't'"):
         done.model.interval(new, of="observation", method="t")
-    with pytest.raises(ValueError, match="calibrated intervals alone"):
+    with pytest.raises(ValueError, match="calibrated intervals alone, for observations: expected of='observation'"):
         done.model.interval(new)
+    with pytest.raises(ValueError, match=r"calibrated intervals alone, .*, which take no sigma, got 1\.0"):
+        done.model.interval(new, sigma=1.0, of="observation")
+
+
+def test_auto_that_is_not_calibrated_predicts_without_intervals(tmp_path: Path) -> None:
+    frame = table(300).drop("w").drop_nulls()
+    model, made = fit(frame, Table("y", categorical=("city",)), with_scores=False).model, list[pl.DataFrame]()
+    assert isinstance(model, AutoRegressor)
+    assert model.calibration_ is None
+    predict(model, frame, made.append)
+    got = pl.concat(made)
+    assert_array_equal(got["prediction"], model.predict(frame))
+    assert_array_equal(got.select("lower", "upper").to_numpy(), np.tile([-np.inf, np.inf], (len(frame), 1)))
+    scored = score(model, frame)
+    assert (scored.open, scored.inside, scored.method) == (len(frame), len(frame), "conformal")
+    with pytest.raises(ValueError, match="the model is not calibrated"):
+        predict(model, frame, made.append, intervals="conformal")
+    with pytest.raises(ValueError, match="the model is not calibrated"):
+        model.interval(frame, of="observation")
 
 
 def test_scores_say_how_intervals_were_made() -> None:
     frame = table(500).drop("w").drop_nulls()
-    model = fit(frame[:300], Table("y", categorical=("city",))).model
+    model = fit(frame[:300], Table("y", categorical=("city",)), ForwardRegressor()).model
     held_out = frame[300:]
     assert score(model, held_out).method == "conformal"
     assert score(model, held_out, intervals="t").method == "t"
@@ -215,7 +234,7 @@ def test_with_workers_chunks_go_on_from_the_first_ones(tmp_path: Path, monkeypat
     data, columns = tmp_path / "data.parquet", Table("y", categorical=("city",))
     frame.write_parquet(data, row_group_size=200)
     one, many = tmp_path / "one.parquet", tmp_path / "many.parquet"
-    fit(data, columns, predictions=one)
+    fit(data, columns, ForwardRegressor(), predictions=one)
     monkeypatch.setattr(parallel_fit._Job, "_front", lambda job: 2)  # as of two workers, but done in this process
     done = parallel_fit.fit(data, columns, engine=Engine(1), chunk_rows=200, predictions=many)
     a, b = pl.read_parquet(one), pl.read_parquet(many)

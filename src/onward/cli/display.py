@@ -64,12 +64,16 @@ def _lines(loss: str) -> "Watch":
         rate = rate_of(scores.rows)
         typer.echo(
             f"{scores.rmse:>12.6g} {since:>12.6g} {scores.mean_rmse:>13.6g} {scores.rows:>12,} "
-            f"{progress.target:>12.6g} {progress.prediction:>12.6g} {rate:>12,.0f}",
+            f"{progress.target:>12.6g} {_value(progress.prediction):>12} {rate:>12,.0f}",
             err=True,
         )
         before["scores"] = scores
 
     return watch
+
+
+def _value(number: float) -> str:
+    return "–" if math.isnan(number) else f"{number:.6g}"
 
 
 def _rate() -> "Callable[[int], float]":

@@ -139,7 +139,8 @@ def command(
         bool,
         typer.Option(
             "--no-scores",
-            help="Learn only: no online scores. Many workers then read the data once instead of twice.",
+            help="Learn only: no online scores, and no calibration for intervals. Many workers then read the data once "
+            "instead of twice.",
             rich_help_panel=o.OUTPUT,
         ),
     ] = False,
@@ -163,6 +164,7 @@ def command(
     Rows are taken in the order of the files, in a memory that does not grow with them. Dates become years since 2000,
     true and false 1 and 0. Rows that arrive through a pipe are learned as they come.
     """
+    from onward.cli.model_files import check_intervals_of_auto
     from onward.progressive.checkpoints import beside
     from onward.progressive.outputs import Outputs, check_outputs, check_targets
 
@@ -192,6 +194,7 @@ def command(
             model = _model(learner, lam, units, no_intercept, half_life, window, table.time)
         else:
             model = _started(start, context, table)
+    check_intervals_of_auto(model, known, intervals, new=start is None)
     engine = o.engine(-1 if jobs is None else jobs, backend, address) if workers else None
     if engine is not None:
         _check_workers_can_share(model, started=start is not None)
@@ -273,14 +276,6 @@ def _model(
     return model
 
 
-def _half_life(text: str | None) -> float | str | None:
-    """A number of rows, or of the unit of times, as a number; a duration as it is."""
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return text
-
-
 def _check_workers_can_share(model: "OnlineRegressor", *, started: bool) -> None:
     """A usage error if workers cannot share a pass of the model."""
     from onward.regression import learner_name
@@ -291,6 +286,14 @@ def _check_workers_can_share(model: "OnlineRegressor", *, started: bool) -> None
             "auto weighs its learners row by row, so workers (--jobs, --backend) cannot share the pass: expected "
             f"{expected}"
         )
+
+
+def _half_life(text: str | None) -> float | str | None:
+    """A number of rows, or of the unit of times, as a number; a duration as it is."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
 
 
 def _started(path: Path, context: typer.Context, table: "Table") -> "OnlineRegressor":

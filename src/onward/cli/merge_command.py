@@ -29,7 +29,7 @@ def command(
 
     They must have the same learner (forward or ridge), λ, target and columns; levels of categories may differ. The
     online loss is the sum of theirs: each knew only its own rows when it predicted. Models with a half-life are given
-    in the order of their rows. Models of auto do not merge, as their weights follow the order of the rows, nor windows.
+    in the order of their rows; windows cannot be merged, nor models of auto, whose weights follow the order of rows.
     """
     from onward.cli.model_files import show_json
     from onward.core.known import Known

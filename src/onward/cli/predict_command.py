@@ -56,7 +56,7 @@ def command(
     Nothing is learned. Columns are found by name; others are ignored. A row that is skipped for a missing value has
     empty fields, so that there is a line for each row.
     """
-    from onward.cli.model_files import load_learner
+    from onward.cli.model_files import check_intervals_of_auto, describe_missing_intervals, load_learner
     from onward.progressive.frame_writers import check_ending, open_writer
     from onward.progressive.outputs import check_targets
     from onward.progressive.predicting import predict
@@ -65,10 +65,11 @@ def command(
         if out is not None:
             check_ending(out)
             check_targets(data, table.format, {"--out": out, "the model": model})
+    learner = load_learner(model)
+    check_intervals_of_auto(learner, known, intervals, of.value)
     with open_writer(out, sys.stdout.buffer, "jsonl" if json else "csv") as write:
-        learner = load_learner(model)
         notes = predict(learner, data, write, table, known=known, of=of.value, intervals=intervals, missing=missing)
     from onward.cli.display import unknown_levels
 
-    for line in (*left_out(notes.skipped, {}), *unknown_levels(notes.unknown)):
+    for line in (*describe_missing_intervals(learner), *left_out(notes.skipped, {}), *unknown_levels(notes.unknown)):
         typer.echo(f"onward: {line}", err=True)

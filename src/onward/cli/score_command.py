@@ -33,17 +33,19 @@ def command(
 
     Nothing is learned. Columns are found by name, the target's among them; others are ignored.
     """
-    from onward.cli.model_files import load_learner, show_json
+    from onward.cli.model_files import check_intervals_of_auto, describe_missing_intervals, load_learner, show_json
     from onward.progressive.json_results import score_record
     from onward.progressive.scoring import score
 
-    result = score(load_learner(model), data, table, known=known, intervals=intervals, missing=missing)
+    learner = load_learner(model)
+    check_intervals_of_auto(learner, known, intervals)
+    result = score(learner, data, table, known=known, intervals=intervals, missing=missing)
     if json:
         return show_json(score_record(result))
-    _show(result)
+    _show(result, describe_missing_intervals(learner))
 
 
-def _show(result: "ModelScores") -> None:
+def _show(result: "ModelScores", missing_intervals: list[str]) -> None:
     from onward.cli import display
 
     out = display.console()
@@ -64,3 +66,5 @@ def _show(result: "ModelScores") -> None:
         open_ended = f", {result.open:,} of which may be anything (∞)" if result.open else ""
         said[f"in {result.method} intervals for {1 - result.known.delta:g}"] = inside + open_ended
     out.print(display.pairs(said), highlight=False)
+    for line in missing_intervals:
+        out.print(f"{line[0].upper()}{line[1:]}.", markup=False, highlight=False)

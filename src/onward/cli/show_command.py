@@ -30,7 +30,7 @@ def command(
     json: o.Json = False,
 ) -> None:
     """Say what a model file holds: learner, features, rows seen, coefficients with time-uniform intervals."""
-    from onward.cli.model_files import load_learner, show_json
+    from onward.cli.model_files import check_intervals_of_auto, load_learner, show_json
     from onward.progressive.json_results import model_record
     from onward.storage import read
 
@@ -39,6 +39,7 @@ def command(
         if kind not in ("auto", "forward", "ridge", "checkpoint"):
             return _show_other(kind, settings, json)
     learner = load_learner(model)
+    check_intervals_of_auto(learner, known)
     if json:
         return show_json({"kind": "model", **model_record(learner, known)})
     _show_learner(learner, known, every)

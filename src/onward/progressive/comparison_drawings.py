@@ -66,9 +66,11 @@ def draw_errors_over_lam(comparison: Comparison) -> Drawing:
         "The error over λ",
         figure,
         "Root mean squared error of the predictions made before each target was seen, over all rows. The running mean "
-        f"predicts each target as the mean of those before, whatever λ is"
-        f"{' and so has auto, which needs none, one error' if comparison.auto is not None else ''}.{zero}{undefined}",
-        f"A line chart of RMSE over λ: {said}; running mean {format_number(mean)}.",
+        "predicts each target as the mean of those before, whatever λ is."
+        f"{'' if comparison.auto is None else ' Auto needs no λ: its error is a line across.'}{zero}{undefined}",
+        f"A line chart of RMSE over λ: {said}"
+        f"{'' if comparison.auto is None else f'; auto {format_number(comparison.auto.rmse)}'}"
+        f"; running mean {format_number(mean)}.",
         [Panel(axes, lines)],
     )
 
@@ -99,7 +101,7 @@ def draw_courses(comparison: Comparison) -> Drawing:
         "How they got there",
         figure,
         "Root mean squared error of all rows until then, for the λ with which each learner ended best (solid) and "
-        "worst (dashed).",
+        f"worst (dashed){'' if comparison.auto is None else ', and of auto, without a λ (dashes and dots)'}.",
         "A line chart over the number of rows. At the end: "
         + "; ".join(f"{line.label} {format_number(float(line.y[-1]))}" for line in lines)
         + ".",

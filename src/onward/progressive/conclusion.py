@@ -115,10 +115,10 @@ def _advice(ridge: Spread, forward: Spread) -> str:
     safer = "forward" if forward.worst < ridge.worst else "ridge"
     better = "forward" if forward.best < ridge.best else "ridge"
     if _close(ridge.best, forward.best):
-        return f"Without knowing λ beforehand, {safer} is the safer choice here; with the right λ they are equal."
+        return f"Of the two, {safer} is the safer choice here when λ is a guess; with the right λ they are equal."
     if safer == better:
-        return f"On these data {safer} is the better choice, with the right λ and with a wrong one."
-    return f"On these data {better} is better with the right λ, and {safer} is safer when λ is a guess."
+        return f"Of the two, {safer} is the better choice on these data, with the right λ and with a wrong one."
+    return f"Of the two, {better} is better with the right λ, and {safer} is safer when λ is a guess."
 
 
 def _close(one: float, other: float) -> bool:

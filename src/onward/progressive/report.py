@@ -83,20 +83,20 @@ def write_comparison_report(
 ) -> None:
     """Write the page of a comparison: the conclusion, the error over λ, the table, and the best and worst courses."""
     _check(comparison)
-    learners = " and ".join(comparison.scores)
+    learners, beside = " and ".join(comparison.scores), [] if comparison.auto is None else ["auto"]
     rows = _rows(comparison)
     grid = comparison_drawings.format_lam(comparison.lams[0])
     if len(comparison.lams) > 1:
         grid = f"{len(comparison.lams):,} values of λ"
     summary = (
         f"{learners.capitalize()} with {grid}, each over the same {counted(rows, 'row')} in the same order, "
-        f"predicting “{comparison.target}” before it was seen."
+        f"predicting “{comparison.target}” before it was seen.{' Auto beside them, without a λ.' if beside else ''}"
     )
     settings = {
         "target": comparison.target,
         "features": comparison.n_features,
         "λ": comparison.lams,
-        "learners": list(comparison.scores),
+        "learners": [*comparison.scores, *beside],
     }
     _write(
         path,
@@ -159,7 +159,7 @@ def _weight_drawings(fit: Fit, history: History) -> list[Drawing]:
 def _fit_summary(fit: Fit) -> str:
     skipped = sum(fit.skipped.values())
     why = f" ({_reasons(fit.skipped)})" if skipped else ""
-    gaps, settled = sum(fit.filled.values()), settled_lines(fit.model)
+    gaps, settled = sum(fit.filled.values()), settled_lines(fit.model)[:1]
     filled = f" {counted(gaps, 'missing value')} counted as 0." if gaps else ""
     return (
         f"One pass over {counted(fit.read, 'row')}, predicting “{fit.target}” before it was seen: "
@@ -269,6 +269,9 @@ def _comparison_table(comparison: Comparison) -> dict[str, Any]:
         [use_minus_signs(f"{comparison.lams[i]:g}"), *(column[row] for column in columns)]
         for row, i in enumerate(order)
     ]
+    if comparison.auto is not None:
+        own = (comparison.auto.rmse, comparison.auto.mae, comparison.auto.r2)
+        body.append(["auto", *(format_number(each) for each in own for _ in comparison.scores)])
     body.append(
         ["running mean"]
         + [format_number(comparison_drawings.mean_rmse(comparison))] * len(comparison.scores)

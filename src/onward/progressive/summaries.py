@@ -59,8 +59,10 @@ def model_line(model: OnlineRegressor) -> str:
 
 
 def settled_lines(model: OnlineRegressor) -> list[str]:
-    """What a model that chooses by itself has settled on, in a sentence; nothing for others."""
-    return [f"It leans on {model.leaning_}."] if isinstance(model, AutoRegressor) else []
+    """What a model that chooses by itself has settled on, and what its coefficients are; nothing for others."""
+    if not isinstance(model, AutoRegressor):
+        return []
+    return [f"It leans on {model.leaning_}.", "Coefficients are averages over its learners, by their weights."]
 
 
 def _fit_lines(fit: Fit) -> list[str]:

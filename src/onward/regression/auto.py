@@ -42,11 +42,11 @@ class AutoRegressor(OnlineRegressor):
     """
 
     _kind: Literal["forward", "ridge", "auto"] = "auto"
+    _learned_with = ("lams", "half_lives")
     _why_no_sets = (
         "AutoRegressor has no time-uniform confidence set: its coefficients are an average over learners that may "
         "forget; RidgeRegressor and ForwardRegressor have one"
     )
-    _learned_with = ("lams", "half_lives")
     lam = 1.0  # of a single feature: an ensemble has none, nor a prior
     fit_intercept = True
     intercept_lam = 0.0
@@ -162,6 +162,7 @@ class AutoRegressor(OnlineRegressor):
             "λ": f"{', '.join(f'{lam:g}' for lam in self.lams)} of the features' scale",
             "memories": "; ".join([*lasting, *fading]),
             "leans on": self.leaning_,
+            "coefficients": "averages over the learners, by their weights",
         }
 
     def _mean_squares(self) -> Vector:
