@@ -103,7 +103,7 @@ class Guarantees(MergeableLearner):
     def has_sets(self) -> bool:
         """Whether there are confidence sets by now."""
         try:
-            return self.state_for_sets().regularized
+            return self._has_sets and self.state_for_sets().regularized
         except TooExtremeError:
             return False
 
