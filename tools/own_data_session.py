@@ -102,7 +102,9 @@ SESSIONS: dict[str, Sequence[Step]] = {
         Step("fit trips.csv --target fare --categorical city --add 'log(kmm)'", code=1),
     ],
     "export": [
-        Step("fit trips.csv --target fare --categorical city --missing skip --learner ridge --save trips.onward --quiet"),
+        Step(
+            "fit trips.csv --target fare --categorical city --missing skip --learner ridge --save trips.onward --quiet"
+        ),
         Step("export trips.onward --format sql --table trips"),
     ],
     "errors": [

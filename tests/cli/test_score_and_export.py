@@ -76,7 +76,8 @@ def test_intervals_are_made_as_asked_for(run: Run, files: tuple[Path, Path]) -> 
         ends = pl.read_csv(out.encode()).select("lower", "upper").to_numpy()
         assert code == 0
         np.testing.assert_allclose(ends, learned.interval(frame, of="observation", method=method), rtol=1e-9)
-        code, out, _ = run("fit", data, "-t", "y", "--categorical", "city", "--intervals", method, "--json")
+        how = ("--learner", "ridge", "--intervals", method)
+        code, out, _ = run("fit", data, "-t", "y", "--categorical", "city", *how, "--json")
         assert (code, json.loads(out)["intervals"]) == (0, {"method": method, "delta": 0.05})
         said = json.loads(run("score", model, data, "--intervals", method, "--json")[1])
         assert said["intervals"]["method"] == method

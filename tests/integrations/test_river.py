@@ -89,7 +89,7 @@ def test_passes_rivers_own_checks(made: AnyTargets, check: Callable[[AnyTargets]
 
 def test_settings_are_the_learners() -> None:
     settings = {"lam": 2.0, "fit_intercept": False, "prior_mean": PRIOR, "prior_intercept": 0.5, "intercept_lam": 0.0}
-    settings |= {"units": "raw"}
+    settings |= {"units": "raw", "half_life": None, "window": None}
     forward = ForwardRegressor(2.0, fit_intercept=False, prior_mean=PRIOR, prior_intercept=0.5)
     ridge = RidgeRegressor(2.0, fit_intercept=False, clip=1.5, prior_mean=PRIOR, prior_intercept=0.5)
     assert forward._get_params() == forward.model.get_params() == settings
@@ -476,6 +476,8 @@ def test_a_lam_for_each_name() -> None:
         | {
             "fit_intercept": True,
             "units": "raw",
+            "half_life": None,
+            "window": None,
             "prior_mean": None,
             "prior_intercept": 0.0,
         }

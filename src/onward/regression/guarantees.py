@@ -192,13 +192,13 @@ class Guarantees(MergeableLearner):
 
     def _check_calibrated_alone(self, of: str, method: Method | None, sigma: float | None) -> None:
         """ValueError if other intervals are asked for than those of past errors."""
-        alone = "such a model has calibrated intervals alone, for observations"
+        alone = f"{type(self).__name__} has calibrated intervals alone, for observations"
         if method not in (None, "conformal"):
-            raise ValueError(f"{self._why_no_sets}; {alone}, got {method!r}")
+            raise ValueError(f"{alone}, got {method!r}: {self._why_no_sets}")
         if of == "mean":
-            raise ValueError(f"{self._why_no_sets}; {alone}: expected of='observation', got 'mean'")
+            raise ValueError(f"{alone}: expected of='observation', got 'mean'. {self._why_no_sets}")
         if sigma is not None:
-            raise ValueError(f"{self._why_no_sets}; {alone}, which take no sigma, got {sigma!r}")
+            raise ValueError(f"{alone}, which take no sigma, got {sigma!r}: {self._why_no_sets}")
 
     def _calibrated_intervals(self, predictions: Vector, leverages: Vector, delta: float) -> Matrix:
         assert self.calibration_ is not None
