@@ -49,9 +49,9 @@ def test_the_session_is_what_the_commands_print(name: str, session: dict[str, st
 
 
 def test_going_on_and_merging_give_one_model(folder: Path, session: dict[str, str]) -> None:
-    models = [
-        json.loads(onward("show", name, "--json", folder=folder).out) for name in ("both.onward", "merged.onward")
-    ]
+    start = ("--start", "one.onward", "--save", "on.onward", "--quiet")
+    onward("fit", "second.csv", "--target", "target", *start, folder=folder)
+    models = [json.loads(onward("show", name, "--json", folder=folder).out) for name in ("on.onward", "merged.onward")]
     estimates = [[each["estimate"] for each in model["coefficients"]] for model in models]
     assert [model["rows"] for model in models] == [442, 442]
     assert estimates[0] == pytest.approx(estimates[1], rel=1e-8)
