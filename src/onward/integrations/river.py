@@ -9,6 +9,7 @@ A feature is known by its name: one that was never seen before becomes a new coo
 at 0, and one that a row lacks counts as 0.
 """
 
+import sys
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self, cast
 
@@ -56,6 +57,15 @@ class _Wrapped:
             if len(seen) == len(x):
                 raise
             return self.model.predict_one(seen)
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """Bytes of what was learned. river would walk through everything in reach, and with it all compiled code."""
+        fitted = self.model._state
+        if fitted is None:
+            return sys.getsizeof(self.model)
+        names = sum(sys.getsizeof(name) for name in fitted.names or ())
+        return sys.getsizeof(self.model) + fitted.buffer.nbytes + names
 
 
 class _Auto(_Wrapped):
