@@ -478,7 +478,7 @@ def test_what_it_leans_on_in_words() -> None:
 
 
 def test_it_keeps_up_with_the_best_memory_in_each_phase() -> None:
-    """Coefficients stay, jump by a deviation of the noise in three of five at row 5,000, and wander from row 10,000 on."""
+    """Coefficients stay, jump in three of five by the noise's deviation at row 5,000, and wander from 10,000 on."""
     n, phases = 15_000, ((0, 5_000), (5_000, 10_000), (10_000, 15_000))
     for seed in range(3):
         rng = np.random.default_rng(np.random.SeedSequence(15, spawn_key=(seed,)))
