@@ -24,7 +24,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a
 
 from benchmarks import process, report
 from benchmarks.methods import (
+    AUTO,
+    AUTO_DICT,
+    AUTO_DIMS,
+    AUTO_ROW,
+    AUTOS,
     BATCH,
+    CONSTANT,
     DICT,
     LAM,
     METHODS,
@@ -38,6 +44,7 @@ from benchmarks.methods import (
     Matrix,
     Method,
     Vector,
+    auto,
     forward,
     forward_with_prior,
 )
@@ -104,10 +111,16 @@ class Comparison:
     no_loss: dict[str, str] = field(default_factory=dict)  # method → why it has no loss
     differences: dict[str, float] = field(default_factory=dict)  # largest gap of predictions, beside the targets' size
     variants: dict[str, Timing] = field(default_factory=dict)  # our one row in other circumstances
+    autos: dict[str, Timing] = field(default_factory=dict)  # the learner with nothing to tune, and what it is beside
+
+    @property
+    def times(self) -> dict[str, Timing]:
+        """Of all that were measured."""
+        return self.timings | self.variants | self.autos
 
     def ratio(self, method: str, to: str) -> float | None:
         """How many times as long `method` takes as `to`."""
-        times = self.timings | self.variants
+        times = self.times
         if method not in times or to not in times:
             return None
         return times[method].best / times[to].best
@@ -118,6 +131,8 @@ class Comparison:
             "ratio_to_onward_batch": {key: self.ratio(key, BATCH) for key in self.timings},
             "ratio_to_onward_one_row": {key: self.ratio(key, ONE_ROW) for key in self.timings | self.variants},
             "variants": {key: timing.record() for key, timing in self.variants.items()},
+            "autos": {key: timing.record() for key, timing in self.autos.items()},
+            "ratio_to_single_batch": {key: self.ratio(key, CONSTANT) for key in self.autos},
         }
 
 
@@ -130,18 +145,27 @@ def make_stream(d: int, settings: Settings) -> tuple[Matrix, Vector]:
     return X, X @ (theta / np.linalg.norm(theta)) + settings.noise * rng.standard_normal(n)
 
 
-def compare(d: int, methods: Sequence[Method], settings: Settings, variants: Sequence[Method] = VARIANTS) -> Comparison:
+def compare(
+    d: int,
+    methods: Sequence[Method],
+    settings: Settings,
+    variants: Sequence[Method] = VARIANTS,
+    autos: Sequence[Method] = AUTOS,
+) -> Comparison:
     X, y = make_stream(d, settings)
+    autos = autos if d <= AUTO_DIMS else ()
     result = Comparison(d, len(X), min(len(X), max(settings.loss_rows, settings.loss_rows_per_feature * d)))
-    result.missing |= {method.key: "not installed" for method in methods if not method.available}
+    result.missing |= {method.key: "not installed" for method in [*methods, *autos] if not method.available}
     with one_thread():
-        time_all(result, [method for method in [*methods, *variants] if method.available], X, y, settings)
-        names = {method.key for method in variants}
-        result.variants = {key: timing for key, timing in result.timings.items() if key in names}
-        result.timings = {key: timing for key, timing in result.timings.items() if key not in names}
+        time_all(result, [method for method in [*methods, *variants, *autos] if method.available], X, y, settings)
+        times = result.timings
+        groups = [{method.key for method in group} & set(times) for group in (methods, variants, autos)]
+        kept = [{key: times[key] for key in times if key in group} for group in groups]
+        result.timings, result.variants, result.autos = kept
         lose_all(result, [method for method in methods if method.key in result.timings], X, y, settings)
         if BATCH in result.losses:
-            result.differences |= variant_differences(variants, X[: result.loss_rows], y[: result.loss_rows])
+            own = [*variants, *(method for method in autos if method.key in (AUTO, AUTO_ROW, AUTO_DICT))]
+            result.differences |= variant_differences(own, X[: result.loss_rows], y[: result.loss_rows])
     return result
 
 
@@ -237,6 +261,8 @@ def variant_differences(variants: Sequence[Method], X: Matrix, y: Vector) -> dic
     d = X.shape[1]
     plain, with_prior = (model.predict_then_learn(X, y) for model in (forward(d), forward_with_prior(d)))
     references = {DICT: (plain, plain), PRIOR: (with_prior, with_prior), TWO: (plain, -plain / 2)}
+    tuned = auto(d).predict_then_learn(X, y) if d <= AUTO_DIMS else plain
+    references |= dict.fromkeys((AUTO, AUTO_ROW, AUTO_DICT), (tuned, tuned))
     found = {}
     for method in variants:
         # Before it has learned anything a model knows of one target only, and predicts a number.
@@ -273,7 +299,7 @@ def measure(dims: Sequence[int], settings: Settings, console: Console) -> dict[s
     console.print(f"\n{seconds:.0f} s in all.")
     return about | {
         "settings": asdict(settings) | {"lam": LAM, "fit_intercept": False, "quoted": "best of the rounds"},
-        "titles": {method.key: method.title for method in (*METHODS, *VARIANTS)},
+        "titles": {method.key: method.title for method in (*METHODS, *VARIANTS, *AUTOS)},
         "comparisons": [comparison.record() for comparison in comparisons],
         "memory": memory,
         "start_up_seconds": start_up,

@@ -2,7 +2,8 @@
 
 All see the same rows in the same order, predict each before they learn it, and have no intercept. Rows are handed to
 each in the form that it likes best, made ready outside the clock; targets are Python floats. *Variants* are our one row
-in other circumstances: rows as dicts, a prior, two targets.
+in other circumstances: rows as dicts, a prior, two targets. *Autos* are the learner with nothing to tune, beside the
+single learner with a constant, which it has as well, and river's with the scaler that it needs.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import SGDRegressor
 
-from onward import ForwardRegressor
+from onward import AutoRegressor, ForwardRegressor
 
 LAM = 1.0
 
@@ -84,7 +85,20 @@ def forward_with_prior(d: int) -> ForwardRegressor:
     return ForwardRegressor(lam=LAM, fit_intercept=False, prior_mean=np.linspace(-1.0, 1.0, d))
 
 
-def one_by_one(model_of: Callable[[int], ForwardRegressor]) -> Callable[[int], Run]:
+def forward_with_constant(d: int) -> ForwardRegressor:
+    return ForwardRegressor(lam=LAM)
+
+
+def auto(d: int) -> AutoRegressor:
+    return AutoRegressor()
+
+
+def in_batches(model_of: Callable[[int], ForwardRegressor | AutoRegressor]) -> Callable[[int], Run]:
+    """`predict_then_learn`, going on with one model."""
+    return lambda d: model_of(d).predict_then_learn
+
+
+def one_by_one(model_of: Callable[[int], ForwardRegressor | AutoRegressor]) -> Callable[[int], Run]:
     """`predict_one` and `learn_one`, whatever rows and targets are."""
 
     def start(d: int) -> Run:
@@ -129,6 +143,22 @@ def river_bayes(d: int) -> Run:
     from river.linear_model import BayesianLinearRegression
 
     model: Any = BayesianLinearRegression(alpha=1 / LAM, beta=1.0)
+
+    def run(rows: list[dict[str, float]], targets: list[float]) -> list[float]:
+        predictions = []
+        for x, y in zip(rows, targets, strict=True):
+            predictions.append(model.predict_one(x))
+            model.learn_one(x, y)
+        return predictions
+
+    return run
+
+
+def river_scaled_bayes(d: int) -> Run:
+    from river.linear_model import BayesianLinearRegression
+    from river.preprocessing import StandardScaler
+
+    model: Any = StandardScaler() | BayesianLinearRegression()
 
     def run(rows: list[dict[str, float]], targets: list[float]) -> list[float]:
         predictions = []
@@ -185,6 +215,7 @@ def gram(d: int) -> Run:
 
 BATCH, ONE_ROW, NUMPY, RIVER, SGD, PADASIP, GRAM = "batch", "one_row", "numpy", "river", "sgd", "padasip", "gram"
 DICT, PRIOR, TWO = "dict", "prior", "two"
+CONSTANT, AUTO, AUTO_ROW, AUTO_DICT, SCALED = "constant", "auto", "auto_row", "auto_dict", "river_scaled"
 
 METHODS = (
     Method(BATCH, "onward batch", onward_batch, as_block, whole=True),
@@ -201,3 +232,12 @@ VARIANTS = (
     Method(PRIOR, "a prior", one_by_one(forward_with_prior), as_arrays),
     Method(TWO, "two targets", one_by_one(forward), as_pairs),
 )
+
+AUTOS = (
+    Method(CONSTANT, "single, batch", in_batches(forward_with_constant), as_block),
+    Method(AUTO, "auto, batch", in_batches(auto), as_block),
+    Method(AUTO_ROW, "auto, one row", one_by_one(auto), as_arrays),
+    Method(AUTO_DICT, "auto, a dict", one_by_one(auto), as_dicts),
+    Method(SCALED, "river Bayes, scaled", river_scaled_bayes, as_dicts, needs="river"),
+)
+AUTO_DIMS = 100  # up to so many features: with more, one round of it would take minutes

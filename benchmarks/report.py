@@ -11,7 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.methods import (
+    AUTO,
+    AUTO_DICT,
+    AUTO_ROW,
+    AUTOS,
     BATCH,
+    CONSTANT,
     DICT,
     GRAM,
     METHODS,
@@ -20,6 +25,7 @@ from benchmarks.methods import (
     PADASIP,
     PRIOR,
     RIVER,
+    SCALED,
     TWO,
     VARIANTS,
     Method,
@@ -70,6 +76,8 @@ def print_comparisons(console: Console, comparisons: Sequence[Comparison]) -> No
     learners = [method for method in METHODS if method.predicts]
     peers = [method for method in learners if method.key not in (BATCH, ONE_ROW)]
     checked = [method for method in METHODS if method.key in (ONE_ROW, NUMPY, RIVER, PADASIP)] + list(VARIANTS)
+    checked += [method for method in AUTOS if method.key in (AUTO, AUTO_ROW, AUTO_DICT)]
+    with_autos = [comparison for comparison in comparisons if comparison.autos]
 
     def to_batch(comparison: Comparison, key: str) -> str:
         return short(comparison.ratio(key, BATCH), "×")
@@ -98,6 +106,13 @@ def print_comparisons(console: Console, comparisons: Sequence[Comparison]) -> No
             ("as an array", lambda comparison: _time(comparison, ONE_ROW)),
         ),
         grid("Time of these as a multiple of onward one row's with arrays", comparisons, VARIANTS, to_one_row),
+        grid(
+            "AutoRegressor, beside one learner with a constant: µs a row",
+            with_autos,
+            AUTOS,
+            _time,
+            ("batch / single", lambda comparison: short(comparison.ratio(AUTO, CONSTANT), "×")),
+        ),
         grid("Rows in a timed block", comparisons, METHODS, _timed_rows),
         grid("Mean squared online error", comparisons, learners, _loss, ("rows", lambda c: f"{c.loss_rows:,}")),
         grid(
@@ -115,14 +130,13 @@ def print_comparisons(console: Console, comparisons: Sequence[Comparison]) -> No
 
 def noise(comparisons: Sequence[Comparison]) -> str:
     """How far the middle round lies above the best one."""
-    above = [timing.median / timing.best - 1 for comparison in comparisons for timing in comparison.timings.values()]
+    above = [timing.median / timing.best - 1 for comparison in comparisons for timing in comparison.times.values()]
     typical, worst = statistics.median(above), max(above)
     return f"Noise: the median round is {typical:.0%} above the best typically, {worst:.0%} at worst."
 
 
 def _time(comparison: Comparison, key: str) -> str:
-    times = comparison.timings | comparison.variants
-    return short(times[key].best) if key in times else NOTHING
+    return short(comparison.times[key].best) if key in comparison.times else NOTHING
 
 
 def _timed_rows(comparison: Comparison, key: str) -> str:
@@ -139,7 +153,7 @@ def _difference(comparison: Comparison, key: str) -> str:
 
 def reasons(comparisons: Sequence[Comparison]) -> list[str]:
     """Why there are dashes."""
-    titles = {method.key: method.title for method in (*METHODS, *VARIANTS)}
+    titles = {method.key: method.title for method in (*METHODS, *VARIANTS, *AUTOS)}
     return [
         f"{NOTHING} {what} of {titles[key]} at d = {comparison.d}: {why}"
         for comparison in comparisons
@@ -186,6 +200,10 @@ def targets(comparisons: Sequence[Comparison]) -> list[Target]:
         _at_most(small, DICT, RIVER, 1 / 6, "one row from a dict at d = 5 in at most a sixth of river's time"),
         _at_most(small, PRIOR, ONE_ROW, 3, "one row with a prior at d = 5 in at most 3× the plain time"),
         _at_most(small, TWO, ONE_ROW, 3, "one row with two targets at d = 5 in at most 3× the plain time"),
+        _at_most(small, AUTO, CONSTANT, 40, "AutoRegressor in batches at d = 5 in at most 40× a single learner's time"),
+        _at_most(at.get(20), AUTO, CONSTANT, 25, "AutoRegressor in batches at d = 20 in at most 25×"),
+        _within(small, AUTO_ROW, 15.0, "one row of AutoRegressor at d = 5 in at most 15 µs"),
+        _at_most(small, AUTO_DICT, SCALED, 1, "one row of it from a dict at d = 5 sooner than river's with its scaler"),
     ]
 
 
@@ -205,9 +223,16 @@ def _at_most(comparison: Comparison | None, key: str, of: str, most: float, says
     ratio = comparison.ratio(key, of) if comparison else None
     if comparison is None or ratio is None:
         return Target(says, NOTHING, None)
-    time = (comparison.timings | comparison.variants)[key].best
-    share = f"1/{short(1 / ratio)}" if most < 1 else short(ratio, "×")
+    time = comparison.times[key].best
+    share = f"1/{short(1 / ratio)}" if most <= 1 else short(ratio, "×")
     return Target(says, f"{short(time)} µs, {share}", ratio <= most)
+
+
+def _within(comparison: Comparison | None, key: str, microseconds: float, says: str) -> Target:
+    if comparison is None or key not in comparison.times:
+        return Target(says, NOTHING, None)
+    time = comparison.times[key].best
+    return Target(says, f"{short(time)} µs", time <= microseconds)
 
 
 def print_targets(console: Console, found: Sequence[Target]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tools import own_data, own_data_session
+from tools import interval_widths, own_data, own_data_session
 from tools.own_data_sets import SETS, TARGET, DataSet
 from tools.run_onward import onward
 
@@ -49,9 +49,9 @@ def test_the_session_is_what_the_commands_print(name: str, session: dict[str, st
 
 
 def test_going_on_and_merging_give_one_model(folder: Path, session: dict[str, str]) -> None:
-    models = [
-        json.loads(onward("show", name, "--json", folder=folder).out) for name in ("both.onward", "merged.onward")
-    ]
+    start = ("--start", "one.onward", "--save", "on.onward", "--quiet")
+    onward("fit", "second.csv", "--target", "target", *start, folder=folder)
+    models = [json.loads(onward("show", name, "--json", folder=folder).out) for name in ("on.onward", "merged.onward")]
     estimates = [[each["estimate"] for each in model["coefficients"]] for model in models]
     assert [model["rows"] for model in models] == [442, 442]
     assert estimates[0] == pytest.approx(estimates[1], rel=1e-8)
@@ -66,6 +66,14 @@ def test_the_tables_hold_what_the_tool_finds_on_diabetes(folder: Path) -> None:
         theirs = [line for line in page if line.startswith("| diabetes |")]
         assert len(theirs) == len(mine[2:]) == 2
         assert all(same(one, other, 1e-3) for one, other in zip(mine[2:], theirs, strict=True)), made
+
+
+def test_the_table_of_intervals_holds_what_the_tool_finds_on_diabetes(folder: Path) -> None:
+    page = (Path(__file__).resolve().parent.parent / "docs" / "guarantees.md").read_text(encoding="utf-8")
+    theirs = next(line for line in page.splitlines() if line.startswith("| diabetes |"))
+    made = interval_widths.table({"diabetes": interval_widths.measure(BY_NAME["diabetes"], folder)})
+    assert made.splitlines()[0] in page
+    assert same(made.splitlines()[2], theirs, 1e-3), made
 
 
 def test_other_errors_by_fit_are_seen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,8 @@ def measure(data: DataSet, folder: Path) -> dict[str, Held]:
     data.frame().write_csv(path)
     held: dict[str, Held] = {}
     for method in METHODS:
-        onward("fit", str(path), "-t", TARGET, *data.options, "--intervals", method, "--predictions", str(out), "-q")
+        how = ["--learner", "forward", "--intervals", method]
+        onward("fit", str(path), "-t", TARGET, *data.options, *how, "--predictions", str(out), "-q")
         rows = pl.read_parquet(out).drop_nulls("prediction")
         y, lower, upper = (rows[name].to_numpy() for name in ("target", "lower", "upper"))
         width = (upper - lower)[FIRST:]

@@ -64,8 +64,9 @@ SESSIONS: dict[str, Sequence[Step]] = {
     "compare": [Step("compare diabetes.csv --target target")],
     "go on": [
         Step("fit second.csv --target target --start first.onward --save both.onward --quiet"),
-        Step("fit second.csv --target target --save second.onward --quiet"),
-        Step("merge first.onward second.onward --save merged.onward"),
+        Step("fit first.csv --target target --learner forward --save one.onward --quiet"),
+        Step("fit second.csv --target target --learner forward --save two.onward --quiet"),
+        Step("merge one.onward two.onward --save merged.onward"),
     ],
     "stdin": [Step("predict both.onward - --json", stdin="second.csv", lines=3)],
     "live": [
@@ -101,14 +102,16 @@ SESSIONS: dict[str, Sequence[Step]] = {
         Step("fit trips.csv --target fare --categorical city --add 'log(kmm)'", code=1),
     ],
     "export": [
-        Step("fit trips.csv --target fare --categorical city --missing skip --save trips.onward --quiet"),
+        Step(
+            "fit trips.csv --target fare --categorical city --missing skip --learner ridge --save trips.onward --quiet"
+        ),
         Step("export trips.onward --format sql --table trips"),
     ],
     "errors": [
         Step("fit trips.csv --target price", code=1),
         Step("fit no-such-file.csv --target fare", code=1),
         Step("predict both.onward trips.csv", code=1),
-        Step("merge first.onward both.csv --save all.onward", code=1),
+        Step("merge one.onward first.csv --save all.onward", code=1),
     ],
 }
 

@@ -9,6 +9,10 @@ import pytest
 
 from benchmarks import learners, process, report
 from benchmarks.methods import (
+    AUTO,
+    AUTO_DICT,
+    AUTO_ROW,
+    AUTOS,
     BATCH,
     DICT,
     GRAM,
@@ -57,14 +61,16 @@ def test_a_comparison_times_all_and_finds_them_equal(d: int) -> None:
     result = learners.compare(d, METHODS, TINY)
     keys = {method.key for method in installed()}
     assert set(result.timings) == keys
-    assert set(result.missing) == {method.key for method in METHODS} - keys
+    assert set(result.missing) == {method.key for method in (*METHODS, *AUTOS) if not method.available}
+    assert set(result.autos) == {method.key for method in AUTOS if method.available}
     assert all(timing.best > 0 and len(timing.seconds) == 2 for timing in result.timings.values())
     assert result.timings[BATCH].rows == result.timings[GRAM].rows == result.rows == 90 // d
     assert set(result.losses) == keys - {GRAM}
     assert set(result.variants) == {DICT, PRIOR, TWO}
     assert all(timing.best > 0 and len(timing.seconds) == 2 for timing in result.variants.values())
     assert result.ratio(TWO, ONE_ROW) == result.variants[TWO].best / result.timings[ONE_ROW].best
-    assert set(result.differences) == keys & {ONE_ROW, NUMPY, RIVER, PADASIP} | {DICT, PRIOR, TWO}
+    own = {DICT, PRIOR, TWO, AUTO, AUTO_ROW, AUTO_DICT}
+    assert set(result.differences) == keys & {ONE_ROW, NUMPY, RIVER, PADASIP} | own
     assert max(result.differences.values()) < 1e-10
 
 
@@ -90,9 +96,10 @@ def test_a_method_over_its_limit_is_left_out_with_a_reason() -> None:
     loops = [method for method in METHODS if method.key in (BATCH, ONE_ROW, NUMPY)]
     none_in_time = learners.compare(2, loops, replace(TINY, row_limit=0.0))
     assert set(none_in_time.timings) == {BATCH}
-    assert set(none_in_time.missing) == {ONE_ROW, NUMPY, DICT, PRIOR, TWO}
-    assert all("a row takes" in why for why in none_in_time.missing.values())
-    assert len(report.reasons([none_in_time])) == 5
+    assert set(none_in_time.missing) == {ONE_ROW, NUMPY, DICT, PRIOR, TWO} | {method.key for method in AUTOS}
+    assert all("a row takes" in why for why in none_in_time.missing.values() if why != "not installed")
+    assert len(report.reasons([none_in_time])) == 5 + len(AUTOS)
+    assert not learners.compare(200, loops[:1], TINY, variants=()).autos
 
 
 def test_the_clock_starts_after_the_first_row() -> None:
@@ -133,17 +140,18 @@ def test_targets_follow_the_times() -> None:
     def at(d: int, **best: float) -> learners.Comparison:
         return learners.Comparison(d, 1, 1, {key: Timing(1, [1e-6 * time]) for key, time in best.items()})
 
-    met = [
-        at(5, batch=0.01, numpy=9, one_row=2, river=21, dict=3.4, prior=5.9, two=5.9),
-        at(100, batch=1, numpy=30, gram=0.2),
-    ]
-    missed = [
-        at(5, batch=0.1, numpy=9, one_row=2, river=19, dict=3.2, prior=6.1, two=6.1),
-        at(100, batch=1, numpy=9, gram=0.1),
-    ]
-    assert [target.met for target in report.targets(met)] == [True, None] + [True] * 6
-    assert [target.met for target in report.targets(missed)] == [False, None] + [False] * 6
-    assert [target.met for target in report.targets([])] == [None] * 7
+    rows = {"batch": 0.01, "numpy": 9, "one_row": 2, "river": 21, "dict": 3.4, "prior": 5.9, "two": 5.9}
+    autos = {"constant": 0.1, "auto": 3.9, "auto_row": 14.9, "auto_dict": 14.9, "river_scaled": 15}
+    met = [at(5, **rows, **autos), at(100, batch=1, numpy=30, gram=0.2)]
+    rows = {"batch": 0.1, "numpy": 9, "one_row": 2, "river": 19, "dict": 3.2, "prior": 6.1, "two": 6.1}
+    autos = {"constant": 0.1, "auto": 4.1, "auto_row": 15.1, "auto_dict": 15.1, "river_scaled": 15}
+    missed = [at(5, **rows, **autos), at(100, batch=1, numpy=9, gram=0.1)]
+    assert [target.met for target in report.targets(met)] == [True, None] + [True] * 7 + [None] + [True] * 2
+    assert [target.met for target in report.targets(missed)] == [False, None] + [False] * 7 + [None] + [False] * 2
+    assert [target.met for target in report.targets([])] == [None] * 11
+    for most, expected in ((2.4, True), (2.6, False)):
+        twenty = report.targets([at(20, constant=0.1, auto=most)])
+        assert [target.met for target in twenty if "AutoRegressor in batches at d = 20" in target.says] == [expected]
 
 
 def test_memory_is_measured_in_its_own_process() -> None:

@@ -68,6 +68,29 @@ def test_score_says_what_score_returns(run: Run, files: tuple[Path, Path]) -> No
     assert load(model).n_seen_ == 80
 
 
+def test_intervals_are_made_as_asked_for(run: Run, files: tuple[Path, Path]) -> None:
+    model, data = files
+    learned, frame = load(model), pl.read_csv(data)
+    for method in ("conformal", "t", "uniform"):
+        code, out, _ = run("predict", model, data, "--intervals", method)
+        ends = pl.read_csv(out.encode()).select("lower", "upper").to_numpy()
+        assert code == 0
+        np.testing.assert_allclose(ends, learned.interval(frame, of="observation", method=method), rtol=1e-9)
+        how = ("--learner", "ridge", "--intervals", method)
+        code, out, _ = run("fit", data, "-t", "y", "--categorical", "city", *how, "--json")
+        assert (code, json.loads(out)["intervals"]) == (0, {"method": method, "delta": 0.05})
+        said = json.loads(run("score", model, data, "--intervals", method, "--json")[1])
+        assert said["intervals"]["method"] == method
+    assert json.loads(run("score", model, data, "--sigma", "1", "--json")[1])["intervals"]["method"] == "uniform"
+    code, _, err = run("predict", model, data, "--of", "mean", "--intervals", "t")
+    assert code == 1
+    assert "intervals for the mean of a target are 'uniform', got 't'" in " ".join(err.split())
+    code, _, err = run("predict", model, data, "--delta", "0.07")
+    assert code == 1
+    assert "calibrated for, 0.5, 0.2, 0.1, 0.05, 0.01, got 0.07" in " ".join(err.split())
+    assert run("fit", data, "-t", "y", "--intervals", "exact")[0] == 2
+
+
 def test_score_tells_of_rows_that_did_not_count(run: Run, files: tuple[Path, Path], tmp_path: Path) -> None:
     model, _ = files
     other = tmp_path / "other.csv"

@@ -120,7 +120,7 @@ def test_sets_regularise_a_free_constant(seed: int, learner: type[OnlineRegresso
         assert a.bounded == b.bounded
         assert_allclose(a.interval(new), b.interval(new), rtol=1e-8, atol=1e-8)
         assert_allclose(a.center, b.center, rtol=1e-8, atol=1e-8)
-        assert a.radius == pytest.approx(b.radius, rel=1e-8)
+        assert a.radius == pytest.approx(b.radius, rel=1e-8, abs=1e-7)  # it is the root of a difference
         assert free.information_.lam[0] == 0.0
 
 

@@ -35,7 +35,7 @@ def a_fit(
     y = X @ theta + 1 + 0.5 * noise if targets is None else targets(X, noise)
     learner = ForwardRegressor(lam=1.0) if model is None else model
     if not learner._has_sets:
-        learner.calibrate(DELTAS)
+        learner.calibrate(list(DELTAS))
     marks = np.unique(np.geomspace(1, rows, 120).round().astype(np.int64))
     means = np.concatenate([[0.0], np.cumsum(y)[:-1] / np.arange(1, rows)])
     scores, tables, weights = [], [], []

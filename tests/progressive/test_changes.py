@@ -49,7 +49,10 @@ def change() -> Change:
 
 
 def test_a_warning_changes_nothing_else(change: Change) -> None:
-    warned, ignored = fit(changing(), TABLE), fit(changing(), TABLE, on_change="ignore")
+    warned, ignored = (
+        fit(changing(), TABLE, ForwardRegressor()),
+        fit(changing(), TABLE, ForwardRegressor(), on_change="ignore"),
+    )
     assert (warned.changes, warned.on_change) == ((change,), "warn")
     assert (ignored.changes, ignored.on_change) == (None, "ignore")
     assert warned.scores == ignored.scores
@@ -264,5 +267,5 @@ def test_the_command_line(
         code, _, err = run("--on-change", "warn", *workers)
         assert code == 2
         assert "--on-change goes along one pass: expected no --jobs and no --backend" in err
-    assert json.loads(run("--json", "--jobs", "1")[1])["changes"] is None
+    assert json.loads(run("--json", "--learner", "ridge", "--jobs", "1")[1])["changes"] is None
     assert run("--on-change", "shout")[0] == 2

@@ -475,3 +475,24 @@ def test_what_it_leans_on_in_words() -> None:
         assert describe_leaning(experts, np.array(weights), 5000) == text
     young = describe_leaning(experts, np.array((0, 0, 1.0, 0, 0, 0)), 50)  # it has forgotten little yet
     assert young == "ridge (100%), λ about 10 of the features' scale, memory of all rows"
+
+
+def test_it_keeps_up_with_the_best_memory_in_each_phase() -> None:
+    """Coefficients stay, jump in three of five by the noise's deviation at row 5,000, and wander from 10,000 on."""
+    n, phases = 15_000, ((0, 5_000), (5_000, 10_000), (10_000, 15_000))
+    for seed in range(3):
+        rng = np.random.default_rng(np.random.SeedSequence(15, spawn_key=(seed,)))
+        X, theta = rng.standard_normal((n, 5)), np.ones((n, 5))
+        theta[5_000:, :3] += 1.0
+        theta[10_000:] += np.cumsum(0.05 * rng.standard_normal((5_000, 5)), axis=0)
+        y = 3.0 + (X * theta).sum(axis=1) + rng.standard_normal(n)
+        errors = np.square(AutoRegressor().predict_then_learn(X, y) - y)
+        fixed = [
+            np.square(AutoRegressor(half_lives=(half_life,)).predict_then_learn(X, y) - y)
+            for half_life in (None, 1000.0, 300.0, 100.0, 30.0, 10.0)
+        ]
+        for start, stop in phases:
+            best = min(each[start:stop].mean() for each in fixed)
+            assert np.sqrt(errors[start:stop].mean() / best) <= 1.15
+        lasting = fixed[0]  # shown able to fail: the memory of all rows is far behind after the jump
+        assert np.sqrt(lasting[5_000:10_000].mean() / min(each[5_000:10_000].mean() for each in fixed)) > 1.15

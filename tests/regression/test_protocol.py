@@ -58,6 +58,17 @@ def test_forward_is_ridge_shrunk_by_its_leverage(stream: tuple[Matrix, Vector, V
     assert_array_equal(forward.coef_, ridge.coef_)
 
 
+@given(streams(), st.data())
+def test_without_a_free_constant_it_is_the_papers_to_the_last_bit(
+    stream: tuple[Matrix, Vector, Vector], data: st.DataObject
+) -> None:
+    X, y, w = stream
+    own = {"fit_intercept": False} if data.draw(st.booleans()) else {"intercept_lam": 0.5}
+    model = ForwardRegressor(data.draw(st.sampled_from([1e-3, 1.0])), **own)
+    p, q = RidgeRegressor(model.lam, **own).predict_then_learn(X, y, w, return_leverage=True)
+    assert_array_equal(model.predict_then_learn(X, y, w), p / (1 + w * q))
+
+
 @given(learners, streams(), st.data())
 def test_one_row_at_a_time_is_the_whole_table_to_the_last_bit(
     learner: type[OnlineRegressor], stream: tuple[Matrix, Vector, Vector], data: st.DataObject

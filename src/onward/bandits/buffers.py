@@ -13,7 +13,7 @@ from onward.bandits.rules import ESTIMATORS
 from onward.bandits.settings import N_SETTINGS, SETTINGS, Head, Status, memory_at, view_head
 from onward.core import Information
 from onward.core.factor import ORDINARY, Factor
-from onward.core.state import described
+from onward.core.state import described, described_lam
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
 
@@ -114,7 +114,7 @@ def take_state(settings: PolicySettings, memory: Memory, buffer: Vector, state: 
     if (state.n_targets, state.intercept) != (1, False) or not np.array_equal(lam, state.lam):
         raise ValueError(
             f"cannot start from this model: expected targets, intercept, lam of 1, False, {described(lam)}, "
-            f"got {state.n_targets}, {state.intercept}, {described(state.lam)}"
+            f"got {state.n_targets}, {state.intercept}, {described_lam(state)}"
             + ("; fit it with fit_intercept=False, and give actions a constant feature if need be" * state.intercept)
         )
     mean = np.zeros(d) if settings.prior_mean is None else np.array(settings.prior_mean)

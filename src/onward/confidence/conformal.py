@@ -106,7 +106,9 @@ class ConformalIntervals:
         """Where δ stands among `deltas`; ValueError if it does not."""
         if delta not in self.deltas:
             known = ", ".join(f"{each:g}" for each in self.deltas)
-            raise ValueError(f"delta must be one that the model is calibrated for, {known}, got {delta!r}")
+            raise ValueError(
+                f"delta must be one that the model is calibrated for, {known}, got {delta!r} (t intervals take any)"
+            )
         return self.deltas.index(delta)
 
     def copy(self) -> Self:

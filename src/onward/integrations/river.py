@@ -1,16 +1,16 @@
 """The learners as river regressors, for river's pipelines, evaluations and ensembles.
 
-    from river import datasets, evaluate, metrics, preprocessing
-    from onward.integrations.river import ForwardRegressor
+    from river import datasets, evaluate, metrics
+    from onward.integrations.river import AutoRegressor
 
-    model = preprocessing.StandardScaler() | ForwardRegressor()
-    evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    evaluate.progressive_val_score(datasets.TrumpApproval(), AutoRegressor(), metrics.MAE())
 
 A feature is known by its name: one that was never seen before becomes a new coordinate, exactly as if it had been there
 at 0, and one that a row lacks counts as 0.
 """
 
-from collections.abc import Hashable, Mapping
+import sys
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self, cast
 
 import narwhals.stable.v2 as nw
@@ -19,6 +19,7 @@ from narwhals.stable.v2.typing import IntoDataFrame, IntoSeries
 from numpy.typing import ArrayLike
 
 from onward import regression
+from onward.regression.auto import HALF_LIVES, LAMS
 from onward.regression.start import Lam, Units
 
 try:
@@ -28,7 +29,14 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError('onward.integrations.river needs river: pip install "onward[river]"', name="river") from None
 
-__all__ = ["ForwardRegressor", "MultiTargetForwardRegressor", "MultiTargetRidgeRegressor", "RidgeRegressor"]
+__all__ = [
+    "AutoRegressor",
+    "ForwardRegressor",
+    "MultiTargetAutoRegressor",
+    "MultiTargetForwardRegressor",
+    "MultiTargetRidgeRegressor",
+    "RidgeRegressor",
+]
 
 Features = Mapping[Any, float]
 
@@ -38,6 +46,46 @@ class _Wrapped:
 
     model: regression.OnlineRegressor
 
+    def _predict(self, x: Features) -> Any:
+        try:
+            return self.model.predict_one(x)
+        except ValueError:
+            # river's MinMaxScaler makes NaN of a feature that it has not seen yet. The model has not seen it either, so
+            # the row is predicted without it; a NaN in a feature that the model knows is refused.
+            known = set(getattr(self.model, "feature_names_in_", ()))
+            seen = {name: value for name, value in x.items() if name in known or value == value}
+            if len(seen) == len(x):
+                raise
+            return self.model.predict_one(seen)
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """Bytes of what was learned. river would walk through everything in reach, and with it all compiled code."""
+        fitted = self.model._state
+        if fitted is None:
+            return sys.getsizeof(self.model)
+        names = sum(sys.getsizeof(name) for name in fitted.names or ())
+        return sys.getsizeof(self.model) + fitted.buffer.nbytes + names
+
+
+class _Auto(_Wrapped):
+    model: regression.AutoRegressor
+
+    def __init__(self, *, lams: Sequence[float] = LAMS, half_lives: Sequence[float | None] = HALF_LIVES) -> None:
+        self.model = regression.AutoRegressor(lams=lams, half_lives=half_lives)
+
+    @property
+    def lams(self) -> Sequence[float]:
+        """λ of the experts."""
+        return self.model.lams
+
+    @property
+    def half_lives(self) -> Sequence[float | None]:
+        """Memories of the experts."""
+        return self.model.half_lives
+
+
+class _Regularized(_Wrapped):
     @property
     def lam(self) -> Lam:
         """Regularisation λ."""
@@ -78,20 +126,8 @@ class _Wrapped:
         """The constant's coefficient to start from."""
         return self.model.prior_intercept
 
-    def _predict(self, x: Features) -> Any:
-        try:
-            return self.model.predict_one(x)
-        except ValueError:
-            # river's MinMaxScaler makes NaN of a feature that it has not seen yet. The model has not seen it either, so
-            # the row is predicted without it; a NaN in a feature that the model knows is refused.
-            known = set(getattr(self.model, "feature_names_in_", ()))
-            seen = {name: value for name, value in x.items() if name in known or value == value}
-            if len(seen) == len(x):
-                raise
-            return self.model.predict_one(seen)
 
-
-class _Forward(_Wrapped):
+class _Forward(_Regularized):
     model: regression.ForwardRegressor
 
     def __init__(
@@ -118,7 +154,7 @@ class _Forward(_Wrapped):
         )
 
 
-class _Ridge(_Wrapped):
+class _Ridge(_Regularized):
     model: regression.RidgeRegressor
 
     def __init__(
@@ -237,6 +273,17 @@ class _ManyTargets(_Wrapped, base.MultiTargetRegressor):
         return dict(zip(self.targets, self._predict(x).tolist(), strict=True))
 
 
+class AutoRegressor(_Auto, _OneTarget):
+    """Ridge and forward over many λ and memories, weighed by how they do: `onward.AutoRegressor` in `.model`.
+
+    There is nothing to tune, and no scaler is needed: λ is in the features' own units.
+
+    Args:
+        lams: λ > 0 of the experts, relative to the features' own scale.
+        half_lives: memories of the experts: rows after which a row counts half; None for one that keeps all alike.
+    """
+
+
 class ForwardRegressor(_Forward, _OneTarget):
     """The forward algorithm (Vovk–Azoury–Warmuth) as a river regressor: `onward.ForwardRegressor` in `.model`.
 
@@ -271,6 +318,15 @@ class RidgeRegressor(_Ridge, _OneTarget):
         prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
             first row.
         prior_intercept: the same for the constant.
+    """
+
+
+class MultiTargetAutoRegressor(_Auto, _ManyTargets):
+    """`AutoRegressor` for a dict of targets. They share the experts' states; each target weighs them for itself.
+
+    Args:
+        lams: λ > 0 of the experts, relative to the features' own scale.
+        half_lives: memories of the experts: rows after which a row counts half; None for one that keeps all alike.
     """
 
 

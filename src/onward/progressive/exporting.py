@@ -50,8 +50,7 @@ def export_note(model: OnlineRegressor) -> str | None:
 def export_terms(model: OnlineRegressor) -> list[dict[str, Any]]:
     """Each coefficient with its feature and the column, kind and level that this is made of; the constant first."""
     recipe = _checked_recipe(model)
-    state = model.information_.ahead()  # as the next row would find it
-    theta = (state.coefficients() + state.prior)[:, 0].tolist()
+    theta = model._next_theta()[:, 0].tolist()
     terms: list[dict[str, Any]] = []
     if model._fitted().state.intercept:
         terms.append({"feature": INTERCEPT, "column": None, "kind": None, "level": None, "coefficient": theta.pop(0)})

@@ -212,7 +212,8 @@ def coefficient_columns(model: OnlineRegressor, known: Known) -> dict[str, Any]:
     A model that has no sets at all has no columns `lower` and `upper`.
     """
     if not model._has_sets:
-        return {"feature": ["(intercept)", *known_names(model)], "estimate": model._theta()[:, 0]}
+        constant = ["(intercept)"] if model._fitted().state.intercept else []
+        return {"feature": [*constant, *known_names(model)], "estimate": model._theta()[:, 0]}
     if model.has_sets():
         return model.coefficient_table(known.delta, known.sigma, known.theta_bound)
     state, names = model.information_, [str(name) for name in model.feature_names_in_]

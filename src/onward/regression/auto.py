@@ -173,6 +173,9 @@ class AutoRegressor(OnlineRegressor):
     def _theta(self) -> Matrix:
         return self.ensemble_.coefficients()
 
+    def _next_theta(self) -> Matrix:
+        return self._theta()  # which its learners hold to the next row's size
+
     def _new_state(
         self, n_features: int, n_targets: int | None, flat: bool | None, names: list[Hashable] | None
     ) -> FittedEnsemble:

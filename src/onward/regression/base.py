@@ -186,6 +186,11 @@ class Learner(Estimator):
     def _theta(self) -> Matrix:
         return self.information_.coefficients() + self.information_.prior
 
+    def _next_theta(self) -> Matrix:
+        """The coefficients as the next row would find them: λ counts for more where rows count for less by then."""
+        state = self.information_.ahead()
+        return state.coefficients() + state.prior
+
     def _scalar(self, values: Vector) -> Any:
         return float(values[0]) if self._fitted().flat else values.copy()
 

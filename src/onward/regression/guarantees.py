@@ -114,8 +114,8 @@ class Guarantees(MergeableLearner):
     def calibrate(self, deltas: float | Sequence[float] = DELTAS) -> Self:
         """From now on, keep how far targets are from their predictions as rows are learned, for `conformal` intervals.
 
-        Rows that are learned are predicted beforehand anyhow, so that it costs little: 0.2 µs for each of many, about
-        1 µs for a single one. What was kept before is dropped; `fit` starts anew; `onward.fit` calibrates by itself.
+        Rows that are learned are predicted beforehand anyhow, so that it costs little: 0.2 µs for each of many, 1 to
+        2 µs for a single one. What was kept before is dropped; `fit` starts anew; `onward.fit` calibrates by itself.
         For models of one target.
         """
         if self._state is not None and self._state.state.n_targets > 1:
@@ -175,6 +175,8 @@ class Guarantees(MergeableLearner):
             raise ValueError(f"of must be 'mean' or 'observation', got {of!r}")
         if method is not None and method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        if not self._has_sets:
+            self._check_calibrated_alone(of, method, sigma)
         if of == "mean" and method not in (None, "uniform"):
             raise ValueError(f"intervals for the mean of a target are 'uniform', got {method!r}")
         if sigma is not None and method not in (None, "uniform"):
@@ -186,12 +188,17 @@ class Guarantees(MergeableLearner):
             raise ValueError(
                 "the model is not calibrated: expected one of onward.fit, or calibrate() before it learned"
             )
-        if how != "conformal" and not self._has_sets:
-            raise ValueError(
-                f"{type(self).__name__} has calibrated intervals alone, for observations, got {how!r}: "
-                f"{self._why_no_sets}"
-            )
         return how
+
+    def _check_calibrated_alone(self, of: str, method: Method | None, sigma: float | None) -> None:
+        """ValueError if other intervals are asked for than those of past errors."""
+        alone = f"{type(self).__name__} has calibrated intervals alone, for observations"
+        if method not in (None, "conformal"):
+            raise ValueError(f"{alone}, got {method!r}: {self._why_no_sets}")
+        if of == "mean":
+            raise ValueError(f"{alone}: expected of='observation', got 'mean'. {self._why_no_sets}")
+        if sigma is not None:
+            raise ValueError(f"{alone}, which take no sigma, got {sigma!r}: {self._why_no_sets}")
 
     def _calibrated_intervals(self, predictions: Vector, leverages: Vector, delta: float) -> Matrix:
         assert self.calibration_ is not None
