@@ -303,6 +303,7 @@ def test_other_failures_are_one_line_too(run: Run, data: Path, tmp_path: Path, m
 def test_wrong_calls_exit_with_2(run: Run, data: Path, tmp_path: Path) -> None:
     model = tmp_path / "m"
     run("fit", data, "-t", "y", "--categorical", "city", "-q", "-s", model)
+    forgetting = ["--learner", "ridge", "--half-life", "9"]
     (tmp_path / "data").mkdir()
     written(tmp_path / "data", table(20).drop_nulls().drop("city"), "part.csv")
     for arguments, message in (
@@ -329,6 +330,8 @@ def test_wrong_calls_exit_with_2(run: Run, data: Path, tmp_path: Path) -> None:
         (["fit", data, "-t", "y", "--sigma", "1"], "expected --learner forward or ridge beside --sigma"),
         (["fit", data, "-t", "y", "--intervals", "t"], "expected --learner forward or ridge beside --intervals t"),
         (["fit", data, "-t", "y", "--start", model, "--sigma", "1"], "auto makes its intervals of past errors"),
+        (["fit", data, "-t", "y", *forgetting, "--sigma", "1"], "a model that forgets makes its intervals of past"),
+        (["fit", data, "-t", "y", *forgetting, "--intervals", "t"], "expected no --intervals t"),
         (["predict", model, data, "--sigma", "1"], "expected no --sigma"),
         (["predict", model, data, "--of", "mean"], "expected no --of mean"),
         (["score", model, data, "--intervals", "uniform"], "expected no --intervals uniform"),
