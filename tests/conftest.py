@@ -13,7 +13,8 @@ os.environ["SCIPY_ARRAY_API"] = "1"
 
 # The first example of a test may wait for the compiler, so the time one takes says nothing.
 settings.register_profile("onward", deadline=None)
-settings.load_profile("onward")
+settings.register_profile("repeatable", deadline=None, derandomize=True)  # where a run decides whether a change goes in
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "onward"))
 
 
 @pytest.fixture(scope="session")

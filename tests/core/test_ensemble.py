@@ -18,7 +18,6 @@ from onward.core.compile import compiled
 from onward.core.ensemble_state import EnsembleState, Expert
 from onward.core.state import TooExtremeError
 from onward.core.types import Matrix, Vector
-from onward.core.unrolled import FEW
 from tests.reference.ensembles import EnsembleReference
 
 LAMS, HALF_LIVES, MEANS = (0.01, 0.3, 10.0), (None, 7.0, 2.5), (None, 3.0, 1.0)
@@ -183,10 +182,9 @@ def test_growing_is_having_had_zeros(stream: Stream, cut: int, count: int) -> No
     before, _ = learn(grown, stream, 0, cut)
     grown.grow(count)
     after, _ = learn(grown, wide, cut)
-    if (stream.X.shape[1] < FEW) == (X.shape[1] < FEW):  # of few coordinates, λ is given back in another order
-        assert_array_equal(np.vstack([before, after]), p)
-        assert_array_equal(grown.buffer, had.buffer)
+    # Up to rounding: of few coordinates and of many, λ is given back in another order.
     assert_allclose(np.vstack([before, after]), p, rtol=0, atol=1e-11 * np.abs(Y).max())
+    assert_allclose(grown.coefficients(), had.coefficients(), rtol=1e-8, atol=1e-9 * np.abs(Y).max())
 
 
 @given(streams(), st.integers(0, 40))
@@ -381,7 +379,8 @@ def test_a_buffer_with_any_numbers_is_refused_or_goes_on(seed: int, count: int) 
     numbers = [0.0, -1.0, 1.0, 2.0, 0.5, 1e300, -1e300, 1e-300, 2.0**31, 2.0**52, 3.7, np.nan, np.inf]
     for _ in range(count):
         at = int(rng.integers(0, front if rng.random() < 0.7 else len(buffer)))
-        buffer[at] = rng.choice(numbers) if rng.random() < 0.7 else buffer[at] * 10.0 ** rng.uniform(-20, 20)
+        with np.errstate(over="ignore"):
+            buffer[at] = rng.choice(numbers) if rng.random() < 0.7 else buffer[at] * 10.0 ** rng.uniform(-20, 20)
     try:
         state = EnsembleState.from_buffer(buffer)
     except ValueError:

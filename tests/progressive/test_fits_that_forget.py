@@ -87,10 +87,10 @@ def test_after_a_change_it_starts_anew(how: dict[str, Any]) -> None:
     assert done.changes
     last = done.changes[-1].noticed
     anew = RidgeRegressor(**how)
-    rest = fit(frame[last:], columns(how), anew, on_change="ignore").model
+    rest = fit(frame[last - 1 :], columns(how), anew, on_change="ignore").model
     last_five = frame.tail(5).drop("when") if how == TIMED else frame.tail(5)
     assert_allclose(done.model.predict(last_five), rest.predict(last_five), rtol=1e-12)
-    assert done.model.n_seen_ == len(frame) - last
+    assert done.model.n_seen_ == len(frame) - last + 1
 
 
 def test_auto_takes_no_times() -> None:

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from onward import AutoRegressor, ForwardRegressor, Known, RidgeRegressor, Table, fit, load
 from onward.confidence import DELTAS, ConformalIntervals, TIntervals
-from onward.core.known import Method
+from onward.core.known import METHODS, Method
 from onward.progressive.fit_drawings import draw_calibration
 from onward.progressive.predicting import predict
 from onward.progressive.scoring import score
@@ -90,9 +90,9 @@ def test_a_resumed_pass_goes_on_with_its_calibration(tmp_path: Path, monkeypatch
     assert_array_equal(resumed.model.calibration_.buffer, whole.model.calibration_.buffer)
     assert pl.read_parquet(out).equals(pl.read_parquet(tmp_path / "whole.parquet"))
     with pytest.raises(RuntimeError, match="stop"):
-        fit(data, COLUMNS, watch=stop, **arguments)
+        fit(data, COLUMNS, RidgeRegressor(), watch=stop, **arguments)
     with pytest.raises(ValueError, match="intervals was 'conformal', now it is 't'"):
-        fit(data, COLUMNS, resume=True, intervals="t", **arguments)
+        fit(data, COLUMNS, RidgeRegressor(), resume=True, intervals="t", **arguments)
 
 
 def test_a_model_that_goes_on_keeps_its_calibration(tmp_path: Path) -> None:
@@ -170,10 +170,12 @@ class WithoutSets(RidgeRegressor):
         raise AssertionError("it has none")
 
 
-@pytest.mark.parametrize("asked", ["conformal", "t", "uniform"])
-def test_a_learner_without_sets_has_calibrated_intervals(tmp_path: Path, asked: Method) -> None:
+def test_a_learner_without_sets_has_calibrated_intervals(tmp_path: Path) -> None:
     data, out = written(tmp_path, table(300)), tmp_path / "p.parquet"
-    done = fit(data, COLUMNS, WithoutSets(0.5), intervals=asked, predictions=out, history=True)
+    for asked in METHODS[1:]:
+        with pytest.raises(ValueError, match=f"intervals must be conformal here, got '{asked}'"):
+            fit(data, COLUMNS, WithoutSets(0.5), intervals=asked)
+    done = fit(data, COLUMNS, WithoutSets(0.5), predictions=out, history=True)
     assert done.method == "conformal"
     expected = tmp_path / "expected.parquet"
     fit(data, COLUMNS, RidgeRegressor(0.5), predictions=expected)

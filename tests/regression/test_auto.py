@@ -473,6 +473,7 @@ def test_what_it_leans_on_in_words() -> None:
     }
     for weights, text in said.items():
         assert describe_leaning(experts, np.array(weights), 5000) == text
+    assert describe_leaning(experts, np.full(6, 1 / 6), 1) == "nobody yet: its learners have not differed"
     young = describe_leaning(experts, np.array((0, 0, 1.0, 0, 0, 0)), 50)  # it has forgotten little yet
     assert young == "ridge (100%), λ about 10 of the features' scale, memory of all rows"
 
@@ -496,3 +497,18 @@ def test_it_keeps_up_with_the_best_memory_in_each_phase() -> None:
             assert np.sqrt(errors[start:stop].mean() / best) <= 1.15
         lasting = fixed[0]  # shown able to fail: the memory of all rows is far behind after the jump
         assert np.sqrt(lasting[5_000:10_000].mean() / min(each[5_000:10_000].mean() for each in fixed)) > 1.15
+
+
+def test_a_calibrated_one_refuses_what_others_refuse(tmp_path: Path) -> None:
+    model = AutoRegressor().calibrate()
+    rng = np.random.default_rng(0)
+    for row in rng.standard_normal((30, 2)):
+        model.learn_one({"a": row[0]}, row[1])
+    model.learn_one({"a": 1.0}, 1e120)
+    for row in rng.standard_normal((5, 2)):
+        with pytest.raises(ValueError, match="double precision"):
+            model.learn_one({"a": row[0]}, row[1])
+    model.save(tmp_path / "m.onward")
+    assert_array_equal(buffer_of(load(tmp_path / "m.onward")), buffer_of(model))
+    with pytest.raises(ValueError, match="a calibrated model has one target, got 2"):
+        AutoRegressor().calibrate().fit(np.eye(3), np.eye(3)[:, :2])

@@ -40,6 +40,8 @@ def new_model(
             if was_given:
                 raise typer.BadParameter(f"auto chooses by itself: expected --learner forward or ridge beside {flag}")
         return AutoRegressor()
+    if time is not None and half_life is None:
+        raise typer.BadParameter("--time is for a half-life in time: expected --half-life beside it")
     kind = ForwardRegressor if learner == o.Learner.forward else RidgeRegressor
     model = kind(
         1.0 if lam is None else lam,

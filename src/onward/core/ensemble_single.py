@@ -54,7 +54,7 @@ def learn_row_tracked(buffer: Vector, calibration: Vector, x: Vector, y: float) 
     """Learn one row with one target, and let a calibration learn its error; False, and nothing changed, if refused."""
     ensemble, X = view_ensemble(buffer), _loaded(x)
     fits = X.shape[0] > 0 and len(x) == ensemble.scale.shape[0] and ensemble.online_loss.shape[0] == 1
-    if not (fits and abs(y) < ORDINARY):
+    if not (fits and abs(y) < ORDINARY) or ensemble.header[0].extreme != 0.0:
         return False
     target, prediction, leverage = np.empty((1, 1)), np.empty((1, 1)), np.empty(1)
     target[0, 0] = y

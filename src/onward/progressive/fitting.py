@@ -76,6 +76,8 @@ def fit(
     if outputs.get("predictions") is not None and is_folder(outputs["predictions"] or ""):
         raise ValueError("one pass writes its predictions to one file: expected a name that does not end in /")
     model, on_change = checked_model(model), checked_on_change(on_change)
+    if method != "conformal" and not model._has_sets:
+        raise ValueError(f"intervals must be conformal here, got {method!r}: {model._why_no_sets}")
     check_target_of(model, table)
     check_clock(model, table)
     files = find_files(source, table.format)

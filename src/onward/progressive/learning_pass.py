@@ -126,9 +126,17 @@ class Pass:
         return (part if taken == part.shape[0] else part.part(0, taken)), change
 
     def _restart(self, part: Block) -> None:
-        """Forget all that was learned; what comes of intervals and readings is as at the beginning."""
+        """Forget all that was learned but the row that gave the alarm, or the next prediction would be 0.
+
+        What comes of intervals and readings is as at the beginning.
+        """
+        latest = part.part(part.shape[0] - 1, part.shape[0])
+        assert latest.y is not None
         forget(self.model, part.names)
-        self.forgotten, self.forgotten_weight = self.learned, float(self.totals[WEIGHT])
+        times = None if self.model.half_life is None else latest.times
+        self.model.learn_block(latest.X, latest.y, latest.weight, latest.names, times)
+        self.forgotten = self.learned - 1
+        self.forgotten_weight = float(self.totals[WEIGHT]) - float(latest.weight[0])
         if self.intervals is not None:
             self.intervals.forget()
             self.next_reading = self.learned + 1

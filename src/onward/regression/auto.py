@@ -179,6 +179,8 @@ class AutoRegressor(OnlineRegressor):
     def _new_state(
         self, n_features: int, n_targets: int | None, flat: bool | None, names: list[Hashable] | None
     ) -> FittedEnsemble:
+        if self.calibration_ is not None and n_targets is not None and n_targets > 1:
+            raise ValueError(f"a calibrated model has one target, got {n_targets}")
         state = self.new_ensemble(n_features, 1 if n_targets is None else n_targets)
         return FittedEnsemble(state, names, open=False, flat=state.n_targets == 1 if flat is None else flat)
 
@@ -233,6 +235,8 @@ LEARNERS: dict[str, type[OnlineRegressor]] = {
 
 def describe_leaning(experts: Sequence[Expert], weights: Vector, rows: int) -> str:
     """Whom an ensemble that has seen so many rows leans on, in words: "ridge (81%), λ about 0.3 of …"."""
+    if len(weights) > 1 and np.ptp(weights) == 0:
+        return "nobody yet: its learners have not differed"
     shares = {
         name: float(sum(w for each, w in zip(experts, weights, strict=True) if each.learner == name))
         for name in ("ridge", "forward", "mean")
