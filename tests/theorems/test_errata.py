@@ -420,7 +420,7 @@ def drift() -> Numbers:
     factor = float(np.linalg.norm(np.linalg.solve(V, M), 2))
     assert factor > 5.0
     # The bounds are still there to look at.
-    for bound in (as_printed.discounted_regret, as_printed.discounted_forward_regret):
+    for bound in (as_printed.dlinucb_regret, as_printed.dlinucb_forward_regret):
         value = bound(
             1000,
             d=2,
