@@ -32,9 +32,10 @@ def oful_regret_sharp(
     reward_bound: float | None = None,
     radius: Radius = "joint",
 ) -> Vector:
-    """Regret of OFUL, with ridge, is at most this: 2 max(M, W_T) √(T u_T/log 2).  [Thm 4.1] [Sec 4]
+    """Regret of OFUL, with ridge, is at most this: 2 max(M, W_T) √(T min(T, u_T/log 2)).  [Thm 4.1] [Sec 4]
 
-    min(1, q) ≤ log(1 + q)/log 2. Also of OFUL with the index clipped at ‖x‖S, which is optimistic too and not larger.
+    min(1, q) ≤ log(1 + q)/log 2, and at most 1 a round. Also of OFUL with its index clipped at ‖x‖S, which is
+    optimistic too and not larger.
 
     Args:
         horizon: T, or several.
@@ -50,7 +51,7 @@ def oful_regret_sharp(
     gain = u(horizon, d, lam, feature_bound)
     W = ridge_radius(gain, lam, theta_bound, sigma, delta, radius)
     most = largest_mean(feature_bound, theta_bound, reward_bound)
-    return 2.0 * np.maximum(most, W) * np.sqrt(horizon * gain / math.log(2.0))
+    return 2.0 * np.maximum(most, W) * np.sqrt(horizon * np.minimum(horizon, gain / math.log(2.0)))
 
 
 @along_trace
@@ -94,7 +95,8 @@ def oful_forward_regret_sharp(
 ) -> Vector:
     """Regret of OFUL^f with the sharp index is at most this: 2 W_T √(T u_T) + 2 X S u_T.  [Thm 4.1]
 
-    What θ* costs grows like log T, not like √(T log T): the first order is OFUL's, without bounded rewards.
+    With T for u_T where that is less, as h ≤ 1. What θ* costs grows like log T, not like √(T log T): the first order
+    is OFUL's, without bounded rewards.
 
     Args:
         horizon: T, or several.
@@ -108,7 +110,8 @@ def oful_forward_regret_sharp(
     """
     gain = u(horizon, d, lam, feature_bound)
     W = ridge_radius(gain, lam, theta_bound, sigma, delta, radius)
-    return 2.0 * W * np.sqrt(horizon * gain) + 2.0 * feature_bound * theta_bound * gain
+    leverage = np.minimum(horizon, gain)
+    return 2.0 * W * np.sqrt(horizon * leverage) + 2.0 * feature_bound * theta_bound * leverage
 
 
 @along_trace

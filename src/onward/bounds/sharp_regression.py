@@ -91,7 +91,7 @@ def forward_regret_to_truth_sharp(
 ) -> Vector:
     """Loss of the forward algorithm less L(θ*) is at most this, with probability 1 − δ for all T at once.  [Thm 3.3]
 
-    As `forward_regret_to_truth`, with B = (σ² (2 log(2/δ) + u_T) + (λ + X²) S²) u_T: never larger.
+    As `forward_regret_to_truth`, with B = (σ² (2 log(2/δ) + u_T) + (λ + X²) S²) min(T, u_T): never larger.
 
     Args:
         horizon: T, or several.
@@ -105,7 +105,7 @@ def forward_regret_to_truth_sharp(
     """
     gain = u(horizon, d, lam, feature_bound)
     squares = np.square(ridge_radius(gain, lam, theta_bound, sigma, delta / 2.0)) + (feature_bound * theta_bound) ** 2
-    return with_noise(squares * gain, sigma, delta, mixing)
+    return with_noise(squares * np.minimum(horizon, gain), sigma, delta, mixing)
 
 
 @along_trace
