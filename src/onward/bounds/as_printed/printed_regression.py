@@ -81,8 +81,8 @@ def ridge_leading_term(
 ) -> Vector:
     """Printed leading term of ridge's regret, 2 κ σ² u_T (u_T/2 + log(2/δ)): no bound by itself.  [Thm 3.2]
 
-    Errata 6: what is left out, o(log² T), is most of the regret at any horizon one meets; S does not occur at all. The
-    bound is `onward.bounds.ridge_regret_to_truth`.
+    Errata 6, a caution: what is left out, o(log² T), can be most of the regret in the first rounds; S does not occur at
+    all. The bound is `onward.bounds.ridge_regret_to_truth`.
     """
     return kappa(lam, feature_bound) * _leading(u(horizon, d, lam, feature_bound), sigma, delta)
 
@@ -93,8 +93,8 @@ def forward_leading_term(
 ) -> Vector:
     """Printed leading term of forward's regret, 2 σ² u_T (u_T/2 + log(2/δ)): no bound by itself.  [Thm 3.3]
 
-    Errata 6: what is left out, o(log² T), is most of the regret at any horizon one meets; S does not occur at all. The
-    bound is `onward.bounds.forward_regret_to_truth`.
+    Errata 6, a caution: what is left out, o(log² T), can be most of the regret in the first rounds; S does not occur at
+    all. The bound is `onward.bounds.forward_regret_to_truth`.
     """
     return _leading(u(horizon, d, lam, feature_bound), sigma, delta)
 
