@@ -1,6 +1,6 @@
-"""What a learner can promise at every round: confidence sets, intervals and a table of coefficients."""
+"""What a learner can promise at every round: confidence sets, and intervals for rows."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -207,30 +207,3 @@ class Guarantees(MergeableLearner):
         ends = np.column_stack([lower[:, place], upper[:, place]])
         ends[np.isnan(predictions)] = np.nan  # rows that are skipped
         return ends
-
-    def coefficient_table(
-        self,
-        delta: float = 0.05,
-        sigma: float | None = None,
-        theta_bound: float | None = None,
-        *,
-        width: Width = "determinant",
-        bias: Bias = "tight",
-        feature_bound: float | None = None,
-        target: int | None = None,
-    ) -> dict[str, Any]:
-        """Each coefficient with its time-uniform interval: columns `feature`, `estimate`, `lower`, `upper`.
-
-        A dict of columns, which every data frame library takes. The intervals hold for all features and all rounds at
-        once. The estimate is the ridge coefficient; forward's intervals lie around its own, which is smaller. Arguments
-        are those of `confidence_set`.
-        """
-        fitted = self._fitted()
-        region = self.confidence_set(
-            delta, sigma, theta_bound, width=width, bias=bias, feature_bound=feature_bound, target=target
-        )
-        names = fitted.names if fitted.names is not None else [f"x{j}" for j in range(fitted.state.n_features)]
-        theta = self._theta()[:, target or 0]
-        ends = region.coordinates()
-        constant: list[Hashable] = ["(intercept)"] if fitted.state.intercept else []
-        return {"feature": [*constant, *names], "estimate": theta, "lower": ends[:, 0], "upper": ends[:, 1]}
