@@ -31,9 +31,10 @@ from numpy.typing import NDArray
 from onward.confidence.ordinary import OrdinaryLeastSquares
 from onward.confidence.sandwich import Sandwich
 from onward.core.checks import positive, probability
+from onward.core.inference import TUNED_FOR
 from onward.core.types import Matrix, Vector
 
-TUNED_FOR = 400  # of 50 to 10⁶ rows none has intervals more than 1.31 times as wide as a λ' made for it would give
+LEAST_FREEDOM = 4  # degrees of freedom before which features say too little of their scale
 BEST = 8.0  # z over λ' where intervals are narrowest: 8.2 for δ = 0.05, 13.5 for 0.005, and flat around it
 
 Direction = tuple[tuple[int, float], ...]
@@ -43,7 +44,7 @@ Direction = tuple[tuple[int, float], ...]
 class Anchors:
     """How much information a row brings along each direction that was asked for, as of when it first was.
 
-    It depends on features alone. A direction of which nothing is known yet has none, until it is asked for again.
+    It depends on features alone. A direction of which too little is known has none, until it is asked for again.
     """
 
     def __init__(self) -> None:
@@ -51,6 +52,10 @@ class Anchors:
 
     def __len__(self) -> int:
         return len(self._taken)
+
+    def cover(self, d: int) -> bool:
+        """Whether each of the first d coordinates has one."""
+        return all(((j, 1.0),) in self._taken for j in range(d))
 
     def take(self, directions: Matrix, variance: Vector, known: NDArray[np.bool_], rows: int, freedom: int) -> Matrix:
         """Information for each row, and rows at which it was taken, of each direction (n, 2); NaN for none.
@@ -60,7 +65,7 @@ class Anchors:
         out = np.full((len(directions), 2), np.nan)
         for place, direction in enumerate(directions):
             key = tuple((int(j), float(direction[j])) for j in np.flatnonzero(direction))
-            if key not in self._taken and known[place] and freedom > 0:
+            if key not in self._taken and known[place] and freedom >= LEAST_FREEDOM:
                 # Of normal features, z is about as much as so many rows bring: the others went to the other columns.
                 self._taken[key] = (1.0 / (float(variance[place]) * (freedom + 1)), float(rows))
             if key in self._taken:

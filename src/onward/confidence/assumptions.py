@@ -50,8 +50,13 @@ def describe_coefficient_intervals(
         )
     said = f"{which} at every row at once {share}, if noise is Gaussian, of one variance, and rows do not depend on it."
     if binary:
-        said += " Targets are 0 or 1, so that this is no more than nearly so: robust intervals are nearer."
+        said += " Targets are 0 or 1, so that it holds nearly, not exactly; robust intervals come nearer."
     return said
+
+
+def noise_bound(state: Information, sigma: float | None) -> float | None:
+    """σ for a confidence set: the one that is given; else ½ where all targets are 0 or 1, which are not Gaussian."""
+    return 0.5 if sigma is None and has_binary_targets(state) else sigma
 
 
 def has_binary_targets(state: Information) -> bool:

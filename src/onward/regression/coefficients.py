@@ -6,10 +6,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onward.confidence.anytime import TUNED_FOR, Anchors, Contrast, Estimates, anytime_estimates
+from onward.confidence.anytime import Anchors, Contrast, Estimates, anytime_estimates
 from onward.confidence.assumptions import has_binary_targets
 from onward.confidence.ordinary import OrdinaryLeastSquares
 from onward.core import Information
+from onward.core.inference import TUNED_FOR
 from onward.core.types import Matrix, Vector
 from onward.regression.guarantees import Guarantees
 from onward.tables import as_mapping
@@ -37,9 +38,9 @@ class CoefficientLearner(Guarantees):
         """Each coefficient with an interval that holds at every row at once: a dict of columns.
 
         `anytime` intervals, which all learners that do not forget have, `AutoRegressor` included, are those of
-        `contrast`: columns `feature`, `estimate`, `standard_error`, `lower`, `upper`, `e_value`, `p_value` (the last
-        two against a coefficient of 0). The estimate is that of least squares, NaN where nothing is known of it;
-        `coef_` has the model's own.
+        `contrast`: columns `feature`, `estimate`, `standard_error`, `lower`, `upper`, `e_value`, `log_e_value` (for
+        where that overflows) and `p_value`, these three against a coefficient of 0. The estimate is that of least
+        squares, NaN where nothing is known of it; `coef_` has the model's own.
 
         `uniform` ones are those of `confidence_set`, which hold for all features at once, and of all combinations of
         them: columns `feature`, `estimate`, `lower`, `upper`. The estimate is the ridge coefficient; forward's
@@ -81,6 +82,7 @@ class CoefficientLearner(Guarantees):
             "lower": found.lower,
             "upper": found.upper,
             "e_value": found.e_value,
+            "log_e_value": found.log_e_value,
             "p_value": found.p_value,
         }
 
@@ -92,6 +94,7 @@ class CoefficientLearner(Guarantees):
         null: float = 0.0,
         tuned_for: float = TUNED_FOR,
         robust: bool = False,
+        together: int = 1,
         target: int | None = None,
     ) -> Contrast:
         """A combination of coefficients with an interval that holds at every row at once, and evidence against a value.
@@ -99,11 +102,10 @@ class CoefficientLearner(Guarantees):
         It is about least squares on all rows that were learned, adjusted for all columns, whatever λ the model has.
         The interval holds for this contrast at all rows at once with probability 1 − delta, so that one may look after
         every row and stop when one likes, if the noise is Gaussian, of one variance over the weights, and the rows do
-        not depend on it (Lindon, Ham, Tingley and Bojinov 2022). For several contrasts that must all hold, delta over
-        their number will do.
+        not depend on it (Lindon, Ham, Tingley and Bojinov 2022).
 
-        The features' scale is fixed when a contrast is first asked for (by `onward.fit`, for coefficients, after 64
-        rows): whether that is early or late must not depend on the targets, nor may `tuned_for`.
+        The features' scale is fixed when a contrast is first asked for (`onward.fit` does so for all coefficients):
+        whether that is early or late must not depend on the targets, nor may `tuned_for`.
 
         Args:
             weights: the name of a feature, for its coefficient; a dict of names, in which the constant is
@@ -113,10 +115,11 @@ class CoefficientLearner(Guarantees):
             tuned_for: the number of rows for which the interval is to be narrowest; it is valid at any.
             robust: allow for noise whose spread differs from row to row: asymptotic, and for models that have kept what
                 it takes since `track_sandwich()`.
+            together: of so many contrasts all must hold at once (Bonferroni).
             target: which one, if the model has several.
         """
         name, direction = self._direction(weights)
-        found = self._estimates(direction[None], delta, null, tuned_for, robust, target)
+        found = self._estimates(direction[None], delta, null, tuned_for, robust, target, together)
         values = {field: float(column[0]) for field, column in found._asdict().items()}
         return Contrast(name, **values, null=null, delta=delta, rows=self.n_seen_, robust=robust)
 
@@ -136,7 +139,7 @@ class CoefficientLearner(Guarantees):
 
     def note_scales(self) -> None:
         """Fix the features' scale in the intervals of all coefficients of which something is known by now."""
-        if self._has_contrasts:
+        if self._has_contrasts and not self._anchors().cover(len(self._coordinate_names())):
             state = self._state_of_all_rows(0)
             anytime_estimates(OrdinaryLeastSquares(state), self._anchors(), np.eye(len(state.D)), 0.05)
 
