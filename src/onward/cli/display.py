@@ -3,7 +3,7 @@
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from onward.confidence.anytime import Contrast
     from onward.progressive import Progress, Scores
+    from onward.progressive.coefficient_table import CoefficientTable
     from onward.progressive.learning_pass import Watch
     from onward.scale.parallel_fit import Advance
 
 FEW = 20  # coefficients that a summary shows
+WIDE = 96  # columns of a terminal that take a table of coefficients with all there is
 
 
 def number(value: float) -> str:
@@ -134,35 +137,59 @@ def pairs(rows: Mapping[str, str]) -> "Table":
     return table
 
 
-def coefficients(columns: Mapping[str, Any], delta: float, most: int | None = FEW) -> "Table":
-    """Coefficients with their intervals."""
+def coefficients(columns: "CoefficientTable", most: int | None = FEW) -> "Table":
+    """Coefficients with their intervals, and what these assume."""
+    total = len(columns["feature"])
+    shown = total if most is None or total <= most + 5 else most  # to leave out a handful would save nothing
+    notes = [columns.assumed] if columns.assumed else []
+    notes += [f"and {total - shown:,} more"] if shown < total else []
+    if "upper" in columns and any(math.isinf(float(columns["upper"][row])) for row in range(shown)):
+        notes.append(
+            "∞: too little is known for an end. More rows help; the levels of a category beside the constant stay "
+            "open, but for their differences: --contrast."
+            if columns.one_by_one
+            else "∞: too little is known for an end. More rows help, or --sigma and --theta-bound if you know them; "
+            "the levels of a category beside the constant stay open without."
+        )
+    heads = columns.heads
+    if "coefficient" in heads and console().width < WIDE:
+        del heads["standard_error"]
+    rows = [
+        [str(columns["feature"][row]), *(number(float(columns[name][row])) for name in list(heads)[1:])]
+        for row in range(shown)
+    ]
+    return _titled("Coefficients", list(heads.values()), rows, notes)
+
+
+def contrasts(found: Sequence["Contrast"], assumed: str) -> "Table":
+    """Contrasts with their intervals, and what these assume."""
+    rows = [
+        [
+            each.name,
+            *map(number, (each.estimate, each.standard_error, each.lower, each.upper, each.e_value, each.p_value)),
+        ]
+        for each in found
+    ]
+    heads = ["contrast", "estimate", "std. error", "lower", "upper", "e-value", "p-value"]
+    return _titled("Contrasts, adjusted for all other columns", heads, rows, [assumed])
+
+
+def _titled(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> "Table":
     from rich.markup import escape
     from rich.table import Table
 
-    total = len(columns["feature"])
-    shown = total if most is None or total <= most + 5 else most  # to leave out a handful would save nothing
-    notes = [f"and {total - shown:,} more"] if shown < total else []
-    with_intervals = "upper" in columns
-    if with_intervals and any(math.isinf(float(columns["upper"][row])) for row in range(shown)):
-        notes.append(
-            "∞: too little is known for an end. More rows help, or --sigma and --theta-bound if you know them; the "
-            "levels of a category beside the constant stay open without."
-        )
-    hold = f", with intervals that hold for all of them at every row with probability {1 - delta:g}"
-    names = ("estimate", "lower", "upper") if with_intervals else ("estimate",)
     table = Table(
-        title=f"Coefficients{hold if with_intervals else ''}",
+        title=title,
         title_justify="left",
         title_style="bold",
         caption="\n".join(notes) or None,
         caption_justify="left",
     )
-    table.add_column("feature")
-    for name in names:
-        table.add_column(name, justify="right")
-    for row in range(shown):
-        values = (number(float(columns[name][row])) for name in names)
-        table.add_row(escape(str(columns["feature"][row])), *values)
+    table.add_column(heads[0])
+    for head in heads[1:]:
+        table.add_column(head, justify="right")
+    for row in rows:
+        table.add_row(escape(row[0]), *row[1:])
     return table
 
 

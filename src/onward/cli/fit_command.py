@@ -15,6 +15,7 @@ from onward.cli.value_options import given_options, usage
 from onward.core.words import counted, left_out
 
 if TYPE_CHECKING:
+    from onward.core.inference import Inference
     from onward.core.known import Known
     from onward.progressive import Fit
     from onward.regression import OnlineRegressor
@@ -28,6 +29,8 @@ onward fit trips.csv --target fare
 onward fit 'logs/*.parquet' -t y --categorical city,device --missing skip --save model.onward --report report.html
 
 onward fit prices.csv -t price --learner ridge --half-life 30d --time when   (or --half-life 500, in rows)
+
+onward fit visits.csv -t paid --contrast treatment   (an A/B test: look as often as you like, stop when you like)
 
 onward fit big.csv.gz -t y --save m.onward --checkpoint-every 1000000   (and with --resume after a crash)
 
@@ -48,6 +51,7 @@ _What = tuple[tuple[list[str], "Table", "OnlineRegressor"], dict[str, Any]]
 
 @o.with_table
 @o.with_known
+@o.with_inference
 def command(
     context: typer.Context,
     data: o.Data,
@@ -71,6 +75,7 @@ def command(
     *,
     intervals: o.Intervals = "conformal",
     known: "Known",
+    inference: "Inference",
     on_change: Annotated[
         OnChange,
         typer.Option(
@@ -123,7 +128,8 @@ def command(
         bool,
         typer.Option(
             "--follow",
-            help="Print the same columns as rows are predicted, in CSV (JSON lines with --json), instead of a summary.",
+            help="Print the same columns as rows are predicted, in CSV (JSON lines with --json), instead of a summary; "
+            "with --contrast, the contrasts.",
             rich_help_panel=o.OUTPUT,
         ),
     ] = False,
@@ -157,7 +163,7 @@ def command(
     Rows are taken in the order of the files, in a memory that does not grow with them. Dates become years since 2000,
     true and false 1 and 0. Rows that arrive through a pipe are learned as they come.
     """
-    from onward.cli.model_files import check_interval_options
+    from onward.cli.model_files import check_coefficient_options, check_interval_options
     from onward.progressive.checkpoints import beside
     from onward.progressive.outputs import Outputs, check_outputs, check_targets
 
@@ -188,12 +194,23 @@ def command(
         else:
             model = started_model(start, given_options(context), table)
     check_interval_options(model, known, intervals, new=start is None)
+    check_coefficient_options(model, known, inference, new=start is None)
+    if workers and inference.robust:
+        raise typer.BadParameter("--robust goes along one pass: expected no --jobs and no --backend")
     engine = o.engine(-1 if jobs is None else jobs, backend, address) if workers else None
     if engine is not None:
         check_workers_can_share(model, started=start is not None)
     if save is not None and not resume and beside(save).exists() and not quiet:
         typer.echo(f"onward: starting anew; {beside(save)} is from a run that --resume would go on with", err=True)
-    what: _What = (data, table, model), {"known": known, "intervals": intervals, "with_scores": not no_scores}
+    what: _What = (
+        (data, table, model),
+        {
+            "known": known,
+            "intervals": intervals,
+            "inference": inference,
+            "with_scores": not no_scores,
+        },
+    )
     what[1].update(outputs)
     if engine is not None:
         result = _fit_with_workers(what, engine, backend in (None, o.Backend.loky), quiet or json)
@@ -273,7 +290,7 @@ def show(result: "Fit") -> None:
     """The summary of a pass."""
     from onward.cli import display
     from onward.progressive.changes import describe_changes
-    from onward.progressive.summaries import model_line, settled_lines
+    from onward.progressive.summaries import model_line, said_of_contrasts, settled_lines
 
     out, model = display.console(), result.model
     rate = result.scores.rows / max(result.seconds, 1e-9)
@@ -289,4 +306,6 @@ def show(result: "Fit") -> None:
         out.print(line, markup=False, highlight=False)
     if result.scores.rmse == result.scores.rmse:
         out.print(display.scores(result.scores))
-    out.print(display.coefficients(result.coefficients(), result.known.delta))
+    if result.inference.contrasts:
+        out.print(display.contrasts(result.contrasts(), said_of_contrasts(result)))
+    out.print(display.coefficients(result.coefficients()))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from onward.core.inference import Inference
     from onward.core.known import Known
     from onward.regression import OnlineRegressor
 
@@ -41,6 +42,7 @@ def check_interval_options(
         return
     who = "auto" if learner_name(model) == "auto" else "a model that forgets"
     asked = {
+        "--bounds": known.bounds is not None,
         "--sigma": known.sigma is not None,
         "--theta-bound": known.theta_bound is not None,
         f"--intervals {method}": method not in (None, "conformal"),
@@ -52,6 +54,30 @@ def check_interval_options(
             raise typer.BadParameter(
                 f"{who} makes its intervals of past errors (conformal), and has no others: expected {expected}"
             )
+
+
+def check_coefficient_options(
+    model: "OnlineRegressor", known: "Known", inference: "Inference", *, new: bool = False
+) -> None:
+    """A usage error if something is asked about coefficients that a model cannot say."""
+    asked = {
+        "--contrast": bool(inference.contrasts),
+        "--simultaneous": inference.simultaneous,
+        "--robust": inference.robust,
+    }
+    for flag, was_asked in asked.items():
+        if was_asked and not model._has_contrasts:
+            raise typer.BadParameter(f"{flag} is not for a model that forgets: expected one that keeps all rows")
+    if known.sigma is not None and (inference.simultaneous or inference.robust):
+        flag = "--robust" if inference.robust else "--simultaneous"
+        raise typer.BadParameter(
+            f"with --sigma or --bounds, intervals for coefficients come from one set, and hold all at once: expected "
+            f"no {flag}"
+        )
+    if not new:
+        check_interval_options(model, known)
+        if inference.robust and model.sandwich_ is None:
+            raise typer.BadParameter("--robust must be said when a model begins to learn: expected none beside --start")
 
 
 def describe_missing_intervals(model: "OnlineRegressor") -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from onward.cli.value_options import options_for
+from onward.core.inference import Inference
 from onward.core.known import Known, Method
 from onward.tables.table import Table
 
@@ -52,6 +53,13 @@ with_reading = options_for(Table, "table", "Data", only=lambda field: field.meta
 """The command takes a `table` that says how files are written; which columns are used, a model knows."""
 with_known = options_for(Known, "known", "Intervals")
 """The command takes what is `known` of the noise."""
+
+with_inference = options_for(Inference, "inference", "Coefficients")
+"""The command takes an `inference`: what is asked about coefficients."""
+with_inference_of_model = options_for(
+    Inference, "inference", "Coefficients", only=lambda field: field.metadata["of"] == "model"
+)
+"""The same of a model that has learned: whether intervals are robust is settled by then."""
 
 Data = Annotated[
     list[str],

@@ -7,6 +7,7 @@ import typer
 from onward.cli import options as o
 
 if TYPE_CHECKING:
+    from onward.core.inference import Inference
     from onward.core.known import Known
     from onward.regression import OnlineRegressor
 
@@ -16,22 +17,26 @@ onward show model.onward
 
 onward show model.onward --delta 0.01 --sigma 1.5 --all
 
+onward show model.onward --contrast treatment --simultaneous
+
 onward show model.onward --json | jq .coefficients"""
 
 
 @o.with_known
+@o.with_inference_of_model
 def command(
     model: o.Model,
     *,
     known: "Known",
+    inference: "Inference",
     every: Annotated[
         bool, typer.Option("--all", help="Show every coefficient, however many.", rich_help_panel=o.OUTPUT)
     ] = False,
     json: o.Json = False,
 ) -> None:
-    """Say what a model file holds: learner, features, rows seen, coefficients with time-uniform intervals."""
-    from onward.cli.model_files import check_interval_options, load_learner, show_json
-    from onward.progressive.json_results import model_record
+    """Say what a model file holds: learner, features, rows seen, coefficients with intervals, contrasts."""
+    from onward.cli.model_files import check_coefficient_options, load_learner, show_json
+    from onward.progressive.json_results import contrast_records, model_record
     from onward.storage import read
 
     if model.is_file():
@@ -39,16 +44,18 @@ def command(
         if kind not in ("auto", "forward", "ridge", "checkpoint"):
             return _show_other(kind, settings, json)
     learner = load_learner(model)
-    check_interval_options(learner, known)
+    check_coefficient_options(learner, known, inference)
     if json:
-        return show_json({"kind": "model", **model_record(learner, known)})
-    _show_learner(learner, known, every)
+        asked = {"contrasts": contrast_records(learner, known, inference)} if inference.contrasts else {}
+        return show_json({"kind": "model", **model_record(learner, known, inference), **asked})
+    _show_learner(learner, known, inference, every)
 
 
-def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None:
+def _show_learner(model: "OnlineRegressor", known: "Known", inference: "Inference", every: bool) -> None:
     from onward.cli import display
     from onward.core.durations import show_time
-    from onward.progressive.results import coefficient_columns
+    from onward.progressive.contrasts import describe_contrasts, find_contrasts
+    from onward.progressive.results import coefficient_table
     from onward.regression import learner_name
 
     out = display.console()
@@ -87,7 +94,10 @@ def _show_learner(model: "OnlineRegressor", known: "Known", every: bool) -> None
         return
     about["online loss"] = display.number(model.online_loss_)
     out.print(display.pairs(about), highlight=False)
-    out.print(display.coefficients(coefficient_columns(model, known), known.delta, None if every else display.FEW))
+    if inference.contrasts:
+        found = find_contrasts(model, known, inference)
+        out.print(display.contrasts(found, describe_contrasts(model, known, inference)))
+    out.print(display.coefficients(coefficient_table(model, known, inference), None if every else display.FEW))
 
 
 def _some(names: list[str], most: int = 12) -> str:

@@ -18,16 +18,16 @@ def options_for(
 ) -> Callable[[Command], Command]:
     """Decorator: in the place of the parameter `name`, the command takes an option for each field of a value.
 
-    The fields' metadata hold `flags` and `help`, and may hold `choices`, `metavar` and, for lists, a function `split`.
+    The fields' metadata hold `flags` and `help`, and may hold `choices`, `metavar`, a function `parse` of the
+    text and, for lists, a function `split`.
     The command gets the value, made of what was given; what is wrong with it is a wrong call.
     """
     taken = [field for field in fields(value) if "flags" in field.metadata and only(field)]
 
     def decorate(command: Command) -> Command:
         def wrapped(**given: Any) -> None:
-            own = {field.name: _plain(given.pop(field.name), field) for field in taken}
             with usage():
-                made = value(**own)
+                made = value(**{field.name: _plain(given.pop(field.name), field) for field in taken})
             command(**given, **{name: made})
 
         parameters: list[inspect.Parameter] = []
@@ -54,6 +54,8 @@ def _parameter(field: Field[Any], panel: str) -> inspect.Parameter:
         kind, shown = type(default), True
     elif _is_list(field) or _is_mapping(field):
         kind, default = list[str], None
+    elif "parse" in about:
+        kind = str
     else:
         kind = float if "float" in str(field.type) else str
     if default is None:
@@ -93,6 +95,8 @@ def _plain(value: Any, field: Field[Any]) -> Any:
         return value.value
     if isinstance(value, bool):
         return value != field.default
+    if "parse" in field.metadata and value is not None:
+        return field.metadata["parse"](value)
     if _is_list(field):
         names = tuple(field.metadata.get("split", split_names)(value))
         return names or field.default

@@ -12,7 +12,7 @@ from onward.core.ensemble_rows import learn_ensemble, read_ensemble
 from onward.core.ensemble_single import ordinary_rows
 from onward.core.factor import Factor
 from onward.core.interrupts import interrupts_deferred
-from onward.core.state import TooExtremeError
+from onward.core.state import Information, TooExtremeError
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
 
@@ -128,6 +128,28 @@ class EnsembleState:
                 theta += own * (weights[:, 2 * place] + weights[:, 2 * place + 1])
             theta[0] += (weights[:, 2 * L * len(views.gammas) :] * views.mean.T).sum(axis=1)
         return theta
+
+    def state_of_all_rows(self, target: int = 0) -> Information | None:
+        """A copy of the state in which all rows count alike, of one target, at the least λ; None if all memories fade.
+
+        A column that has not varied yet has λ and nothing else: 1, as its pivot, where the ensemble has one that stands
+        for all being known.
+        """
+        views, d = self.views, self.n_features + 1
+        lasting = np.flatnonzero(views.gammas == 1.0)
+        if not len(lasting):
+            return None
+        place = int(np.argmin(views.lams))
+        factor = self.factor(int(lasting[0]), place)
+        varies, began = views.scale > 0, views.header["counted"][0] > 0
+        lam = np.append(0.0, np.where(varies, views.lams[place] * (layout.EVEN * views.scale**2), 1.0))
+        state = Information(self.n_features, 1, lam, intercept=True)
+        if began:
+            state.U[:, :d], state.c[:, 0] = factor.U[:, :d], factor.c[:, target]
+            state.D[:] = np.append(factor.D[0], np.where(varies, factor.D[1:], 1.0))
+            state.loss[0] = factor.loss[target]
+        state.tally = np.array([views.header["seen"][0], views.header["counted"][0], 0.0])
+        return state
 
     # What changes it
 

@@ -3,6 +3,7 @@
 The command line makes its options from the fields, with what their metadata says.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -20,6 +21,15 @@ uniform: each row is missed with probability at most δ, for what is `Known`: ha
 METHODS: tuple[Method, ...] = get_args(Method)
 
 
+def parse_bounds(text: str) -> tuple[float, float]:
+    """Two numbers with a comma between them; ValueError if it is something else."""
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"bounds must be two numbers with a comma between them, such as 0,1, got {text!r}") from None
+    return low, high
+
+
 @dataclass(frozen=True)
 class Known:
     """What intervals may rely on.
@@ -28,6 +38,8 @@ class Known:
         sigma: the noise is σ-sub-Gaussian; None if unknown: Gaussian noise, and rows that do not depend on it.
         theta_bound: S ≥ ‖θ* − θ_0‖, the constant included; None for sets that need no such bound. Needs `sigma`.
         delta: the probability with which intervals may fail.
+        bounds: the least and the greatest target that there can be. Noise is then sub-Gaussian with half their distance
+            (Hoeffding 1963), which becomes `sigma`, if none is given.
 
     Raises:
         ValueError: if a number is out of its range, or if `theta_bound` comes without `sigma`.
@@ -51,8 +63,26 @@ class Known:
         default=0.05, metadata={"help": "The probability with which intervals may fail.", "flags": ["--delta"]}
     )
 
+    bounds: tuple[float, float] | None = field(
+        default=None,
+        metadata={
+            "help": "Targets stay within these bounds, such as 0,1: noise is then sub-Gaussian with σ half their "
+            "distance, without --sigma.",
+            "flags": ["--bounds"],
+            "metavar": "LOW,HIGH",
+            "parse": parse_bounds,
+        },
+    )
+
     def __post_init__(self) -> None:
         probability("delta", self.delta)
+        if self.bounds is not None:
+            low, high = (float(end) for end in self.bounds)
+            if not (math.isfinite(low) and math.isfinite(high) and low < high):
+                raise ValueError(f"bounds must be two finite numbers, the lower one first, got {self.bounds!r}")
+            object.__setattr__(self, "bounds", (low, high))
+            if self.sigma is None:
+                object.__setattr__(self, "sigma", (high - low) / 2)
         if self.sigma is not None:
             positive("sigma", self.sigma)
         if self.theta_bound is not None:

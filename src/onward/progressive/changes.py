@@ -22,6 +22,7 @@ def forget(model: OnlineRegressor, names: Sequence[Hashable]) -> None:
     """Let a model of one target start anew, with the same settings, features and recipe."""
     model._commit(model._new_state(len(names), 1, True, list(names)))
     model._fitted().open = True
+    model.anchors_ = model.sandwich_ = None
 
 
 def describe_changes(changes: Sequence[Change], delta: float, on_change: OnChange = "warn") -> str:

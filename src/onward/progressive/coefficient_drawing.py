@@ -13,8 +13,12 @@ MOST = 40  # coefficients that are drawn: those of the largest estimates
 
 
 def draw_coefficients(table: Mapping[str, Any]) -> Figure:
-    """Estimates as dots, intervals as lines, which leave the picture where an end is open."""
+    """Estimates as dots, intervals as lines, which leave the picture where an end is open.
+
+    Where least squares knows nothing, the dot is the model's own coefficient.
+    """
     estimate = np.asarray(table["estimate"], dtype=np.float64)
+    estimate = np.where(np.isnan(estimate), table.get("coefficient", estimate), estimate)
     lower, upper = (np.asarray(table.get(name, estimate), dtype=np.float64) for name in ("lower", "upper"))
     chosen = np.sort(np.argsort(-np.abs(estimate), kind="stable")[:MOST])
     names = make_labels([str(table["feature"][place]) for place in chosen])

@@ -1,6 +1,8 @@
 """Coefficients with their intervals, as a value that shows itself."""
 
+import math
 from collections.abc import Iterator, Mapping
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from onward.pages.numbers import format_number
@@ -11,19 +13,42 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEW = 20  # coefficients that are shown at once
-_COLUMNS = ("feature", "estimate", "lower", "upper")
+_WIDTH = 100  # of a paragraph in a terminal
+_OPEN = {
+    True: "∞: too little is known for an end. More rows help, but not where columns are sums of others, as levels "
+    "beside a constant are: there, ask for contrasts.",
+    False: "∞: too little is known for an end; more rows help, or a known sigma and theta_bound.",
+}
+_HEADS = {  # of the columns that are shown; e-values, of which p-values are 1 over them, are in the frame alone
+    "feature": "feature",
+    "coefficient": "coefficient",
+    "estimate": "estimate",
+    "standard_error": "std. error",
+    "lower": "lower",
+    "upper": "upper",
+    "p_value": "p-value",
+}
 
 
 class CoefficientTable(Mapping[str, Any]):
-    """Columns `feature`, `estimate`, `lower` and `upper` by name.
+    """Columns by name: `feature`, `estimate`, and `lower` and `upper` of a model that has intervals.
 
-    The intervals hold for all features at every row with probability at least 1 − delta. A model without such intervals
-    has estimates only.
+    Those of `anytime` intervals are `coefficient`, the model's own, `estimate`, that of least squares, around which the
+    intervals lie, `standard_error`, `lower`, `upper`, `e_value`, `log_e_value` and `p_value`.
+
+    Attributes:
+        delta: the probability with which intervals may fail.
+        assumed: what holds of them, and what is assumed for it.
     """
 
-    def __init__(self, columns: Mapping[str, Any], delta: float) -> None:
-        self._columns = {name: columns[name] for name in _COLUMNS if name in columns}
-        self.delta = delta
+    def __init__(self, columns: Mapping[str, Any], delta: float, assumed: str = "") -> None:
+        self._columns = dict(columns)
+        self.delta, self.assumed = delta, assumed
+
+    @property
+    def heads(self) -> dict[str, str]:
+        """The columns that are shown, with what stands above them."""
+        return {name: head for name, head in _HEADS.items() if name in self}
 
     def __getitem__(self, name: str) -> Any:
         return self._columns[name]
@@ -51,27 +76,30 @@ class CoefficientTable(Mapping[str, Any]):
         total = len(self["feature"])
         shown = total if total <= most + 5 else most  # to leave out a handful would save nothing
         rows = [
-            [str(self["feature"][row]), *(format_number(float(self[name][row])) for name in list(self)[1:])]
+            [str(self["feature"][row]), *(_shown(float(self[name][row])) for name in list(self.heads)[1:])]
             for row in range(shown)
         ]
         notes = [f"and {total - shown:,} more; to_frame() has them all"] if shown < total else []
         if any("∞" in cell for row in rows for cell in row[1:]):
-            notes.append("∞: too little is known for an end; more rows help, or a known sigma and theta_bound.")
-        return rows, notes
+            notes.append(_OPEN[self.one_by_one])
+        return rows, [*([self.assumed] if self.assumed else []), *notes]
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether each coefficient has an interval of its own, not one from a set of all."""
+        return "p_value" in self
 
     def __str__(self) -> str:
         rows, notes = self.rows()
-        return "\n".join([self._title(), text_table(list(self), rows), *notes])
+        table = text_table(list(self.heads.values()), rows)
+        return "\n".join(["Coefficients", table, *(fill(note, _WIDTH) for note in notes)])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows, notes = self.rows()
-        return html_table(self._title(), list(self), rows) + html_paragraphs(notes)
+        return html_table("Coefficients", list(self.heads.values()), rows) + html_paragraphs(notes)
 
-    def _title(self) -> str:
-        if "lower" not in self:
-            return "Coefficients"
-        return (
-            f"Coefficients, with intervals that hold for all of them at every row with probability {1 - self.delta:g}"
-        )
+
+def _shown(value: float) -> str:
+    return "–" if math.isnan(value) else format_number(value)

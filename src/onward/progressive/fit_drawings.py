@@ -32,6 +32,7 @@ from onward.pages.style import (
     style_axes,
 )
 from onward.progressive.change_marks import learned_until, mark_changes, rows_of
+from onward.progressive.results import describe_coefficients
 from onward.regression import AutoRegressor, ForwardRegressor
 
 if TYPE_CHECKING:
@@ -173,7 +174,8 @@ def draw_coefficients(fit: Fit, history: History) -> Drawing:
     figure, all_axes = make_figure(row_count, columns, (3.2 * columns if columns > 1 else 6.0, 2.1 * row_count + 0.4))
     rows = history.rows.astype(np.float64)
     names = make_labels([history.names[j] for j in chosen])
-    panels, cut, never, with_sets = [], False, 0, fit.model._has_sets
+    assumed = describe_coefficients(fit.model, fit.known, fit.inference)
+    panels, cut, never, with_sets = [], False, 0, bool(assumed)
     for axes, j, name in zip(all_axes, chosen, names, strict=False):
         estimate, lower, upper = (part[:, j] for part in (history.estimate, history.lower, history.upper))
         line = Line(name, rows, estimate, *([lower, upper] if with_sets else []))
@@ -199,10 +201,7 @@ def draw_coefficients(fit: Fit, history: History) -> Drawing:
     which = "All coefficients" if every else f"The {len(chosen)} of {len(history.names)} coefficients that matter most"
     said = " Bands are cut off at a panel's edge." if cut else ""
     said += (_describe_open_ends(never, len(chosen)) if with_sets else "") + _describe_estimates(fit)
-    bands = (
-        " Bands hold all coefficients at all rows at once with probability at least "
-        f"{1 - fit.known.delta:g}, if the model's assumptions hold."
-    )
+    bands = f" Bands are intervals. {assumed}"
     return Drawing(
         "coefficients",
         "How the coefficients settled",
@@ -342,6 +341,11 @@ def _describe_open_ends(count: int, total: int) -> str:
 
 
 def _describe_estimates(fit: Fit) -> str:
+    if fit.known.sigma is None and fit.model._has_contrasts:
+        own = (
+            "the averages of the learners', by their weights" if isinstance(fit.model, AutoRegressor) else "the model's"
+        )
+        return f" They lie around least squares on all rows; lines are {own}, and may leave them."
     if isinstance(fit.model, ForwardRegressor):
         return " Lines are the ridge coefficients; forward's intervals lie around its own, which are smaller."
     if isinstance(fit.model, AutoRegressor):

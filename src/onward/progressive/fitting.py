@@ -8,12 +8,14 @@ from typing import Any, Unpack
 
 import polars as pl
 
+from onward.core.inference import PLAIN, Inference
 from onward.core.interrupts import interrupts_deferred
 from onward.core.known import Known, Method
 from onward.core.stopping import StoppedError, StopSignals
 from onward.core.words import counted
 from onward.progressive import checkpoints
 from onward.progressive.changes import OnChange, checked_on_change, describe_changes
+from onward.progressive.contrasts import check_contrasts, note_scales, with_contrast_terms
 from onward.progressive.learning_pass import Pass, Watch
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
 from onward.progressive.prediction_files import DirectFile, PredictionFile, Spool
@@ -35,6 +37,7 @@ def fit(
     *,
     known: Known | None = None,
     intervals: Method = "conformal",
+    inference: Inference = PLAIN,
     with_scores: bool = True,
     history: bool = False,
     on_change: OnChange = "warn",
@@ -52,6 +55,9 @@ def fit(
         known: what is known of the noise and of θ*, for intervals.
         intervals: how those for targets are made: `conformal`, `t` or `uniform`, see `onward.core.known.Method`.
             Whatever it is, the model is calibrated on the way, so that it can give `conformal` ones later.
+        inference: contrasts that are asked for, and how intervals for coefficients are made. The features' scale in
+            them is fixed at the end; or, if one can look on the way (a stream, `follow`, `save_every`, `history`), from
+            64 rows on. Contrasts are what `follow` then gets, after every few rows.
         with_scores: False to learn only, without online scores and calibration.
         history: record readings along the way, for a report.
         on_change: what to do when the relation of the features to the target changes, as `ChangeAlarm` sees it at the
@@ -78,6 +84,7 @@ def fit(
     model, on_change = checked_model(model), checked_on_change(on_change)
     if method != "conformal" and not model._has_sets:
         raise ValueError(f"intervals must be conformal here, got {method!r}: {model._why_no_sets}")
+    table = prepare_inference(model, table, inference)
     check_target_of(model, table)
     check_clock(model, table)
     files = find_files(source, table.format)
@@ -88,7 +95,8 @@ def fit(
         "settings": {
             "table": described_table(table),
             "model": [type(model).__name__, repr(described_model(model))],
-            "known": vars(known),
+            "known": described_known(known),
+            **({} if inference == PLAIN else {"inference": vars(inference)}),
             "intervals": method,
             "predictions": None if outputs.get("predictions") is None else str(outputs["predictions"]),
             "history": history,
@@ -122,6 +130,7 @@ def fit(
                 raise StoppedError(stop.number) from error
             raise
         rows = stack.enter_context(opened)
+        check_contrasts(rows.recipe, inference.contrasts)
         model.recipe_ = rows.recipe
         predicts = _predicts(outputs)
         work = Pass(
@@ -133,6 +142,8 @@ def fit(
             history=history,
             method=method,
             on_change=on_change,
+            inference=inference,
+            looks=live or history or outputs.get("follow") is not None or outputs.get("save_every") is not None,
         )
         work.follow = outputs.get("follow")
         spooled = work.restore(earlier) if earlier is not None else 0
@@ -164,6 +175,7 @@ def fit(
                 if stop is not None and stop.number is not None:
                     raise StoppedError(stop.number)
                 raise DataError(nothing_learned(files, rows.read, rows.skipped))
+            note_scales(model, inference)
             result = work.result(time.perf_counter() - begun, None if stop is None else stop.number)
             saving.finish()
     return result
@@ -205,6 +217,25 @@ def checked_model(model: OnlineRegressor | None, default: type[OnlineRegressor] 
     model = default() if model is None else model
     model._check_settings()
     return model
+
+
+def prepare_inference(model: OnlineRegressor, table: Table, inference: Inference) -> Table:
+    """The table with the terms that contrasts need; the model keeps what it will be asked for from now on.
+
+    ValueError if it cannot be asked for.
+    """
+    if not isinstance(inference, Inference):
+        raise TypeError(f"inference must be an Inference, such as Inference(contrasts=['b']), got {inference!r}")
+    if (inference.contrasts or inference.robust) and not model._has_contrasts:
+        raise ValueError(f"contrasts and robust intervals are not to be had here: {model._why_no_sets}")
+    if inference.robust and not model._tracks_sandwich:
+        model.track_sandwich()
+    return with_contrast_terms(table, inference.contrasts) if model.recipe_ is None else table
+
+
+def described_known(known: Known) -> dict[str, Any]:
+    """What a checkpoint remembers of what is known; see `described_table`."""
+    return {name: value for name, value in vars(known).items() if (name, value) != ("bounds", None)}
 
 
 def check_target_of(model: OnlineRegressor, table: Table) -> None:

@@ -3,10 +3,12 @@
 from dataclasses import asdict
 from typing import Any
 
+from onward.core.inference import PLAIN, Inference
 from onward.core.known import Known
 from onward.json_values import to_json_values
 from onward.progressive.conclusion import Conclusion, conclude
-from onward.progressive.results import Comparison, Fit, Scores, coefficient_columns
+from onward.progressive.contrasts import contrast_record, find_contrasts
+from onward.progressive.results import Comparison, Fit, Scores, coefficient_columns, describe_coefficients
 from onward.progressive.scoring import ModelScores
 from onward.regression import AutoRegressor, OnlineRegressor, learner_name
 from onward.regression.half_life import memory_record
@@ -23,16 +25,22 @@ def fit_record(fit: Fit) -> dict[str, Any]:
             "scores": scores_record(fit.scores),
             "intervals": {"method": fit.method, "delta": fit.known.delta},
             "changes": None if fit.changes is None else [asdict(change) for change in fit.changes],
+            "contrasts": contrast_records(fit.model, fit.known, fit.inference),
             "seconds": fit.seconds,
-            "model": model_record(fit.model, fit.known),
+            "model": model_record(fit.model, fit.known, fit.inference),
         }
     )
 
 
-def model_record(model: OnlineRegressor, known: Known) -> dict[str, Any]:
+def contrast_records(model: OnlineRegressor, known: Known, inference: Inference) -> list[dict[str, Any]]:
+    """The contrasts that are asked for."""
+    return [contrast_record(each) for each in find_contrasts(model, known, inference)]
+
+
+def model_record(model: OnlineRegressor, known: Known, inference: Inference = PLAIN) -> dict[str, Any]:
     """A model, with its coefficients."""
     recipe = model.recipe_
-    table = coefficient_columns(model, known)
+    table = coefficient_columns(model, known, inference)
     return _record(
         {
             "learner": learner_name(model),
@@ -45,8 +53,16 @@ def model_record(model: OnlineRegressor, known: Known) -> dict[str, Any]:
             "columns": None if recipe is None else [{"name": c.name, "kind": c.kind} for c in recipe.columns],
             "terms": None if recipe is None else [term.text for term in recipe.terms],
             "online_loss": model.online_loss_,
-            "intervals": {"delta": known.delta, "sigma": known.sigma, "theta_bound": known.theta_bound}
-            if model._has_sets
+            "intervals": {
+                "method": "anytime" if "p_value" in table else "uniform",
+                "delta": known.delta,
+                "sigma": known.sigma,
+                "theta_bound": known.theta_bound,
+                "simultaneous": inference.simultaneous or "p_value" not in table,
+                "robust": model.sandwich_ is not None and "p_value" in table,
+                "assumed": describe_coefficients(model, known, inference),
+            }
+            if "lower" in table
             else None,  # those of coefficients
             "coefficients": [
                 {

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from onward.confidence import DELTAS, Change, ChangeAlarm
+from onward.core.inference import PLAIN, Inference
 from onward.core.interrupts import interrupts_deferred
 from onward.core.known import Known, Method
 from onward.core.types import Matrix, Vector
 from onward.progressive import checkpoints
 from onward.progressive.changes import OnChange, forget
+from onward.progressive.contrasts import contrast_frame, find_contrasts, note_scales
 from onward.progressive.frame_writers import Write
 from onward.progressive.prediction_files import COLUMNS, PredictionFile, Spool, prediction_frame, with_kept
 from onward.progressive.recorder import Recorder
-from onward.progressive.results import Fit, Scores, known_names
+from onward.progressive.results import Fit, Scores, coefficient_columns, known_names
 from onward.progressive.running_scores import ROWS, SQUARED, WEIGHT, count_all, new_totals, scores
 from onward.progressive.schedule import next_power, next_reading
 from onward.progressive.target_intervals import Intervals, calibration_of
@@ -24,6 +26,7 @@ from onward.regression import OnlineRegressor
 from onward.tables import Block, DataError, Stream
 from onward.tables.sources import name_files
 
+FIRST_LOOK = 64  # rows after which the features' scale is fixed, where coefficients are looked at on the way
 _ALARM = "alarm "  # before the names of its arrays in a checkpoint
 
 
@@ -58,8 +61,14 @@ class Pass:
         before: int = 0,
         method: Method = "conformal",
         on_change: OnChange = "ignore",
+        inference: Inference = PLAIN,
+        looks: bool = False,
     ) -> None:
-        """`predicts`: intervals are wanted for each row; `before`: rows of the data before the stream's first."""
+        """`predicts`: intervals are wanted for each row; `before`: rows of the data before the stream's first.
+
+        `looks`: coefficients may be looked at on the way, so that their intervals must hold from the first rows on.
+        """
+        self.inference, self.looks = inference, looks
         self.model, self.rows, self.known = model, rows, known
         self.totals = new_totals()
         self.with_scores = with_scores
@@ -96,7 +105,8 @@ class Pass:
         return [] if self.alarm is None else self.alarm.changes_
 
     def learn(self, block: Block, watch: Watch | None) -> None:
-        """Predict and learn a block's rows."""
+        """Predict and learn a block's rows; DataError if a target is outside of the bounds that are known."""
+        self._check_bounds(block)
         start, n = 0, block.shape[0]
         while start < n:
             # Cut where something is to be read off, so that it does not depend on how the rows were batched.
@@ -110,11 +120,24 @@ class Pass:
                 if change is not None and self.on_change == "restart":
                     self._restart(part)
             stop = start + part.shape[0]
-            if watch is not None:
-                mark = self.learned & (self.learned - 1) == 0
-                if mark or stop == n:
-                    watch(Progress(scores(self.totals), self.rows.read, self.rows.done, self.rows.size, mark, *last))
+            mark = self.learned & (self.learned - 1) == 0
+            if mark and self.looks and self.learned >= FIRST_LOOK:
+                note_scales(self.model, self.inference)
+            if watch is not None and (mark or stop == n):
+                watch(Progress(scores(self.totals), self.rows.read, self.rows.done, self.rows.size, mark, *last))
             start = stop
+        if self.follow is not None and self.inference.contrasts:
+            found = find_contrasts(self.model, self.known, self.inference)
+            self.follow(contrast_frame(found, self.before + block.stop))
+
+    def _check_bounds(self, block: Block) -> None:
+        if self.known.bounds is not None:
+            assert block.y is not None
+            low, high = self.known.bounds
+            outside = np.flatnonzero((block.y < low) | (block.y > high))
+            if len(outside):
+                row, y = self.before + int(block.rows[outside[0]]) + 1, block.y[outside[0]]
+                raise DataError(f"row {row:,} of the data: expected a target within [{low:g}, {high:g}], got {y:g}")
 
     def _until_change(self, part: Block) -> tuple[Block, Change | None]:
         """The rows until a change is noticed, that one included; or all of them."""
@@ -186,7 +209,7 @@ class Pass:
             frame = with_kept(frame, part.kept, self.before + part.first + 1)
             if self.predictions is not None:
                 self.predictions.write(frame)
-            if self.follow is not None:
+            if self.follow is not None and not self.inference.contrasts:
                 self.follow(frame.drop_nulls("prediction"))
         if self.recorder is not None:
             self.recorder.count_misses(y, ends)
@@ -213,18 +236,19 @@ class Pass:
         # After a restart intervals are soon made anew, but readings are no denser than without one.
         anew = self.recorder is not None and self.forgotten > 0
         if self.recorder is not None and not (anew and self.learned < next_reading(self.recorder.latest, width)):
-            self.recorder.take(self.model, self.totals, intervals.region)
+            self.recorder.take(self.model, self.totals, self._columns())
         own = self.learned - self.forgotten
         self.next_reading = self.forgotten + next_reading(own, width)
+
+    def _columns(self) -> dict[str, Any]:
+        return coefficient_columns(self.model, self.known, self.inference)
 
     def result(self, seconds: float, stopped: int | None = None) -> Fit:
         """What came of it."""
         history = None
         if self.recorder is not None:
             if self.recorder.latest < self.learned:
-                assert self.intervals is not None
-                self.intervals.refresh(self.model)
-                self.recorder.take(self.model, self.totals, self.intervals.region)
+                self.recorder.take(self.model, self.totals, self._columns())
             constant = ["(intercept)"] if self.model.fit_intercept else []
             history = self.recorder.history([*constant, *known_names(self.model)])
         return Fit(
@@ -244,6 +268,7 @@ class Pass:
             None if self.alarm is None else tuple(self.changes),
             self.on_change,
             self.forgotten_weight,
+            self.inference,
         )
 
     # Checkpoints

@@ -1,11 +1,11 @@
 """What is read off along a pass, for its report: small whatever the number of rows, and part of checkpoints."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from onward import storage
-from onward.confidence import ConfidenceSet
 from onward.core.types import Matrix, Vector
 from onward.progressive.results import History
 from onward.progressive.running_scores import scores
@@ -60,13 +60,14 @@ class Recorder:
         self._misses += ((y < ends[:, :, 0]) | (y > ends[:, :, 1])).sum(axis=1)
         self._open += np.isinf(ends).any(axis=2).sum(axis=1)
 
-    def take(self, model: OnlineRegressor, totals: Vector, region: ConfidenceSet | None) -> None:
-        """Read off what is known now; `region` is the set of the model's coefficients, None without regularisation."""
+    def take(self, model: OnlineRegressor, totals: Vector, columns: Mapping[str, Any]) -> None:
+        """Read off what is known now; `columns` are those of the model's coefficients, as of `coefficient_columns`."""
         theta = model._theta()[:, 0]
-        ends = np.full((len(theta), 2), [-np.inf, np.inf]) if region is None else region.coordinates()
+        everywhere = np.full(len(theta), np.inf)
+        ends = columns.get("lower", -everywhere), columns.get("upper", everywhere)
         self._totals.append(totals.copy())
         self._counts.append(np.concatenate([self._misses, self._open]))
-        self._coefficients.append(np.stack([theta, ends[:, 0], ends[:, 1]]))
+        self._coefficients.append(np.stack([theta, *ends]))
         self._weights.append(model.weights_ if isinstance(model, AutoRegressor) else np.empty(0))
 
     @property

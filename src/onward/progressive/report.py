@@ -15,6 +15,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from onward.confidence.assumptions import describe_target_intervals
 from onward.core.types import Vector
 from onward.core.words import counted
 from onward.pages.drawing import Drawing
@@ -26,8 +27,9 @@ from onward.pages.page import render_page
 from onward.pages.versions import library_versions
 from onward.progressive import comparison_drawings, fit_drawings
 from onward.progressive.changes import describe_changes
+from onward.progressive.coefficient_table import CoefficientTable
 from onward.progressive.results import Comparison, Fit, History
-from onward.progressive.summaries import settled_lines
+from onward.progressive.summaries import contrast_rows, said_of_contrasts, settled_lines
 from onward.progressive.weight_drawings import draw_weights
 from onward.regression import AutoRegressor, learner_name
 from onward.storage import write_atomically
@@ -47,8 +49,8 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
     if history is None:
         raise ValueError("a report is drawn from the readings along the pass, but this fit has none (history is None)")
     shares = fit_drawings.shares_inside(history.misses[-1], history.scores[-1].rows)
-    coefficients, left = _coefficient_rows(fit, history)
-    ends = ["Lower", "Upper"] if fit.model._has_sets else []
+    table = fit.coefficients()
+    coefficients, left = _coefficient_rows(fit, table, history)
     _write(
         path,
         "progressive/fit_report.html",
@@ -69,8 +71,12 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
         method=fit.method,
         interval_level=f"{fit_drawings.LEVEL:.0%} interval",
         calibration=_calibration_rows(history, shares),
-        coefficient_head=["Coefficient", "Estimate", *ends, "Moves predictions by"],
+        coefficient_head=[*(_capital(head) for head in table.heads.values()), "Moves predictions by"],
         coefficients=coefficients,
+        coefficients_assumed=table.assumed,
+        contrasts=contrast_rows(fit.contrasts()),
+        contrasts_assumed=said_of_contrasts(fit) if fit.inference.contrasts else "",
+        targets_assumed=describe_target_intervals(fit.method, fit.known),
         more_coefficients=counted(left, "more coefficient") if left > 0 else "",
         settings=_settings(fit),
         command=command,
@@ -207,15 +213,21 @@ def _calibration_rows(history: History, shares: tuple[Vector, Vector, Vector]) -
     ]
 
 
-def _coefficient_rows(fit: Fit, history: History) -> tuple[list[list[str]], int]:
+def _coefficient_rows(fit: Fit, table: CoefficientTable, history: History) -> tuple[list[list[str]], int]:
     """The rows of the table, and how many coefficients it leaves out."""
-    ends = [history.lower[-1], history.upper[-1]] if fit.model._has_sets else []
-    columns = (history.estimate[-1], *ends, fit_drawings.prediction_moves(fit, history))
+    columns = [*(table[name] for name in list(table.heads)[1:]), fit_drawings.prediction_moves(fit, history)]
     rows = [
-        [name.strip() or NAMELESS, *(format_number(float(column[i])) for column in columns)]
+        [
+            name.strip() or NAMELESS,
+            *("–" if math.isnan(column[i]) else format_number(float(column[i])) for column in columns),
+        ]
         for i, name in enumerate(history.names[:MOST_ROWS])
     ]
     return rows, len(history.names) - len(rows)
+
+
+def _capital(text: str) -> str:
+    return "p-value" if text == "p-value" else text[:1].upper() + text[1:]
 
 
 def _settings(fit: Fit) -> dict[str, Any]:

@@ -9,10 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.confidence import Change
+from onward.confidence.anytime import Contrast
+from onward.confidence.assumptions import describe_coefficient_intervals
+from onward.core.inference import PLAIN, Inference
 from onward.core.known import Known, Method
 from onward.core.types import Matrix, Vector
 from onward.progressive.changes import OnChange
 from onward.progressive.coefficient_table import CoefficientTable
+from onward.progressive.contrasts import find_contrasts
 from onward.regression import OnlineRegressor
 
 if TYPE_CHECKING:
@@ -116,10 +120,15 @@ class Fit:
     changes: Sequence[Change] | None = None  # of the relation, as noticed on the way; None where nobody looked
     on_change: OnChange = "ignore"  # what was done then
     forgotten: float = 0.0  # Σ w of the rows that the model no longer knows, as it started anew after them
+    inference: Inference = PLAIN  # which contrasts were asked for, and how intervals of coefficients are made
 
     def coefficients(self) -> CoefficientTable:
-        """Feature, estimate, lower, upper, for what is known of the noise."""
-        return CoefficientTable(coefficient_columns(self.model, self.known), self.known.delta)
+        """Coefficients with their intervals, for what is known of the noise."""
+        return coefficient_table(self.model, self.known, self.inference)
+
+    def contrasts(self) -> list[Contrast]:
+        """The contrasts that were asked for, with intervals that hold at every row at once."""
+        return find_contrasts(self.model, self.known, self.inference)
 
     def to_frame(self) -> "pl.DataFrame":
         """The coefficients with their intervals, a row for each."""
@@ -206,11 +215,42 @@ class Comparison:
         return comparison_html(self)
 
 
-def coefficient_columns(model: OnlineRegressor, known: Known) -> dict[str, Any]:
+def coefficient_table(model: OnlineRegressor, known: Known, inference: Inference = PLAIN) -> CoefficientTable:
+    """The coefficients of a model with their intervals, and what these assume."""
+    columns = coefficient_columns(model, known, inference)
+    return CoefficientTable(columns, known.delta, describe_coefficients(model, known, inference))
+
+
+def describe_coefficients(model: OnlineRegressor, known: Known, inference: Inference = PLAIN) -> str:
+    """What holds of the intervals of a model's coefficients, in a line; nothing if there are none."""
+    anytime = known.sigma is None and model._has_contrasts
+    if not (anytime or model._has_sets):
+        return ""
+    return describe_coefficient_intervals(
+        "anytime" if anytime else "uniform",
+        known.delta,
+        sigma=known.sigma,
+        bounds=known.bounds,
+        simultaneous=inference.simultaneous,
+        robust=anytime and model.sandwich_ is not None,
+        binary=anytime and model.has_binary_targets(),
+    )
+
+
+def coefficient_columns(model: OnlineRegressor, known: Known, inference: Inference = PLAIN) -> dict[str, Any]:
     """The model's `coefficient_table`; without regularisation there are no sets, so that every interval is open.
 
-    A model that has no sets at all has no columns `lower` and `upper`.
+    Without a known σ the intervals are `anytime` ones; the model's own coefficients then stand beside the estimates, as
+    `coefficient`. A model that has no intervals at all has no columns `lower` and `upper`.
     """
+    if known.sigma is None and model._has_contrasts:
+        table = model.coefficient_table(
+            known.delta,
+            simultaneous=inference.simultaneous,
+            robust=model.sandwich_ is not None,
+            tuned_for=inference.tuned_for,
+        )
+        return {"feature": table.pop("feature"), "coefficient": model._theta()[:, 0], **table}
     if not model._has_sets:
         constant = ["(intercept)"] if model._fitted().state.intercept else []
         return {"feature": [*constant, *known_names(model)], "estimate": model._theta()[:, 0]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations  # results are shown by this, and known here by name only
 
+import math
+from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -11,13 +13,16 @@ from onward.pages.numbers import format_number
 from onward.pages.plain_tables import html_paragraphs, html_table, text_table
 from onward.progressive.changes import describe_changes
 from onward.progressive.conclusion import conclude
+from onward.progressive.contrasts import describe_contrasts
 from onward.regression import AutoRegressor, OnlineRegressor, learner_name
 from onward.regression.half_life import describe_memory
 
 if TYPE_CHECKING:
+    from onward.confidence.anytime import Contrast
     from onward.progressive.results import Comparison, Fit, Scores
 
 _WIDTH = 100  # of a paragraph in a terminal
+_CONTRASTS = "Contrasts, adjusted for all other columns"
 _SCORES = ("", "RMSE", "MAE", "R²")
 _BY_LAM = "Online RMSE; → is the least of a learner"
 _ONLINE = "Online, each row predicted before its target was seen"
@@ -26,13 +31,36 @@ _ONLINE = "Online, each row predicted before its target was seen"
 def fit_text(fit: Fit) -> str:
     """What was learned, how well, and the coefficients."""
     scored = [_ONLINE, text_table(_SCORES, _score_rows(fit.scores)), ""] if _is_scored(fit) else []
-    return "\n".join([*_fit_lines(fit), "", *scored, str(fit.coefficients())])
+    found = fit.contrasts()
+    asked = [_CONTRASTS, text_table(*contrast_rows(found)), fill(said_of_contrasts(fit), _WIDTH), ""] if found else []
+    return "\n".join([*_fit_lines(fit), "", *scored, *asked, str(fit.coefficients())])
 
 
 def fit_html(fit: Fit) -> str:
     """The same for a notebook."""
     scored = html_table(_ONLINE, _SCORES, _score_rows(fit.scores)) if _is_scored(fit) else ""
-    return html_paragraphs(_fit_lines(fit)) + scored + fit.coefficients()._repr_html_()
+    found = fit.contrasts()
+    asked = html_table(_CONTRASTS, *contrast_rows(found)) + html_paragraphs([said_of_contrasts(fit)]) if found else ""
+    return html_paragraphs(_fit_lines(fit)) + scored + asked + fit.coefficients()._repr_html_()
+
+
+def contrast_rows(contrasts: Sequence[Contrast]) -> tuple[list[str], list[list[str]]]:
+    """The head and the rows of a table of contrasts."""
+    rows = [
+        [each.name, *("–" if math.isnan(value) else format_number(value) for value in _contrast_values(each))]
+        for each in contrasts
+    ]
+    return ["contrast", "estimate", "std. error", "lower", "upper", "e-value", "p-value"], rows
+
+
+def _contrast_values(contrast: Contrast) -> list[float]:
+    ends = [contrast.estimate, contrast.standard_error, contrast.lower, contrast.upper]
+    return [*ends, contrast.e_value, contrast.p_value]
+
+
+def said_of_contrasts(fit: Fit) -> str:
+    """What holds of the contrasts that were asked for."""
+    return describe_contrasts(fit.model, fit.known, fit.inference)
 
 
 def comparison_text(comparison: Comparison) -> str:
@@ -62,7 +90,7 @@ def settled_lines(model: OnlineRegressor) -> list[str]:
     """What a model that chooses by itself has settled on, and what its coefficients are; nothing for others."""
     if not isinstance(model, AutoRegressor):
         return []
-    return [f"It leans on {model.leaning_}.", "Coefficients are averages over its learners, by their weights."]
+    return [f"It leans on {model.leaning_}.", "Its coefficients are averages over its learners, by their weights."]
 
 
 def _fit_lines(fit: Fit) -> list[str]:

@@ -15,6 +15,7 @@ from onward.confidence import (
     interval_of_each,
     observation_reach,
 )
+from onward.confidence.assumptions import noise_bound
 from onward.core.known import METHODS, Known, Method
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
@@ -37,7 +38,6 @@ class Intervals:
 
     Attributes:
         model: the model as it was when the state was taken; None before.
-        region: the set of its coefficients, at the δ of what is known; None before, and where there is none.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Intervals:
         method: Literal["t", "uniform"] | None,
         of: Literal["observation", "mean"] = "observation",
     ) -> None:
-        """At the given δ, whatever the `delta` of what is known. Without a method, for `region` alone."""
+        """At the given δ, whatever the `delta` of what is known. Without a method there are none."""
         self.deltas = list(deltas)
         self._of, self._method = of, method
         self.model: OnlineRegressor | None = None
@@ -61,15 +61,14 @@ class Intervals:
         self.model = model.copy()
         if self._method == "t" and model._has_sets:
             self._exact = TIntervals(model.information_)
-        if not model.has_sets():
+        if self._method != "uniform" or not model.has_sets():
             return
         state = model.state_for_sets()
-        sigma, bound = self._known.sigma, self._known.theta_bound
+        sigma, bound = noise_bound(state, self._known.sigma), self._known.theta_bound
         of_mean = self._of == "mean"
         deltas = self.deltas if of_mean else [delta / 2 for delta in self.deltas]
-        deltas = deltas if self._method == "uniform" else []
         kind: Literal["forward", "ridge"] = "forward" if model._read_out.shrinks else "ridge"
-        *sets, self.region = confidence_sets(state, kind, [*deltas, self._known.delta], sigma, bound)
+        sets = confidence_sets(state, kind, deltas, sigma, bound)
         self._sets = [
             (region, 0.0 if of_mean else observation_reach(region, delta, sigma))
             for region, delta in zip(sets, deltas, strict=True)
@@ -77,7 +76,7 @@ class Intervals:
 
     def forget(self) -> None:
         """Know nothing, as before the first `refresh`."""
-        self.model, self.region, self._sets, self._exact = None, None, [], None
+        self.model, self._sets, self._exact = None, [], None
 
     def read(self, block: Block, predictions: Vector, leverages: Vector) -> Matrix:
         """As in `Reader`."""

@@ -70,6 +70,19 @@ class AutoRegressor(OnlineRegressor):
         return False
 
     @property
+    def _has_contrasts(self) -> bool:
+        return any(half is None for half in self.half_lives)
+
+    def _state_of_all_rows(self, target: int) -> Information:
+        state = self.ensemble_.state_of_all_rows(target)
+        if state is None:
+            raise ValueError(
+                "coefficients have intervals where some learners keep all rows: expected None among half_lives, got "
+                f"{list(self.half_lives)}"
+            )
+        return state
+
+    @property
     def _read_out(self) -> ReadOut:
         return _NO_READ_OUT
 
@@ -181,6 +194,8 @@ class AutoRegressor(OnlineRegressor):
     ) -> FittedEnsemble:
         if self.calibration_ is not None and n_targets is not None and n_targets > 1:
             raise ValueError(f"a calibrated model has one target, got {n_targets}")
+        if self._tracks_sandwich and n_targets is not None and n_targets > 1:
+            raise ValueError(f"robust intervals are for models of one target, got {n_targets}")
         state = self.new_ensemble(n_features, 1 if n_targets is None else n_targets)
         return FittedEnsemble(state, names, open=False, flat=state.n_targets == 1 if flat is None else flat)
 

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward.confidence import ConformalIntervals
+from onward.confidence.anytime import Anchors
+from onward.confidence.sandwich import Sandwich
 from onward.core import Information
 from onward.core.row_memory import reserve
 from onward.core.single import Loops
@@ -46,6 +48,9 @@ class Learner(Estimator):
     )
     recipe_: Recipe | None = None  # how the columns of a table became the features, where that is known
     calibration_: ConformalIntervals | None = None  # what past errors say of the next, where they were kept
+    anchors_: Anchors | None = None  # the features' scale in intervals for coefficients, once these were asked for
+    sandwich_: Sandwich | None = None  # what robust intervals need, where it was kept
+    _tracks_sandwich = False
 
     # For one row at a time, from the fitted state: its buffer, and what rows and targets must look like.
     _buffer: Vector
@@ -110,6 +115,11 @@ class Learner(Estimator):
     @property
     def _has_sets(self) -> bool:
         """Whether its state gives confidence sets and t intervals; calibrated intervals every learner has."""
+        return not self.forgets
+
+    @property
+    def _has_contrasts(self) -> bool:
+        """Whether there are intervals for coefficients: those of least squares, in which all rows count alike."""
         return not self.forgets
 
     # What was learned
@@ -206,6 +216,8 @@ class Learner(Estimator):
         m = prior.shape[1]
         if self.calibration_ is not None and m > 1:
             raise ValueError(f"a calibrated model has one target, got {m}")
+        if self._tracks_sandwich and m > 1:
+            raise ValueError(f"robust intervals are for models of one target, got {m}")
         memory = memory_of(self.half_life, self.window)
         state = Information(n_features, m, lam, intercept, prior, own_units=self.units == "own", memory=memory)
         return FittedState(state, names, open=False, flat=m == 1 if flat is None else flat)
@@ -221,6 +233,12 @@ class Learner(Estimator):
         if fitted.names is not None:
             self.feature_names_in_ = np.empty(len(fitted.names), dtype=object)
             self.feature_names_in_[:] = fitted.names
+
+    def _keep_errors(self, X: Matrix, predictions: Vector, leverages: Vector, y: Vector, w: Vector) -> None:
+        """Let the sums of robust intervals learn rows, in the order of the model's features."""
+        if self.sandwich_ is None:
+            self.sandwich_ = Sandwich(X.shape[1], self._fitted().state.intercept)
+        self.sandwich_.learn(X, predictions, leverages, y, w)
 
     def _reserve(self, fitted: Fitted, rows: int) -> None:
         """See to it that there is room for rows in a window; the loops for single rows must know of it."""

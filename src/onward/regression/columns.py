@@ -18,12 +18,12 @@ from onward.core.known import Method
 from onward.core.types import Vector
 from onward.regression.base import Learned
 from onward.regression.batches import describe_targets, writeable
-from onward.regression.guarantees import Guarantees
+from onward.regression.coefficients import CoefficientLearner
 from onward.tables import Block, CheckedRows, Recipe, as_targets, as_weights, frame_columns
 from onward.tables.times import Times, as_times
 
 
-class ColumnLearner(Guarantees):
+class ColumnLearner(CoefficientLearner):
     """Adds, to everything that takes tables, those that are read by the recipe."""
 
     def predict(self, X: Any, sample_weight: Any = None, times: Any = None) -> NDArray[np.float64]:
@@ -272,6 +272,7 @@ class ColumnLearner(Guarantees):
             targets[block.rows, 0], weights[block.rows] = block.y, block.weight
         if learner is not self and learner._state is not None:
             self._commit(learner._state)
+            self.sandwich_ = learner.sandwich_
         self._track(predictions[:, None], leverages, targets, weights)
         if recipes:
             self.recipe_ = recipes[-1]
@@ -284,6 +285,10 @@ class ColumnLearner(Guarantees):
             copied._commit(self._state.copy())
         if self.calibration_ is not None:
             copied.calibration_ = self.calibration_.copy()
+        if self.anchors_ is not None:
+            copied.anchors_ = self.anchors_.copy()
+        if self.sandwich_ is not None:
+            copied.sandwich_ = self.sandwich_.copy()
         return copied
 
 

@@ -1,6 +1,6 @@
-"""What a learner can promise at every round: confidence sets, intervals and a table of coefficients."""
+"""What a learner can promise at every round: confidence sets, and intervals for rows."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, Self, Unpack
 
 import numpy as np
@@ -15,6 +15,7 @@ from onward.confidence import (
     confidence_set,
     observation_reach,
 )
+from onward.confidence.assumptions import noise_bound
 from onward.confidence.choose import NO_SETS
 from onward.core import Information, TooExtremeError
 from onward.core.another_lam import with_lam
@@ -46,7 +47,7 @@ class Guarantees(MergeableLearner):
             delta: the probability that it may fail, ever.
             sigma: the noise is sigma-sub-Gaussian; None if unknown: Gaussian noise, and rows that do not depend on it.
                 With other noise that set can fail far more often than delta, above all with an intercept or rows that
-                are not centred (rare shocks, 0/1 targets: in most runs).
+                are not centred (rare shocks: in most runs). Where all targets are 0 or 1, None stands for ½.
             theta_bound: S ≥ ‖θ* − θ_0‖, the constant included; None for the set that needs no such bound. With a λ for
                 each coordinate, the norm is √(Σ λ_j/λ̄ (θ*_j − θ_0j)²), λ̄ the largest of them: never more. A constant
                 that is not regularised has a λ here all the same: see `state_for_sets`.
@@ -64,7 +65,7 @@ class Guarantees(MergeableLearner):
             raise ValueError(f"target must be one of 0 to {count - 1} for a model of {count} targets, got {target!r}")
         state = self.state_for_sets(given)
         kind: Literal["forward", "ridge"] = "forward" if self._read_out.shrinks else "ridge"
-        return confidence_set(state, kind, delta, sigma, theta_bound, **choices)
+        return confidence_set(state, kind, delta, noise_bound(state, sigma), theta_bound, **choices)
 
     def state_for_sets(self, target: int = 0) -> Information:
         """A copy of the state of one target, which sets are made from; there are none if it is not `regularized`.
@@ -144,7 +145,8 @@ class Guarantees(MergeableLearner):
                 out[where, target] = region.interval(block)
         if of == "observation":
             for target, region in enumerate(sets):
-                reach = observation_reach(region, delta / 2, sigma)
+                bound = noise_bound(self.state_for_sets(target), sigma)
+                reach = observation_reach(region, delta / 2, bound)
                 out[:, target, 0] -= reach
                 out[:, target, 1] += reach
         return out[:, 0] if fitted.flat else out

@@ -9,6 +9,8 @@ import numpy as np
 
 from onward import storage
 from onward.confidence import ConformalIntervals
+from onward.confidence.anytime import Anchors
+from onward.confidence.sandwich import Sandwich
 from onward.core.durations import as_microseconds, duration_text
 from onward.regression.batches import describe_targets
 from onward.regression.ensembles import Fitted
@@ -30,7 +32,7 @@ class MergeableLearner(NamedLearner):
         If they have a half-life, the other's rows are the later ones. Windows cannot be merged.
         Both must be of one kind, with the same settings, targets and features; models that learned by name may know
         different names, and end up with all of them. `online_loss_` becomes the sum of what both lost on their rows. Of
-        two calibrations the other's stays, as its rows are the later ones.
+        two calibrations the other's stays, as its rows are the later ones. Robust intervals stay if both have them.
         """
         if type(other) is not type(self):
             raise ValueError(f"cannot merge a {type(other).__name__} into a {type(self).__name__}")
@@ -48,8 +50,11 @@ class MergeableLearner(NamedLearner):
         if self._state is None:
             self._commit(other._state.copy())
             self.recipe_ = self.recipe_ or other.recipe_
+            self.anchors_ = None if other.anchors_ is None else other.anchors_.copy()
+            self.sandwich_ = None if other.sandwich_ is None else other.sandwich_.copy()
         else:
             self._merge(self._state.copy(), other._state)
+            self._merge_sandwich(other)
         if other.calibration_ is not None and other.calibration_.n_learned:
             self.calibration_ = other.calibration_.copy()  # errors cannot be put together: the later ones count
         if self.recipe_ is not None and other.recipe_ is not None and other.recipe_.lags:
@@ -106,6 +111,19 @@ class MergeableLearner(NamedLearner):
         self._commit(fitted)
         return self
 
+    def _merge_sandwich(self, other: "MergeableLearner") -> None:
+        """Add what robust intervals need of the other's rows; without it there are none any more."""
+        mine, theirs = self.sandwich_, other.sandwich_
+        if mine is None or theirs is None:
+            self.sandwich_, self._tracks_sandwich = None, False
+            return
+        fitted, added = self._fitted(), other._fitted()
+        constant = int(fitted.state.intercept)
+        names = range(added.state.n_features) if added.names is None else [fitted.columns[n] for n in added.names]
+        self.sandwich_ = mine.copy().merge(
+            theirs, fitted.state.n_features, [*range(constant), *(constant + j for j in names)]
+        )
+
     # Model files
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -119,6 +137,10 @@ class MergeableLearner(NamedLearner):
         recipe = None if self.recipe_ is None else self.recipe_.to_record()
         if self.calibration_ is not None:
             arrays["calibration"] = self.calibration_.buffer
+        if self.anchors_ is not None and len(self.anchors_):
+            settings["anchors"] = self.anchors_.to_record()
+        if self.sandwich_ is not None:
+            arrays["sandwich"] = self.sandwich_.to_array()
         return settings | {"parameters": parameters, "recipe": recipe}, arrays | own
 
     @classmethod
@@ -130,6 +152,12 @@ class MergeableLearner(NamedLearner):
             model.recipe_ = Recipe.from_record(settings["recipe"])
         if "calibration" in arrays:
             model.calibration_ = ConformalIntervals.from_buffer(arrays["calibration"])
+        if settings.get("anchors") is not None:
+            model.anchors_ = Anchors.from_record(settings["anchors"])
+        if "sandwich" in arrays:
+            state = model._fitted().state
+            model.sandwich_ = Sandwich.from_array(arrays["sandwich"], state.n_features, state.intercept)
+            model._tracks_sandwich = True
         return model
 
     @classmethod

@@ -117,14 +117,14 @@ class NamedLearner(BatchLearner):
                 return self
             row, loops = self._row(x), self._loops
         calibration = self.calibration_
-        plain = sample_weight is ONE and time is None and self.clip is None
+        plain = sample_weight is ONE and time is None and self.clip is None and not self._tracks_sandwich
         if row is not None and loops and plain and calibration is None:
             try:
                 if loops[1](self._buffer, row, y):
                     return self if type(x) is _ARRAY else self._opened(x)
             except TypeError:
                 pass
-        row = _vector(row, self._row_shape)
+        row = None if self._tracks_sandwich else _vector(row, self._row_shape)
         if row is not None and self._state is not None:
             self._loops = self._state.row_loops(self._read_out)
             w = sample_weight if type(sample_weight) is float else _number(sample_weight)
@@ -277,6 +277,8 @@ class NamedLearner(BatchLearner):
         fitted.open = True
         if grown:
             self._commit(fitted)
+        if self._tracks_sandwich:
+            self._keep_errors(X, predictions[:, 0], leverages, y, w)
         return predictions[:, 0], leverages
 
     def _fitted_or_new(self, names: list[Hashable] | None, n_features: int) -> tuple[Fitted, list[Hashable] | None]:

@@ -21,9 +21,19 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
+from onward.core.inference import PLAIN, Inference
 from onward.core.known import Known, Method
 from onward.progressive.checkpoints import described, digest_of
-from onward.progressive.fitting import check_clock, check_target_of, checked_known, checked_model, nothing_learned
+from onward.progressive.contrasts import check_contrasts, note_scales
+from onward.progressive.fitting import (
+    check_clock,
+    check_target_of,
+    checked_known,
+    checked_model,
+    described_known,
+    nothing_learned,
+    prepare_inference,
+)
 from onward.progressive.frame_writers import open_writer
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
 from onward.progressive.results import Fit, known_names
@@ -54,6 +64,7 @@ def fit(
     engine: Engine | None = None,
     known: Known | None = None,
     intervals: Method = "conformal",
+    inference: Inference = PLAIN,
     with_scores: bool = True,
     chunk_rows: int | None = None,
     advance: Advance = lambda what, done, total: None,
@@ -100,6 +111,9 @@ def fit(
         raise ValueError("parts that are learned apart cannot have a λ in own units: expected units='raw' for workers")
     if model.window is not None:
         raise ValueError("which rows a window holds is known only in order: expected no window with several workers")
+    if inference.robust:
+        raise ValueError("robust intervals go along one pass: expected robust=False with workers")
+    table = prepare_inference(model, table, inference)
     check_target_of(model, table)
     check_clock(model, table)
     files = find_files(source, table.format)
@@ -112,6 +126,7 @@ def fit(
                 "expected no lags with several workers"
             )
         rows.find_first_levels()
+        check_contrasts(rows.recipe, inference.contrasts)
         recipe, notes = rows.recipe, rows.notes
     model.recipe_ = recipe
     reading = Reading(recipe, table, bool(model.fit_intercept), model.half_life)
@@ -122,7 +137,7 @@ def fit(
         "recipe": recipe.to_record(),
         "model": [type(model).__name__, repr(model.get_params(deep=False)), known_names(model), digest_of(model)],
         "table": vars(table),
-        "known": vars(known),
+        "known": described_known(known),
         "intervals": method,
         "scores": with_scores,
         "predictions": str(predictions),
@@ -151,6 +166,7 @@ def fit(
                 _move_parts(Path(predictions), parts)
             else:
                 _join_parts(Path(predictions), parts)
+    note_scales(done.model, inference)
     if save is not None:
         done.model.save(save)
     cache.remove()
@@ -166,6 +182,7 @@ def fit(
         time.perf_counter() - begun,
         notes=notes,
         method=method,
+        inference=inference,
     )
 
 

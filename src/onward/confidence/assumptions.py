@@ -1,0 +1,71 @@
+"""What holds, and what is assumed for it: one line, to stand where an interval is printed."""
+
+from typing import Literal
+
+from onward.core import Information
+from onward.core.known import Known, Method
+
+OF_TARGETS: dict[Method, str] = {
+    "conformal": "Of all rows, a share of misses that tends to {delta:g}; nothing is assumed.",
+    "t": "Each row is missed with probability {delta:g}, if noise is Gaussian, of one variance, and rows do not depend "
+    "on it.",
+    "uniform": "Each row is missed with probability at most {delta:g}, if the target is linear and {noise}.",
+}
+"""Of intervals for targets, by their method."""
+
+
+def describe_target_intervals(method: Method, known: Known) -> str:
+    """What holds of intervals for targets."""
+    return OF_TARGETS[method].format(delta=known.delta, noise=describe_noise(known.sigma, known.bounds))
+
+
+def describe_noise(sigma: float | None, bounds: tuple[float, float] | None = None) -> str:
+    """What a confidence set assumes of noise and rows."""
+    if sigma is None:
+        return "noise is Gaussian, and rows do not depend on it"
+    if bounds is not None:
+        return f"targets stay within [{bounds[0]:g}, {bounds[1]:g}]; rows may depend on those before"
+    return f"noise is σ-sub-Gaussian, σ = {sigma:g}; rows may depend on those before"
+
+
+def describe_coefficient_intervals(
+    method: Literal["anytime", "uniform"],
+    delta: float,
+    *,
+    sigma: float | None = None,
+    bounds: tuple[float, float] | None = None,
+    simultaneous: bool = False,
+    robust: bool = False,
+    binary: bool = False,
+) -> str:
+    """What holds of intervals for coefficients."""
+    share = f"with probability {1 - delta:g}"
+    if method == "uniform":
+        return f"All intervals hold at every row at once {share}, if {describe_noise(sigma, bounds)}."
+    which = "All intervals hold" if simultaneous else "Each interval holds"
+    if robust:
+        return (
+            f"{which} at every row at once {share}, about, once rows are many (asymptotic): noise may be of any kind, "
+            "if rows do not depend on it."
+        )
+    said = f"{which} at every row at once {share}, if noise is Gaussian, of one variance, and rows do not depend on it."
+    if binary:
+        said += " Targets are 0 or 1, so that it holds nearly, not exactly; robust intervals come nearer."
+    return said
+
+
+def noise_bound(state: Information, sigma: float | None) -> float | None:
+    """σ for a confidence set: the one that is given; else ½ where all targets are 0 or 1, which are not Gaussian."""
+    return 0.5 if sigma is None and has_binary_targets(state) else sigma
+
+
+def has_binary_targets(state: Information) -> bool:
+    """Whether all targets that were learned are 0 or 1, as a state with a constant and one target tells.
+
+    Then Σ w y² = Σ w y, and else only by an unlikely accident: y² − y is more than 0 outside of [0, 1], less inside.
+    """
+    if not (state.intercept and state.counted and state.D[0] > 0) or state.prior.any():
+        return False
+    first = float(state.D[0] * state.c[0, 0])  # Σ w y, the first of UᵀDc
+    squares = float(state.loss[0] + state.D @ state.c[:, 0] ** 2)
+    return first > 0 and abs(squares - first) <= 1e-9 * squares

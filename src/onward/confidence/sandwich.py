@@ -1,0 +1,78 @@
+"""What noise of any spread does to coefficients: the sums behind heteroscedasticity-robust standard errors."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from onward.core import Information, TooExtremeError
+from onward.core.types import Matrix, Vector
+
+
+class Sandwich:
+    """Σ w² ê² xxᵀ, with ê the error of the prediction that was made before the row was learned, over √(1 + w q).
+
+    With it the variance of vᵀθ is (A⁻¹v)ᵀ(Σ w² ê² xxᵀ)(A⁻¹v), whatever spread each row's noise has (White 1980; with
+    errors of predictions in the place of residuals, which needs one pass only). Errors of the first predictions are
+    larger than the noise: it errs on the safe side. q is the leverage of the row.
+
+    Attributes:
+        state: the sums as a factor, without λ.
+    """
+
+    def __init__(self, n_features: int, intercept: bool) -> None:
+        self.state = Information(n_features, 1, 0.0, intercept)
+
+    def learn(self, X: Matrix, predictions: Vector, leverages: Vector, y: Vector, w: Vector) -> Self:
+        """Add rows (n, features), which may have features more than those before, at their end."""
+        self._grow(X.shape[1])
+        with np.errstate(all="ignore"):
+            weights = (w * (y - predictions)) ** 2 / (1.0 + w * leverages)
+        weights[~np.isfinite(leverages)] = 0.0  # of a row of which nothing was known
+        try:
+            self.state.absorb(np.ascontiguousarray(X), np.zeros((len(X), 1)), weights)
+        except TooExtremeError:  # the rows are learned already: what they make of intervals is beyond numbers
+            self.state.loss[0] = np.inf
+        return self
+
+    def _grow(self, n_features: int) -> None:
+        if n_features > self.state.n_features:
+            self.state.grow(n_features - self.state.n_features, 0.0)
+
+    def variances(self, solved: Matrix) -> Vector:
+        """The variance of the estimate along each direction v, of which A⁻¹v are given (n, d)."""
+        d = len(self.state.D)
+        turned = solved[:, :d] @ self.state.triangle().T
+        return np.asarray(turned**2 @ self.state.D + self.state.loss[0])
+
+    def merge(self, other: "Sandwich", n_features: int, places: Sequence[int]) -> Self:
+        """Add the sums of other rows; `places` says which coordinate each of the other's is, of those that come."""
+        self._grow(n_features)
+        self.state.merge(other.state, places[: len(other.state.D)])
+        return self
+
+    def copy(self) -> Self:
+        """One that can learn on without touching this one."""
+        other = object.__new__(type(self))
+        other.state = self.state.copy()
+        return other
+
+    def to_array(self) -> Matrix:
+        """For a model file: the triangle, the pivots, and what tells that a number was lost."""
+        d = len(self.state.D)
+        return np.vstack([self.state.U[:, :d], self.state.D, np.full(d, self.state.loss[0] == np.inf)])
+
+    @classmethod
+    def from_array(cls, array: Matrix, n_features: int, intercept: bool) -> Self:
+        """What `to_array` gave; ValueError if it cannot be that."""
+        d = array.shape[1] if array.ndim == 2 else 0
+        if array.shape != (d + 2, d) or d > n_features + intercept or not np.isfinite(array).all():
+            raise ValueError(
+                f"a sandwich of {n_features} features must be finite and of shape (d + 2, d), got {array.shape}"
+            )
+        if (array[d] < 0).any():
+            raise ValueError("the pivots of a sandwich must not be negative")
+        made = cls(d - intercept, intercept)
+        made.state.U[:, :d], made.state.D[:] = array[:d], array[d]
+        made.state.loss[0] = np.inf if array[d + 1].any() else 0.0
+        return made
