@@ -104,7 +104,7 @@ def test_radii_and_regions_are_those_of_the_paper(
         assert_allclose(region.interval(x)[0], [full @ region.center - reach, full @ region.center + reach], rtol=1e-7)
 
     A = G - lam * np.eye(d)
-    free = model.confidence_set(0.03, 1.5)
+    free = model.confidence_set(0.03, 1.5, mixture=lam)
     inverse = np.linalg.inv(A)
     reach = noise * math.sqrt(full @ inverse @ G @ inverse @ full)
     middle = float(full @ inverse @ b)
@@ -112,12 +112,41 @@ def test_radii_and_regions_are_those_of_the_paper(
     left = b - A @ theta
     assert free.contains(theta) == (left @ np.linalg.solve(G, left) <= noise**2)
 
-    unknown = model.confidence_set(0.03)
+    unknown = model.confidence_set(0.03, mixture=lam)
     design = np.column_stack([np.ones(len(X)), X]) if intercept else X
     residual = y - design @ theta
     s, gradient = residual @ residual, design.T @ residual
     process = -gain / 2 - len(y) / 2 * math.log(1 - gradient @ np.linalg.solve(G, gradient) / s)
     assert unknown.contains(theta) == (process < math.log(1 / 0.03))
+
+
+@given(st.integers(0, 2**32), st.sampled_from(["determinant", "trace", "uniform"]), st.sampled_from([1e-6, 0.3, 1e4]))
+def test_sets_without_a_bound_do_not_depend_on_the_model_s_lam(seed: int, width: Width, lam: float) -> None:
+    """Their λ' is 1 unless told, or in proportion to a λ for each coordinate, the largest of which it replaces."""
+    X, y = data(seed)
+    both: list[dict[str, Any]] = [{"sigma": 1.5}, {}]
+    for known in both:
+        plain = RidgeRegressor(1.0).fit(X, y).confidence_set(0.03, **known, width=width)
+        other = RidgeRegressor(lam).fit(X, y).confidence_set(0.03, **known, width=width)
+        assert_allclose(other.interval(X), plain.interval(X), rtol=1e-5, atol=1e-8)
+        told = RidgeRegressor(lam).fit(X, y).confidence_set(0.03, **known, width=width, mixture=0.2)
+        each = np.array([1.0, 3.0, 0.5]) * lam
+        own = RidgeRegressor(0.2).fit(X, y).confidence_set(0.03, **known, width=width, mixture=0.2)
+        assert_allclose(told.interval(X), own.interval(X), rtol=1e-5, atol=1e-8)
+        shared = RidgeRegressor(each, intercept_lam=lam).fit(X, y).confidence_set(0.03, **known, mixture=3 * lam)
+        usual = RidgeRegressor(each, intercept_lam=lam).fit(X, y).information_
+        gain = usual.information_gain
+        assert shared.radius == pytest.approx(
+            noise_width(1.5, 0.03, gain)
+            if known
+            else math.sqrt(-math.expm1((2 * math.log(0.03) - gain) / 40) * _residual(X, y)),
+            rel=1e-5,
+        )
+
+
+def _residual(X: Matrix, y: Vector) -> float:
+    design = np.column_stack([np.ones(len(X)), X])
+    return float(np.sum((y - design @ np.linalg.lstsq(design, y, rcond=None)[0]) ** 2))
 
 
 def some_sets() -> list[tuple[str, ConfidenceSet]]:

@@ -188,11 +188,11 @@ def _other(value: Any) -> Any:
 
 
 def _ridge() -> OnlineRegressor:
-    return RidgeRegressor().fit([[1.0]], [1.0])
+    return RidgeRegressor().fit([[1.0]], [2.5])
 
 
 def _forward() -> OnlineRegressor:
-    return ForwardRegressor().fit([[1.0]], [1.0])
+    return ForwardRegressor().fit([[1.0]], [2.5])
 
 
 @pytest.mark.parametrize(("ask", "message"), BAD)

@@ -36,7 +36,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "6bb02efc3dfc4ab7"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a4ab74fc2e868cd3"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @compiled

@@ -27,7 +27,7 @@ from onward.core.factor import ORDINARY, Factor, information_gain, load_row, rea
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 
-COMPILED_FROM = "a37ae4be572eef31"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "bba53d6c943b2223"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

@@ -11,7 +11,16 @@ from numpy.typing import ArrayLike
 from onward.confidence.quadratic import LeastSquares, QuadraticSet, quadratic_ends
 from onward.confidence.set_parts import feature_rows, own_scale
 from onward.confidence.sets import Ellipsoid, ForwardSet, SetInBall
-from onward.confidence.widths import Bias, Radius, Width, information, largest_lam, noise_width, radius_of_both
+from onward.confidence.widths import (
+    Bias,
+    Radius,
+    Width,
+    information,
+    largest_lam,
+    noise_width,
+    radius_of_both,
+    smallest_lam,
+)
 from onward.core import Information
 from onward.core.checks import not_negative, positive, probability
 from onward.core.types import Matrix, Vector
@@ -36,12 +45,16 @@ class SetChoices(TypedDict, total=False):
         only one for `tight` and `paper`), `regret` √(λS² + online loss − regularised loss + 2σ² log 1/δ), or for ridge
         `convex`, the set within the ball of S, narrower still and slower to read. With σ alone, `regret` is around
         least squares: ‖θ − θ_OLS‖² in the norm of A ≤ online loss − squared residuals + 2σ² log 1/δ.
+    mixture: λ' > 0 of sets without S, whose center is least squares whatever λ the model has: the set is narrowest
+        where so much is known in a direction as about eight times λ'. A number fixed before the rows came; 1 unless
+        told. (With a λ_j for each coordinate, λ' λ_j/λ̄ is that of each, λ̄ the largest.)
     feature_bound: X ≥ √w·‖x‖ for `uniform`; None for the largest seen.
     """
 
     width: Width
     bias: Bias
     radius: Radius | None
+    mixture: float | None
     feature_bound: float | None
 
 
@@ -71,6 +84,7 @@ def confidence_sets(
     width: Width = "determinant",
     bias: Bias = "sharp",
     radius: Radius | None = None,
+    mixture: float | None = None,
     feature_bound: float | None = None,
 ) -> list[AnySet]:
     """`confidence_set` for each of several δ: what is dear to compute is the same for all of them."""
@@ -78,52 +92,51 @@ def confidence_sets(
         probability("delta", delta)
     if state.memory is not None:
         raise ValueError(NO_SETS)
-    gain = information(state, width, feature_bound)
+    smallest_lam(state)
     if bias not in ("sharp", "tight", "paper"):
         raise ValueError(f"bias must be 'sharp', 'tight' or 'paper', got {bias!r}")
     if radius not in (None, "joint", "sum", "regret", "convex"):
         raise ValueError(f"radius must be 'joint', 'sum', 'regret' or 'convex', got {radius!r}")
-    if sigma is None:
-        if theta_bound is not None:
-            raise ValueError(
-                f"theta_bound says nothing while sigma is unknown: expected sigma too, got theta_bound={theta_bound}"
-            )
-        if radius is not None:
-            raise ValueError(f"a radius is chosen where sigma is known: expected sigma too, got radius={radius!r}")
-        fitted = fit_least_squares(state)
-        return [_unknown_sigma_set(state, fitted, delta, gain) for delta in deltas]
-    noises = [float(noise_width(sigma, delta, gain)) for delta in deltas]
     if theta_bound is None:
+        lam = positive("mixture", 1.0 if mixture is None else mixture)
+        if sigma is None and radius is not None:
+            raise ValueError(f"a radius is chosen where sigma is known: expected sigma too, got radius={radius!r}")
         if radius not in (None, "regret"):
             raise ValueError(f"radius={radius!r} is made of S: expected theta_bound too, or radius='regret'")
         fitted = fit_least_squares(state)
+        gain = information(state, width, feature_bound, fitted.eigenvalues, lam)
+        if sigma is None:
+            return [_unknown_sigma_set(state, fitted, delta, gain, lam) for delta in deltas]
         if radius == "regret":
-            spent = [_regret(state, fitted.residual, sigma, delta) for delta in deltas]
-            return [
-                QuadraticSet(state, fitted.center, math.sqrt(each), fitted.axes, fitted.eigenvalues, fitted)
-                for each in spent
-            ]
-        return [_free_set(state, fitted, noise) for noise in noises]
+            return [_regret_set(state, fitted, sigma, delta) for delta in deltas]
+        return [_free_set(state, fitted, float(noise_width(sigma, delta, gain)), lam) for delta in deltas]
+    if sigma is None:
+        raise ValueError(
+            f"theta_bound says nothing while sigma is unknown: expected sigma too, got theta_bound={theta_bound}"
+        )
+    if mixture is not None:
+        raise ValueError(f"mixture is for sets without theta_bound, which have the model's λ, got mixture={mixture!r}")
+    gain = information(state, width, feature_bound)
     S = not_negative("theta_bound", theta_bound)
-    forward = kind == "forward"
-    if forward and bias != "sharp" and radius not in (None, "sum"):
+    if kind == "forward" and bias != "sharp" and radius not in (None, "sum"):
         raise ValueError(f"bias={bias!r} goes with radius='sum', got radius={radius!r}: expected bias='sharp'")
-    if forward and radius == "convex":
+    if kind == "forward" and radius == "convex":
         raise ValueError(
             "radius='convex' is of ridge's set, and forward's intervals lie around it: expected a ridge model"
         )
-    chosen = radius or ("sum" if forward and bias != "sharp" else "joint")
-    center = state.coefficients()[:, 0] + state.prior[:, 0]
-    root = math.sqrt(largest_lam(state)) * S
-    if chosen == "regret":
-        radii = [math.sqrt(root**2 + _regret(state, float(state.loss[0]), sigma, delta)) for delta in deltas]
-    else:
-        radii = [float(radius_of_both(noise, root, chosen != "sum")) for noise in noises]
-    if forward:
-        return [ForwardSet(state, center, W, noise, S, bias) for W, noise in zip(radii, noises, strict=True)]
-    if chosen == "convex":
-        return [_set_in_ball(state, center, W, S) for W in radii]
-    return [Ellipsoid(state, center, W) for W in radii]
+    center, root = state.coefficients()[:, 0] + state.prior[:, 0], math.sqrt(largest_lam(state)) * S
+    paper = radius == "sum" or (kind == "forward" and bias != "sharp")
+    sets: list[AnySet] = []
+    for delta in deltas:
+        noise = float(noise_width(sigma, delta, gain))
+        W = float(radius_of_both(noise, root, not paper))
+        if radius == "regret":
+            W = math.sqrt(root**2 + _regret(state, float(state.loss[0]), sigma, delta))
+        if kind == "forward":
+            sets.append(ForwardSet(state, center, W, noise, S, bias))
+        else:
+            sets.append(_set_in_ball(state, center, W, S) if radius == "convex" else Ellipsoid(state, center, W))
+    return sets
 
 
 def interval_of_each(regions: Sequence[AnySet], X: ArrayLike) -> list[Matrix]:
@@ -143,6 +156,12 @@ def _regret(state: Information, loss: float, sigma: float, delta: float) -> floa
     return max(float(state.online_loss[0]) - loss, 0.0) - 2 * sigma**2 * math.log(delta)
 
 
+def _regret_set(state: Information, fitted: LeastSquares, sigma: float, delta: float) -> QuadraticSet:
+    """No bound on θ*: ‖θ − θ_OLS‖² in the norm of A is at most the regret to least squares + 2σ² log(1/δ)."""
+    radius = math.sqrt(_regret(state, fitted.residual, sigma, delta))
+    return QuadraticSet(state, fitted.center, radius, fitted.axes, fitted.eigenvalues, fitted)
+
+
 def _set_in_ball(state: Information, center: Vector, radius: float, S: float) -> SetInBall:
     fitted, lam = fit_least_squares(state), largest_lam(state)
     apart = fitted.axes.T @ ((fitted.center - state.prior[:, 0]) / own_scale(state))
@@ -151,18 +170,18 @@ def _set_in_ball(state: Information, center: Vector, radius: float, S: float) ->
     return SetInBall(state, center, radius, S, fitted, radius**2 - lam * S**2 + shrunk)
 
 
-def _free_set(state: Information, fitted: LeastSquares, noise: float) -> QuadraticSet:
-    """No bound on θ*: (b − Aθ)ᵀ G⁻¹ (b − Aθ) ≤ noise², so m = α²/(α + λ) for A's eigenvalues α."""
+def _free_set(state: Information, fitted: LeastSquares, noise: float, lam: float) -> QuadraticSet:
+    """No bound on θ*: (b − Aθ)ᵀ G⁻¹ (b − Aθ) ≤ noise² with G = A + λ'I, so m = α²/(α + λ') for A's eigenvalues α."""
     alpha = fitted.eigenvalues
-    return QuadraticSet(state, fitted.center, noise, fitted.axes, alpha**2 / (alpha + largest_lam(state)), fitted)
+    return QuadraticSet(state, fitted.center, noise, fitted.axes, alpha**2 / (alpha + lam), fitted)
 
 
-def _unknown_sigma_set(state: Information, fitted: LeastSquares, delta: float, gain: float) -> QuadraticSet:
-    """σ unknown: Q < γ s with γ = 1 − exp(−(2 log(1/δ) + I)/n), so m = α (α/(α + λ) − γ) and radius² = γ s_0."""
+def _unknown_sigma_set(state: Information, fitted: LeastSquares, delta: float, gain: float, lam: float) -> QuadraticSet:
+    """σ unknown: Q < γ s with γ = 1 − exp(−(2 log(1/δ) + I)/n), so m = α (α/(α + λ') − γ) and radius² = γ s_0."""
     alpha = fitted.eigenvalues
     n = state.counted
     gamma = -math.expm1((2 * math.log(delta) - gain) / n) if n else 1.0
-    share = alpha / (alpha + largest_lam(state))
+    share = alpha / (alpha + lam)
     # Below what rounding can tell from 0, a direction is open rather than wrongly closed.
     stiffness = np.where(alpha > 0, alpha * (share - gamma), -1.0 if n == 0 else 0.0)
     radius = math.sqrt(gamma * fitted.residual)

@@ -58,18 +58,20 @@ def radius_of_bias(lam: float, square: Number, tight: bool) -> Number:
     return width
 
 
-def information(state: Information, width: Width = "determinant", feature_bound: float | None = None) -> float:
+def information(
+    state: Information,
+    width: Width = "determinant",
+    feature_bound: float | None = None,
+    eigenvalues: Vector | None = None,
+    mixture: float | None = None,
+) -> float:
     """The information gain I_t, or what bounds it: from tight to loose, `determinant`, `trace`, `uniform`.
 
     `uniform` is u_t = d log(1 + tX²/(λd)), with X the largest √w·‖x‖ seen unless `feature_bound` is given, and λ the
-    smallest.
+    smallest. With `mixture`, it is that of a state with this λ' in the place of the largest λ, others in proportion;
+    then `eigenvalues` are those of the rows in the coordinates in which λ is the same for each.
     """
-    least = float(state.lam.min()) if len(state.lam) else 1.0
-    if least == 0.0 < state.lam.max(initial=0.0):
-        free = "the constant (intercept_lam)" if state.intercept and state.lam[0] == 0.0 else "a feature"
-        raise ValueError(f"lam must be a number > 0 for every coordinate of a confidence set, got 0 for {free}")
-    positive("lam", least)
-    d = len(state.D)
+    least, d = smallest_lam(state), len(state.D)
     if feature_bound is not None:
         positive("feature_bound", feature_bound)
         if width != "uniform":
@@ -77,14 +79,26 @@ def information(state: Information, width: Width = "determinant", feature_bound:
         if state.peak > feature_bound**2 * (1 + 1e-12):
             seen = math.sqrt(state.peak)
             raise ValueError(f"feature_bound must be at least the largest √w·‖x‖ seen, {seen:g}, got {feature_bound}")
+    larger = 1.0 if mixture is None else largest_lam(state) / mixture
     if width == "determinant":
-        return state.information_gain
+        if eigenvalues is None or mixture is None:
+            return state.information_gain
+        return float(np.log1p(eigenvalues / mixture).sum())
     if width == "trace":
-        return bounded_gain(float(d), state.scaled_trace(1.0 / state.lam))
+        return bounded_gain(float(d), larger * state.scaled_trace(1.0 / state.lam))
     if width == "uniform":
         largest = state.peak if feature_bound is None else feature_bound**2
-        return bounded_gain(float(d), state.rows * largest / least)
+        return bounded_gain(float(d), larger * state.rows * largest / least)
     raise ValueError(f"width must be 'determinant', 'trace' or 'uniform', got {width!r}")
+
+
+def smallest_lam(state: Information) -> float:
+    """The smallest λ; ValueError if it is 0, for then there are no sets."""
+    least = float(state.lam.min()) if len(state.lam) else 1.0
+    if least == 0.0 < state.lam.max(initial=0.0):
+        free = "the constant (intercept_lam)" if state.intercept and state.lam[0] == 0.0 else "a feature"
+        raise ValueError(f"lam must be a number > 0 for every coordinate of a confidence set, got 0 for {free}")
+    return positive("lam", least)
 
 
 def largest_lam(state: Information) -> float:

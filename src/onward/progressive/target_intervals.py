@@ -51,7 +51,6 @@ class Intervals:
         self.deltas = list(deltas)
         self._of, self._method = of, method
         self.model: OnlineRegressor | None = None
-        self.region: AnySet | None = None
         self._known = known
         self._sets: list[tuple[AnySet, float]] = []
         self._exact: TIntervals | None = None

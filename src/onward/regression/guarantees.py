@@ -189,26 +189,3 @@ class Guarantees(MergeableLearner):
         ends = np.column_stack([lower[:, place], upper[:, place]])
         ends[np.isnan(predictions)] = np.nan  # rows that are skipped
         return ends
-
-    def coefficient_table(
-        self,
-        delta: float = 0.05,
-        sigma: float | None = None,
-        theta_bound: float | None = None,
-        *,
-        target: int | None = None,
-        **choices: Unpack[SetChoices],
-    ) -> dict[str, Any]:
-        """Each coefficient with its time-uniform interval: columns `feature`, `estimate`, `lower`, `upper`.
-
-        A dict of columns, which every data frame library takes. The intervals hold for all features and all rounds at
-        once. The estimate is the ridge coefficient; forward's intervals lie around its own, which is smaller. Arguments
-        are those of `confidence_set`.
-        """
-        fitted = self._fitted()
-        region = self.confidence_set(delta, sigma, theta_bound, target=target, **choices)
-        names = fitted.names if fitted.names is not None else [f"x{j}" for j in range(fitted.state.n_features)]
-        theta = self._theta()[:, target or 0]
-        ends = region.coordinates()
-        constant: list[Hashable] = ["(intercept)"] if fitted.state.intercept else []
-        return {"feature": [*constant, *names], "estimate": theta, "lower": ends[:, 0], "upper": ends[:, 1]}
