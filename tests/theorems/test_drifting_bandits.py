@@ -127,3 +127,10 @@ def test_without_drift_it_is_a_bound_for_a_memory_that_fades() -> None:
     printed = as_printed.dlinucb_forward_regret(T, delta=delta / T, drift=0.0, memory=10**6, **known)
     right = bounds.dlinucb_forward_regret(T, delta=delta, drift=0.0, **known)
     assert 0.99 * printed < right < printed
+
+
+@pytest.mark.parametrize("estimator", BOUNDS)
+def test_the_first_round_without_noise(estimator: str) -> None:
+    """λ and σ tiny, arms ±x: the radius is, too, and the wrong arm costs 2XS all the same."""
+    known: dict[str, Any] = {"d": 2, "lam": 1e-6, "feature_bound": 10.0, "theta_bound": 1.0, "sigma": 1e-6}
+    assert BOUNDS[estimator](1, delta=0.1, gamma=0.9, drift=0.0, **known) >= 20.0
