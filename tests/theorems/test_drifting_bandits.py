@@ -104,8 +104,9 @@ def test_regret_under_drift(estimator: Any, world: Drift) -> None:
     horizon, repeats, delta, gamma, lam, norm = 800, 60, 0.1, 0.9, 10.0, 2.0
     known: dict[str, Any] = {"theta_bound": 1.0, "sigma": 0.5}
     games = LinearWorld(SphereArms(8, 2, radius=norm), world, Gaussian(0.5))
-    for width in ("uniform", "determinant"):
-        policy = DLinUCB(gamma, lam, estimator=estimator, width=width, bias="paper", delta=delta / horizon, **known)
+    choices: list[dict[str, Any]] = [{"width": "uniform", "bias": "paper"}, {"width": "determinant", "bias": "sharp"}]
+    for chosen in choices:
+        policy = DLinUCB(gamma, lam, estimator=estimator, delta=delta / horizon, **chosen, **known)
         regret: Vector = play({"policy": policy}, games, horizon, repeats, seed=3)["policy"][:, -1]
         drift = 2.0 if isinstance(world, Abrupt) else float(np.pi / 2)
         whole: dict[str, Any] = {"d": 2, "lam": lam, "feature_bound": norm, "gamma": gamma, "drift": drift, **known}
