@@ -104,8 +104,9 @@ def test_regret_under_drift(estimator: Any, world: Drift) -> None:
     horizon, repeats, delta, gamma, lam, norm = 800, 60, 0.1, 0.9, 10.0, 2.0
     known: dict[str, Any] = {"theta_bound": 1.0, "sigma": 0.5}
     games = LinearWorld(SphereArms(8, 2, radius=norm), world, Gaussian(0.5))
-    for width in ("uniform", "determinant"):
-        policy = DLinUCB(gamma, lam, estimator=estimator, width=width, bias="paper", delta=delta / horizon, **known)
+    choices: list[dict[str, Any]] = [{"width": "uniform", "bias": "paper"}, {"width": "determinant", "bias": "sharp"}]
+    for chosen in choices:
+        policy = DLinUCB(gamma, lam, estimator=estimator, delta=delta / horizon, **chosen, **known)
         regret: Vector = play({"policy": policy}, games, horizon, repeats, seed=3)["policy"][:, -1]
         drift = 2.0 if isinstance(world, Abrupt) else float(np.pi / 2)
         whole: dict[str, Any] = {"d": 2, "lam": lam, "feature_bound": norm, "gamma": gamma, "drift": drift, **known}
@@ -127,3 +128,10 @@ def test_without_drift_it_is_a_bound_for_a_memory_that_fades() -> None:
     printed = as_printed.dlinucb_forward_regret(T, delta=delta / T, drift=0.0, memory=10**6, **known)
     right = bounds.dlinucb_forward_regret(T, delta=delta, drift=0.0, **known)
     assert 0.99 * printed < right < printed
+
+
+@pytest.mark.parametrize("estimator", BOUNDS)
+def test_the_first_round_without_noise(estimator: str) -> None:
+    """λ and σ tiny, arms ±x: the radius is, too, and the wrong arm costs 2XS all the same."""
+    known: dict[str, Any] = {"d": 2, "lam": 1e-6, "feature_bound": 10.0, "theta_bound": 1.0, "sigma": 1e-6}
+    assert BOUNDS[estimator](1, delta=0.1, gamma=0.9, drift=0.0, **known) >= 20.0

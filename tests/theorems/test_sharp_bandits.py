@@ -8,9 +8,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from onward import bounds
+from onward.bandits import OFUL, play
+from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stationary
+from onward.bandits.policy import Policy
 from onward.bounds.common import Radius
 from onward.core.trace import Trace
-from tests.theorems.games import failing, most, play
+from tests.theorems.games import failing, most
+from tests.theorems.games import play as play_dense
 
 GAMES, HORIZON = 100, 200
 
@@ -24,7 +28,7 @@ def test_sharp_bounds_of_policies(lam: float, norm: float, radius: Radius) -> No
     game |= {"delta": delta, "norm": norm, "seed": 31, "radius": radius}
     known: dict[str, Any] = {"theta_bound": 1.0, "sigma": sigma, "delta": delta, "radius": radius}
     for estimator in ("ridge", "sharp"):
-        regrets, actions, rewards = play(estimator, **game)
+        regrets, actions, rewards = play_dense(estimator, **game)
         traces = [Trace.of(X, y, lam) for X, y in zip(actions, rewards, strict=True)]
         if estimator == "ridge":
             along = [bounds.oful_regret_sharp_along(trace, feature_bound=norm, **known) for trace in traces]
@@ -40,6 +44,27 @@ def test_sharp_bounds_of_policies(lam: float, norm: float, radius: Radius) -> No
         assert (data <= whole * (1 + 1e-12)).all()
         known_before: dict[str, Any] = {"theta_bound": 1.0, "sigma": sigma, "delta": delta}
         assert (whole <= old(T, d=2, lam=lam, feature_bound=norm, **known_before) * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("radius", ["joint", "sum"])
+def test_sharp_bounds_of_policies_as_they_are(radius: Radius) -> None:
+    """OFUL with its index clipped or not, and OFUL^f with the sharp index, as `play` has them."""
+    known: dict[str, Any] = {"theta_bound": 1.0, "sigma": 0.5, "delta": 0.1, "radius": radius}
+    horizon, repeats, lam, norm = 400, 60, 0.1, 3.0
+    policies: dict[str, Policy] = {
+        "OFUL": OFUL(lam, estimator="ridge", **known),
+        "clipped": OFUL(lam, estimator="ridge", clipped=True, **known),
+        "OFUL^f": OFUL(lam, estimator="forward", bias="sharp", **known),
+    }
+    world = LinearWorld(SphereArms(8, 3, radius=norm), Stationary.random(3), Gaussian(0.5))
+    runs = play(policies, world, horizon, repeats, seed=2)
+    T = np.arange(1, horizon + 1)
+    ridge = bounds.oful_regret_sharp(T, d=3, lam=lam, feature_bound=norm, **known)
+    forward = bounds.oful_forward_regret_sharp(T, d=3, lam=lam, feature_bound=norm, **known)
+    for name in policies:
+        bound = forward if name == "OFUL^f" else ridge
+        assert failing(runs[name].T, bound[:, None]) <= most(0.1, repeats)
+        assert failing(runs[name].T, bound[:, None] / 20.0) > 0
 
 
 def test_the_first_round_costs_what_the_bounds_say() -> None:

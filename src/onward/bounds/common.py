@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.confidence import noise_width
+from onward.confidence.widths import radius_of_both
 from onward.core.checks import not_negative, positive, probability
 from onward.core.trace import Trace
 from onward.core.types import Matrix, Vector
@@ -233,7 +234,7 @@ def ridge_radius(
     most. And L(θ*) + λ‖θ*‖² is the minimum and ‖θ_t − θ*‖² in the norm of G.
     """
     noise, bias = noise_width(sigma, delta, gain), math.sqrt(lam) * theta_bound
-    return np.hypot(noise, bias) if radius == "joint" else noise + bias
+    return radius_of_both(noise, bias, radius == "joint")
 
 
 def with_noise(squares: Vector, sigma: float, delta: float, mixing: float | None) -> Vector:

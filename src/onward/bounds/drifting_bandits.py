@@ -77,7 +77,8 @@ def dlinucb_forward_regret(
     """Regret of D-LinUCB^f, run with δ/T, is at most this with probability 1 − δ, however θ* drifts.  [Thm F.2]
 
     2 (1 + √γ) X² B_T/(√(λ + X²) (1 − γ)^(3/2)) + 2 β_T √(T d (T log(1/γ) + log(1 + X²/(λd(1 − γ))))), with (√λ + X) S
-    in β_T for √λ S. For each noise width of the policy, and for its bias `tight` or `paper`.
+    in β_T for √λ S. For each noise width of the policy, and for its bias `sharp`, `tight` or `paper`:
+    of the sharp index a round costs at most 2√(h(1 − h)) β + 2h‖x‖S beside drift, with ridge's β, which is not more.
 
     Args:
         horizon: T, or several.
