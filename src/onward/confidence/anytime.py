@@ -171,14 +171,15 @@ def anytime_estimates(
         rho = 1.0 / (variance * taken[:, 0] * np.maximum(positive("tuned_for", tuned_for), taken[:, 1]) / BEST)
     known &= np.isfinite(rho)
     rho = np.where(known, rho, 0.0)
+    variance = np.where(known, variance, 1.0)
     if sandwich is None:
         error = fitted.spread * np.sqrt(variance)
     else:
         error = np.sqrt(sandwich.variances(fitted.solve(directions)))
     error = np.where(known, error, np.inf)
-    reach = error * _standard_errors(rho, fitted.freedom, log_level)
+    reach = error * standard_errors(rho, fitted.freedom, log_level)
     middle = np.where(known, estimate, 0.0)
-    log_e = _log_e_value(middle - null, error, rho, fitted.freedom) - math.log(together)
+    log_e = log_e_values(middle - null, error, rho, fitted.freedom) - math.log(together)
     return Estimates(
         np.where(known, estimate, np.nan),
         np.where(known, error, np.nan),
@@ -188,7 +189,7 @@ def anytime_estimates(
     )
 
 
-def _standard_errors(rho: Vector, freedom: int, log_level: float) -> Vector:
+def standard_errors(rho: Vector, freedom: int, log_level: float) -> Vector:
     """How many standard errors an interval reaches, where z is ρλ': √(g·f/(ρ/(1 + ρ) − g)), or everywhere."""
     if freedom < 1:
         return np.full(len(rho), np.inf)
@@ -198,7 +199,7 @@ def _standard_errors(rho: Vector, freedom: int, log_level: float) -> Vector:
         return np.where(left > 0, np.sqrt(g * freedom / left), np.inf)
 
 
-def _log_e_value(distance: Vector, error: Vector, rho: Vector, freedom: int) -> Vector:
+def log_e_values(distance: Vector, error: Vector, rho: Vector, freedom: int) -> Vector:
     """log E of estimates so far off, with these standard errors."""
     share = 1.0 / (1.0 + rho)  # λ'/(λ' + z)
     with np.errstate(all="ignore"):
