@@ -98,7 +98,7 @@ class Sums:
         (tt, tx, ty), (_, xx, xy) = self.cross[0], self.cross[1]
         tt, xx = tt + lam, xx + lam
         with np.errstate(all="ignore"):
-            return np.stack([xx * ty - tx * xy, tt * xy - tx * ty]) / (tt * xx - tx * tx)
+            return np.asarray(np.stack([xx * ty - tx * xy, tt * xy - tx * ty]) / (tt * xx - tx * tx))
 
     def look(self) -> Look:
         """The effect of the treatment."""

@@ -14,8 +14,8 @@ class Sandwich:
 
     With it the variance of vᵀθ is (A⁻¹v)ᵀ(Σ w² ê² xxᵀ)(A⁻¹v), whatever spread each row's noise has (White 1980; with
     errors of predictions in the place of residuals). Errors are larger than the noise where little is known, so that it
-    errs on the safe side: where one row in 20 is treated, residuals, or errors over √(1 + leverage), are so small in the
-    first of these rows that 42% of A/A tests are significant at some row, at δ = 5%; with errors it is 5%.
+    errs on the safe side. Divided by √(1 + leverage) they would not be, but then the first rows of a kind count for too
+    little: with one row in 20 treated, 42% of A/A tests were significant at some row, at δ = 5%; as it is, 5%.
 
     Attributes:
         state: the sums as a factor, without λ.
