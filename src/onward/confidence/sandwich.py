@@ -10,11 +10,12 @@ from onward.core.types import Matrix, Vector
 
 
 class Sandwich:
-    """Σ w² ê² xxᵀ, with ê the error of the prediction that was made before the row was learned, over √(1 + w q).
+    """Σ w² ê² xxᵀ, with ê the error of the prediction that was made before the row was learned.
 
     With it the variance of vᵀθ is (A⁻¹v)ᵀ(Σ w² ê² xxᵀ)(A⁻¹v), whatever spread each row's noise has (White 1980; with
-    errors of predictions in the place of residuals, which needs one pass only). Errors of the first predictions are
-    larger than the noise: it errs on the safe side. q is the leverage of the row.
+    errors of predictions in the place of residuals). Errors are larger than the noise where little is known, so that it
+    errs on the safe side. Divided by √(1 + leverage) they would not be, but then the first rows of a kind count for too
+    little: with one row in 20 treated, 42% of A/A tests were significant at some row, at δ = 5%; as it is, 5%.
 
     Attributes:
         state: the sums as a factor, without λ.
@@ -23,12 +24,12 @@ class Sandwich:
     def __init__(self, n_features: int, intercept: bool) -> None:
         self.state = Information(n_features, 1, 0.0, intercept)
 
-    def learn(self, X: Matrix, predictions: Vector, leverages: Vector, y: Vector, w: Vector) -> Self:
+    def learn(self, X: Matrix, predictions: Vector, y: Vector, w: Vector) -> Self:
         """Add rows (n, features), which may have features more than those before, at their end."""
         self._grow(X.shape[1])
-        with np.errstate(all="ignore"):
-            weights = (w * (y - predictions)) ** 2 / (1.0 + w * leverages)
-        weights[~np.isfinite(leverages)] = 0.0  # of a row of which nothing was known
+        weights = (w * (y - predictions)) ** 2
+        if self.state.rows == 0 and self.state.intercept:  # before the first row, not even the mean is known
+            weights[np.flatnonzero(w > 0)[:1]] = 0.0
         try:
             self.state.absorb(np.ascontiguousarray(X), np.zeros((len(X), 1)), weights)
         except TooExtremeError:  # the rows are learned already: what they make of intervals is beyond numbers
