@@ -10,7 +10,7 @@ from onward.bandits.design import Design
 from onward.bandits.memories import Memory
 from onward.bandits.model import Model
 from onward.bandits.rules import ESTIMATORS
-from onward.bandits.settings import N_SETTINGS, SETTINGS, Head, Status, memory_at, view_head
+from onward.bandits.settings import BY_MULTIPLE, N_SETTINGS, NO_BIAS, SETTINGS, Head, Status, memory_at, view_head
 from onward.core import Information
 from onward.core.factor import ORDINARY, Factor
 from onward.core.state import described, described_lam
@@ -31,9 +31,10 @@ def policy_settings(design: Design) -> PolicySettings:
     memory, rule, known = design.memory, design.rule, design.known
     numbers: dict[str, float] = {"scale": 1.0, "gamma": 1.0, "memory": memory.kind, "rule": rule.kind}
     numbers |= {"estimator": ESTIMATORS[design.estimator], "slack": known.slack}
-    return PolicySettings(
-        numbers | known.settings() | memory.settings() | rule.settings(), design.lam, design.prior_mean
-    )
+    numbers |= known.settings() | memory.settings() | rule.settings()
+    if known.theta_bound is None or numbers.get("width") == BY_MULTIPLE:
+        numbers["bias"] = NO_BIAS
+    return PolicySettings(numbers, design.lam, design.prior_mean)
 
 
 def settings_buffer(settings: PolicySettings) -> Vector:

@@ -36,7 +36,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "a4ab74fc2e868cd3"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "5f206b0b454442f2"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @compiled
@@ -98,7 +98,7 @@ def _read_best_arms(buffers: Matrix, x: Vector, square: float, available: Mask, 
             continue
         head = view_head(buffers[a])
         model, second, _, window = acting_model(head, buffers[a])
-        noise = noise_radius(head, second, model.factor.counts[0].counted, window, longest_noted(head))
+        noise = noise_radius(head, model.factor, second, model.factor.counts[0].counted, window, longest_noted(head))
         own_square = square if head.settings[0].even != 0.0 else scaled_square(head, x)
         radius[a] = whole_radius(head, noise, own_square)
         most[a] = head.settings[0].theta_bound * math.sqrt(own_square)

@@ -38,13 +38,14 @@ class Design(NamedTuple):
         one_of("estimator", estimator, ESTIMATORS)
         memory = Everything() if memory is None else _instance("memory", memory, Memory)
         rule = Optimistic() if rule is None else _instance("rule", rule, Rule)
+        known = Known() if known is None else _instance("known", known, Known)
         design = cls(
             memory,
-            _with_radius(rule, memory, estimator),
+            _settled(rule, memory, estimator, known),
             estimator,
             _lam(lam),
             _mean(prior_mean),
-            Known() if known is None else _instance("known", known, Known),
+            known,
         )
         given = design.rule
         if isinstance(given, Optimistic) and given.width == "printed":
@@ -81,10 +82,19 @@ def from_plain(description: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _with_radius(rule: Rule, memory: Memory, estimator: Estimator) -> Rule:
-    """The rule with the radius that it has here; ValueError if the one it was told is not proven."""
+ESTIMATED_SCALE = 0.25  # of the theory's widths, where σ is estimated: about two σ in the worlds of docs/bandits.md
+
+
+def _settled(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> Rule:
+    """The rule with the radius and the scale that it has here; ValueError if what it was told is not proven."""
     if not isinstance(rule, Optimistic | Sampling):
         return rule
+    if known.theta_bound is None and (rule.width == "printed" or getattr(rule, "clipped", False)):
+        what = "width='printed'" if rule.width == "printed" else "clipped=True"
+        raise ValueError(f"{what} is made of S: expected theta_bound, got None")
+    if rule.scale is None:
+        of_theory = not isinstance(rule.width, float)
+        rule = replace(rule, scale=ESTIMATED_SCALE if of_theory and known.sigma is None else 1.0)
     proven = memory.keeps_floor and isinstance(rule.width, str) and rule.width != "printed"
     fits = estimator == "ridge" or rule.bias in ("sharp", "none")
     if rule.radius == "joint" and not proven:

@@ -11,6 +11,7 @@ from onward.bandits.settings import (
     BY_CONSTANTS,
     BY_DETERMINANT,
     BY_FUNCTION,
+    BY_MULTIPLE,
     BY_TRACE,
     FORWARD,
     NO_BIAS,
@@ -27,7 +28,7 @@ from onward.core.factor import ORDINARY, Factor, information_gain, load_row, rea
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 
-COMPILED_FROM = "bba53d6c943b2223"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "32554da987d0265f"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined
@@ -47,25 +48,51 @@ def longest_counted(head: Head, longest: float) -> float:
 
 
 @inlined
-def noise_radius(head: Head, factor: Factor, rows: float, window: float, longest: float) -> float:
+def noise_level(head: Head, factor: Factor) -> float:
+    """σ as told; else estimated from the rewards that V = `factor` knows.
+
+    σ̂² = (L + Σ y²/n)/(n + 1), with L the regularised loss: e² is of size σ²(1 + q) for the error e of a prediction, and
+    L adds up e²/(1 + q). The mean square is one error more, of predicting 0: it counts while there are few.
+    """
+    settings, counts = head.settings[0], factor.counts[0]
+    if settings.sigma > 0.0:
+        told: float = settings.sigma
+        return told
+    gamma = settings.gamma
+    n = counts.counted if gamma == 1.0 else (1.0 - gamma**counts.seen) / (1.0 - gamma)
+    if not n > 0.0:
+        return 1.0
+    loss = max(factor.loss[0], 0.0)
+    total = loss
+    for k in range(factor.D.shape[0]):
+        total = fma(factor.D[k] * factor.c[k, 0], factor.c[k, 0], total)
+    return math.sqrt((loss + total / n) / (n + 1.0))
+
+
+@inlined
+def noise_radius(head: Head, V: Factor, factor: Factor, rows: float, window: float, longest: float) -> float:
     """Scale times what the noise can do to the estimate, in the norm of the factor; `window` is 0 if there is none."""
     settings = head.settings[0]
     d, width = settings.dimension, settings.width
     scale: float = settings.scale
+    sigma = noise_level(head, V)
+    if width == BY_MULTIPLE:
+        multiple: float = settings.multiple
+        return scale * multiple * sigma
     if width == BY_CONSTANTS and window > 0.0:
-        radius = radius_of_window(settings.sigma, settings.delta, d, window * longest / settings.lam_least)
+        radius = radius_of_window(sigma, settings.delta, d, window * longest / settings.lam_least)
         return scale * radius
     if width in (BY_DETERMINANT, BY_FUNCTION):
         gain = information_gain(factor, head.lam)
         if width == BY_FUNCTION:
             return scale * call_width(
-                int(settings.width_function), gain, rows, d, settings.lam_most, settings.sigma, settings.delta
+                int(settings.width_function), gain, rows, d, settings.lam_most, sigma, settings.delta
             )
     elif width == BY_TRACE:
         gain = bounded_gain(d, max(0.0, weighted_trace(factor, 1.0 / head.lam) - head.lam.shape[0]))
     else:
         gain = bounded_gain(d, rows * longest / settings.lam_least)
-    return scale * radius_of_noise(settings.sigma, settings.delta, gain)
+    return scale * radius_of_noise(sigma, settings.delta, gain)
 
 
 @inlined
@@ -152,7 +179,7 @@ def read_single(head: Head, model: Model, x: Vector, square: float, scratch: Mat
     p, q = read_row(model.factor, scratch, scratch)
     if settings.width == AS_PRINTED:
         return printed_index(head, counts.counted, counts.peak, p, q, square)
-    radius = noise_radius(head, model.factor, counts.counted, 0.0, longest_counted(head, square))
+    radius = noise_radius(head, model.factor, model.factor, counts.counted, 0.0, longest_counted(head, square))
     if settings.index_function != 0.0:
         base = prior_part(head, x)
         index = call_index(int(settings.index_function), p + base, q, square, radius, counts.counted)

@@ -2,7 +2,8 @@
 
 | policy | memory | rule |
 |---|---|---|
-| `OFUL` | everything | optimism |
+| `LinUCB` | everything | optimism, a number of standard deviations |
+| `OFUL` | everything | optimism, by the theory's widths |
 | `DLinUCB` | discounted | optimism |
 | `SWLinUCB` | the last rewards | optimism |
 | `OracleRestart` | everything since the last change, of which it is told | optimism |
@@ -11,8 +12,9 @@
 | `Greedy`, `EpsilonGreedy` | everything | the best estimate, now and then any |
 | `Random` | nothing | any |
 
-Each reads its memory as `estimator="forward"` (the ^f of the paper) or `"ridge"`. The widths are the theory's; there is
-nothing to tune, though `scale` multiplies them for those who want to.
+Each reads its memory as `estimator="ridge"` or `"forward"` (the ^f of the paper). With nothing told, the noise is estimated
+from the rewards, and the widths are what does well in practice: `LinUCB` has two standard deviations, `LinTS` the
+posterior's. With `sigma` and `theta_bound` the widths of `OFUL` and of those below are the theory's, with its guarantee.
 """
 
 from collections.abc import Sequence
@@ -38,26 +40,27 @@ from onward.bandits.rules import (
     Sampling,
     Width,
 )
+from onward.core.checks import not_negative
 
 
 class Exploration(TypedDict, total=False):
     """What every policy that explores by the theory's widths can be told.
 
-    sigma, theta_bound, delta, action_bound: see `known.Known` (1.0, 1.0, 0.01, None).
+    sigma, theta_bound, delta, action_bound: see `Known` (None, None, 0.01, None).
     width, bias, scale, radius, clipped, index: see `rules.Optimistic`; the width is "determinant" unless the policy
         says otherwise, and LinTS has no sharp bias, no clipping and no index.
-    estimator: "forward" or "ridge".
+    estimator: "ridge" or "forward".
     prior_mean: coefficients (features,) to start from; None for 0.
     seed: of the policy's own random numbers.
     """
 
-    sigma: float
-    theta_bound: float
+    sigma: float | None
+    theta_bound: float | None
     delta: float
     action_bound: float | None
-    width: Width | CompiledFunction
+    width: Width | float | CompiledFunction
     bias: Bias
-    scale: float
+    scale: float | None
     radius: Radius | None
     clipped: bool
     index: CompiledFunction
@@ -86,7 +89,7 @@ class _Named(Policy):
 
 class _Exploring(_Named):
     _rule: ClassVar[type[Rule]] = Optimistic
-    _width: ClassVar[Width] = "determinant"
+    _width: ClassVar[Width | float] = "determinant"
 
     def _explore(self, memory: Memory, lam: Lam, settings: Exploration) -> None:
         given: dict[str, Any] = {"width": self._width, **settings}
@@ -98,6 +101,31 @@ class _Exploring(_Named):
         Policy.__init__(self, memory, rule, lam=lam, known=known, **given)
 
 
+class LinUCB(_Exploring):
+    """The largest of estimate + α standard deviations (Li et al. 2010): `p + α σ √q`.
+
+    Args:
+        alpha: α ≥ 0, how many standard deviations.
+        lam, settings: as in `OFUL`; σ is estimated unless it is told. With `sigma=1` α is the textbook's constant.
+    """
+
+    def __init__(self, alpha: float = 2.0, lam: Lam = 0.1, **settings: Unpack[Exploration]) -> None:
+        if "width" in settings:
+            raise TypeError("LinUCB has no parameter 'width': alpha is its width")
+        self._explore(Everything(), lam, {**settings, "width": not_negative("alpha", alpha)})
+
+    @property
+    def alpha(self) -> float:
+        """How many standard deviations."""
+        return float(vars(self.rule)["width"])
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The arguments that would make it again, as plain values."""
+        given = super().parameters
+        return {"alpha": given.pop("width"), **given}
+
+
 class OFUL(_Exploring):
     """Optimism in the face of uncertainty, on everything learned so far: OFUL, and OFUL^f with forward.  [Alg 3]
 
@@ -106,12 +134,12 @@ class OFUL(_Exploring):
     `p/(1+q) + √(q/(1+q)) (bias(x) S + σ√(2 log(1/δ) + I))`.
 
     Args:
-        lam: λ > 0, a number or one for each feature.
+        lam: λ > 0, a number or one for each feature: how much is known beforehand, in rewards of an action of length 1.
         settings: sigma, theta_bound, delta, action_bound, width, bias, radius, clipped, scale, estimator, prior_mean,
             seed: see `Exploration`.
     """
 
-    def __init__(self, lam: Lam = 1.0, **settings: Unpack[Exploration]) -> None:
+    def __init__(self, lam: Lam = 0.1, **settings: Unpack[Exploration]) -> None:
         self._explore(Everything(), lam, settings)
 
 
@@ -130,7 +158,7 @@ class DLinUCB(_Exploring):
 
     _width = "uniform"
 
-    def __init__(self, gamma: float = 0.99, lam: Lam = 1.0, **settings: Unpack[Exploration]) -> None:
+    def __init__(self, gamma: float = 0.99, lam: Lam = 0.1, **settings: Unpack[Exploration]) -> None:
         self._explore(Discounted(gamma), lam, settings)
 
 
@@ -147,7 +175,7 @@ class SWLinUCB(_Exploring):
 
     _width = "uniform"
 
-    def __init__(self, window: int = 100, lam: Lam = 1.0, **settings: Unpack[Exploration]) -> None:
+    def __init__(self, window: int = 100, lam: Lam = 0.1, **settings: Unpack[Exploration]) -> None:
         self._explore(Window(window), lam, settings)
 
 
@@ -160,7 +188,7 @@ class OracleRestart(_Exploring):
         lam, settings: as in `OFUL`.
     """
 
-    def __init__(self, change_points: Sequence[int] = (), lam: Lam = 1.0, **settings: Unpack[Exploration]) -> None:
+    def __init__(self, change_points: Sequence[int] = (), lam: Lam = 0.1, **settings: Unpack[Exploration]) -> None:
         self._explore(Restarting(change_points), lam, settings)
 
 
@@ -181,7 +209,7 @@ class DetectingLinUCB(_Exploring):
     def __init__(
         self,
         window: int = 200,
-        lam: Lam = 1.0,
+        lam: Lam = 0.1,
         *,
         failure_delta: float = 0.01,
         tolerance: float = 0.002,
@@ -191,18 +219,20 @@ class DetectingLinUCB(_Exploring):
 
 
 class LinTS(_Exploring):
-    """Thompson sampling: the best action for coefficients drawn around the estimate, as wide as OFUL's set.
+    """Thompson sampling: the best action for coefficients drawn from the posterior, N(θ̂, σ²G⁻¹).
 
     With η standard normal and G = UᵀDU, action x is worth `p + radius · xᵀU⁻¹D^(−1/2)η` with ridge; with forward,
-    `p/(1+q)` and the deviation divided by √(1+q): a draw from N(θ(x), (G + xxᵀ)⁻¹), with one η for all actions.
+    `p/(1+q)` and the deviation divided by √(1+q): a draw from N(θ(x), (G + xxᵀ)⁻¹), with one η for all actions. The
+    radius is σ, estimated unless it is told; with `width="determinant"` it is as wide as OFUL's set, as theory has it.
 
     Args:
         lam, settings: as in `OFUL`; the seed is that of the samples.
     """
 
     _rule = Sampling
+    _width = 1.0
 
-    def __init__(self, lam: Lam = 1.0, **settings: Unpack[Exploration]) -> None:
+    def __init__(self, lam: Lam = 0.1, **settings: Unpack[Exploration]) -> None:
         self._explore(Everything(), lam, settings)
 
 
@@ -211,9 +241,9 @@ class Greedy(_Named):
 
     def __init__(
         self,
-        lam: Lam = 1.0,
+        lam: Lam = 0.1,
         *,
-        estimator: Estimator = "forward",
+        estimator: Estimator = "ridge",
         prior_mean: ArrayLike | None = None,
         seed: Seed = None,
     ) -> None:
@@ -232,9 +262,9 @@ class EpsilonGreedy(_Named):
     def __init__(
         self,
         epsilon: float = 0.05,
-        lam: Lam = 1.0,
+        lam: Lam = 0.1,
         *,
-        estimator: Estimator = "forward",
+        estimator: Estimator = "ridge",
         prior_mean: ArrayLike | None = None,
         seed: Seed = None,
     ) -> None:

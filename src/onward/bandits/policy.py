@@ -63,7 +63,7 @@ class Policy(LateRewards, SavedPolicy):
     Args:
         memory: which rewards count: see `onward.bandits.memories`.
         rule: how estimates become a choice: see `onward.bandits.rules`.
-        estimator: "forward" or "ridge".
+        estimator: "ridge" or "forward".
         lam: λ > 0, a number or one for each feature.
         known: σ, S, δ and X.
         prior_mean: coefficients (features,) to start from and shrink towards; None for 0.
@@ -88,8 +88,8 @@ class Policy(LateRewards, SavedPolicy):
         self,
         memory: Memory | None = None,
         rule: Rule | None = None,
-        estimator: Estimator = "forward",
-        lam: Lam = 1.0,
+        estimator: Estimator = "ridge",
+        lam: Lam = 0.1,
         *,
         known: Known | None = None,
         prior_mean: ArrayLike | None = None,

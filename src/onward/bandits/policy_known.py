@@ -13,23 +13,24 @@ class Known:
     """What is known of the noise and of the true coefficients.
 
     Args:
-        sigma: σ, the noise is σ-sub-Gaussian.
-        theta_bound: S ≥ ‖θ* − θ_0‖, or with a λ for each coordinate S ≥ √(Σ λ_j/λ̄ (θ*_j − θ_0j)²), λ̄ the largest.
+        sigma: σ, the noise is σ-sub-Gaussian; None to estimate it from the rewards, and to give up the guarantee.
+        theta_bound: S ≥ ‖θ* − θ_0‖, or with a λ for each coordinate S ≥ √(Σ λ_j/λ̄ (θ*_j − θ_0j)²), λ̄ the
+            largest; None if nothing is known: then no index has an S-term.
         delta: δ, the probability that some index is not optimistic, ever.
         action_bound: X, for the uniform width: no action is longer. None: the longest offered so far.
     """
 
-    sigma: float = 1.0
-    theta_bound: float = 1.0
+    sigma: float | None = None
+    theta_bound: float | None = None
     delta: float = 0.01
     action_bound: float | None = None
 
     def __post_init__(self) -> None:
-        checked = {
-            "sigma": positive("sigma", self.sigma),
-            "theta_bound": not_negative("theta_bound", self.theta_bound),
-            "delta": probability("delta", self.delta),
-        }
+        checked = {"delta": probability("delta", self.delta)}
+        if self.sigma is not None:
+            checked["sigma"] = positive("sigma", self.sigma)
+        if self.theta_bound is not None:
+            checked["theta_bound"] = not_negative("theta_bound", self.theta_bound)
         if self.action_bound is not None:
             checked["action_bound"] = positive("action_bound", self.action_bound)
         for name, value in checked.items():
@@ -37,10 +38,15 @@ class Known:
 
     @property
     def slack(self) -> float:
-        """How far Gaussian noise takes a reward from its mean, but for probability δ."""
-        return math.sqrt(2) * self.sigma * float(erfinv(1 - self.delta))
+        """How many σ Gaussian noise takes a reward from its mean, but for probability δ."""
+        return math.sqrt(2) * float(erfinv(1 - self.delta))
 
     def settings(self) -> dict[str, float]:
         """The settings of compiled code."""
         bound = float("inf") if self.action_bound is None else self.action_bound
-        return {"sigma": self.sigma, "theta_bound": self.theta_bound, "delta": self.delta, "action_bound": bound}
+        return {
+            "sigma": self.sigma or 0.0,
+            "theta_bound": self.theta_bound or 0.0,
+            "delta": self.delta,
+            "action_bound": bound,
+        }

@@ -35,7 +35,7 @@ from onward.core.simd import dot_from
 from onward.core.tiles import TILE
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "ac8f82324e6baf4a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a13695dfec724954"  # other files whose code is compiled into this one: see tools/digests.py
 
 ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
@@ -81,7 +81,7 @@ def read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) ->
         model.about[0].skip -= 1.0
         return False
     forward, sharp, scale = settings.estimator == FORWARD, is_sharp(head), settings.scale
-    noise = noise_radius(head, second, model.factor.counts[0].counted, window, longest_noted(head))
+    noise = noise_radius(head, model.factor, second, model.factor.counts[0].counted, window, longest_noted(head))
     radii(head, noise, actions, read)
     radius, limit, index, estimate, theta = read.limit, read.leverage, read.indices, read.estimate, solved(model)
     masked, prior = available.shape[0] > 0, settings.has_prior != 0.0

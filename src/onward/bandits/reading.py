@@ -42,7 +42,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "5e6b1a0d28a8faf3"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e167aa635b456783"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_ROWS = 7  # of what was read, before the columns
 
@@ -155,7 +155,7 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
     if greedy:
         radius[:] = 0.0
     elif settings.width != AS_PRINTED:
-        noise = noise_radius(head, second, counts.counted, window, longest)
+        noise = noise_radius(head, model.factor, second, counts.counted, window, longest)
         radii(head, noise, actions, read)
     if rule == SAMPLING and not forward and d > FEW:
         theta, z = solved(model), _sample(model.factor, draws)

@@ -11,6 +11,7 @@ from onward.bandits.settings import (
     BY_CONSTANTS,
     BY_DETERMINANT,
     BY_FUNCTION,
+    BY_MULTIPLE,
     BY_TRACE,
     EPSILON_GREEDY,
     FORWARD,
@@ -61,29 +62,34 @@ class Rule:
 
 @dataclass(frozen=True)
 class _Exploring(Rule):
-    width: Width | CompiledFunction = "determinant"
+    width: Width | float | CompiledFunction = "determinant"
     bias: Bias = "tight"
-    scale: float = 1.0
+    scale: float | None = None
     radius: Radius | None = None
 
     explores: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "width", _function("width", self.width))
-        if isinstance(self.width, str):
+        if isinstance(self.width, int | float) and not isinstance(self.width, bool):
+            object.__setattr__(self, "width", not_negative("width", self.width))
+        elif not isinstance(self.width, CompiledFunction):
             one_of("width", self.width, WIDTHS)
         one_of("bias", self.bias, BIASES)
         if self.radius is not None:
             one_of("radius", self.radius, RADII)
-        object.__setattr__(self, "scale", not_negative("scale", self.scale))
+        if self.scale is not None:
+            object.__setattr__(self, "scale", not_negative("scale", self.scale))
 
     def settings(self) -> dict[str, float]:
         """The settings of compiled code."""
         own = self.width if isinstance(self.width, CompiledFunction) else None
+        multiple = self.width if isinstance(self.width, float) else None
         return {
-            "width": BY_FUNCTION if own else WIDTHS[str(self.width)],
+            "width": BY_FUNCTION if own else WIDTHS[str(self.width)] if multiple is None else BY_MULTIPLE,
+            "multiple": multiple or 0.0,
             "bias": BIASES[self.bias],
-            "scale": self.scale,
+            "scale": 1.0 if self.scale is None else self.scale,
             "width_function": own.address if own else 0,
             "joint": RADII.get(self.radius or "sum", 0),
         }
@@ -97,11 +103,13 @@ class Optimistic(_Exploring):
     h = q/(1+q): each of ridge's index and ‖x‖S is above the true mean, hence what lies between them.
 
     Args:
-        width: "determinant" (tightest: the information gain itself), "trace", "uniform" (as in the paper) or a
-            `width_function`. With forward, "printed" is the whole index as Algorithm 3 prints it, error and all.
+        width: what the noise can do, in the norm of G: "determinant" (tightest: the information gain itself), "trace",
+            "uniform" (as in the paper), a `width_function`; or a number of σ, as textbooks have it, without an S-term
+            and without a guarantee. With forward, "printed" is the whole index as Algorithm 3 prints it, error and all.
         bias: for forward, "sharp" as above, or the paper's `p/(1+q) + √h (noise + bias(x) S)` with bias(x) "tight"
             √(λ + ‖x‖²) or "paper" √λ + ‖x‖; "none" drops the S-term, and the guarantee with it.
-        scale: multiplies what is added to explore.
+        scale: multiplies what is added to explore. None: 1 where σ is known, and where it is estimated a quarter
+            of the theory's widths, which then have no guarantee to keep.
         radius: W is "joint" √(noise² + λS²) or "sum" noise + √λS; None: joint where that is proven, which it is for
             memories that count all rewards alike, else sum.
         clipped: whether an index is cut to ‖x‖S, which no mean exceeds: the guarantee stays, but S must be right.

@@ -29,7 +29,7 @@ SETTINGS = np.dtype(
             "lam_most",
             "even",  # 1 if λ is the same for all coordinates
             "has_prior",  # 0 while the prior mean is 0 everywhere
-            "sigma",
+            "sigma",  # 0: estimated from the rewards
             "theta_bound",
             "delta",
             "scale",
@@ -39,17 +39,18 @@ SETTINGS = np.dtype(
             "gamma",
             "window",
             "epsilon",
-            "slack",  # of a detector: how far noise alone takes a reward from its mean
+            "slack",  # of a detector: how many σ noise alone takes a reward from its mean
             "failure_delta",
             "tolerance",
             "width_function",  # addresses of a user's compiled functions; 0 if there are none
             "index_function",
             "joint",  # 1 if the radius is √(noise² + bias²), 0 if it is their sum
             "clipped",  # 1 if no index is above what ‖x‖S allows
+            "multiple",  # of σ, the radius where that is a number
         )
     ]
 )
-N_SETTINGS = 26
+N_SETTINGS = 27
 _as_settings = records_of(SETTINGS)
 
 LOG = np.dtype(
@@ -65,7 +66,7 @@ _as_log = records_of(LOG)
 
 RIDGE, FORWARD = range(2)
 OPTIMISTIC, SAMPLING, GREEDY, EPSILON_GREEDY, UNIFORM_AT_RANDOM = range(5)
-BY_DETERMINANT, BY_TRACE, BY_CONSTANTS, AS_PRINTED, BY_FUNCTION = range(5)
+BY_DETERMINANT, BY_TRACE, BY_CONSTANTS, AS_PRINTED, BY_FUNCTION, BY_MULTIPLE = range(6)
 TIGHT, AS_IN_PAPER, NO_BIAS, SHARP = range(4)
 
 

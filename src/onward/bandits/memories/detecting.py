@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from onward.bandits.indices import read_single
+from onward.bandits.indices import noise_level, read_single
 from onward.bandits.memories.memory import Memory
 from onward.bandits.model import Model, clear_model, learn_row, model_size, view_model
 from onward.bandits.settings import Head, memory_at, view_head
@@ -17,7 +17,7 @@ from onward.core.ring import FIRST_CAPACITY
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "1439639da73ada46"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "64bfca994a8f9061"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype([("n_models", "f8")])
 N_HEADER = 1
@@ -163,8 +163,9 @@ def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
     for m in range(int(header.n_models)):
         watched = memory_in(buffer, d, window, m)
         model, counts = watched.model, watched.model.factor.counts[0]
+        sigma = noise_level(head, model.factor)
         index, estimate = read_single(head, model, x, square, scratch)
-        failed = not abs(estimate - y) <= index - estimate + head.settings[0].slack
+        failed = not abs(estimate - y) <= index - estimate + head.settings[0].slack * sigma
         if not failed:
             learn_row(model, x, y, square, scratch)
             counts.seen -= 1.0
