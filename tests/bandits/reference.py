@@ -170,6 +170,20 @@ def noise_slack(sigma: float, delta: float) -> mp.mpf:
     return mp.sqrt(2) * mp.mpf(sigma) * mp.erfinv(1 - mp.mpf(delta))
 
 
+@lru_cache(maxsize=65536)
+@in_full
+def estimated_noise(learned: Learned, lam: float, gamma: float) -> mp.mpf:
+    """σ̂ = √((L + Σ w y²/n)/(n + 1)), with L the least regularised loss, w the discounts and n their sum."""
+    if not learned:
+        return mp.mpf(1)
+    memory = remember(learned, len(learned[0][0]), lam, gamma)
+    weights = [mp.mpf(gamma) ** (len(learned) - 1 - s) for s in range(len(learned))]
+    squares = mp.fsum(w * mp.mpf(y) ** 2 for w, (_, y) in zip(weights, learned, strict=True))
+    n = mp.fsum(weights)
+    loss = squares - (memory.b.T * mp.lu_solve(memory.V, memory.b))[0]
+    return mp.sqrt((loss + squares / n) / (n + 1))
+
+
 @dataclass(eq=False)  # models are told apart even if they know the same
 class Model:
     """One model of dLinUCB: the rows that it learned and its record of failures (1) and hits (0)."""
@@ -184,7 +198,8 @@ class ReferencePolicy:
 
     kind: Kind
     lam: float = 1.0
-    sigma: float = 1.0
+    sigma: float | None = 1.0  # None: estimated
+    multiple: float | None = None  # the width is so many σ, and there is no bias term
     theta_bound: float = 1.0
     delta: float = 0.01
     estimator: Estimator = "forward"
@@ -260,7 +275,8 @@ class ReferencePolicy:
         bound = self._bound(rows)
         out = []
         for x in rows:
-            radius = self._radius_at(x, information(memory, self.width, bound), bound)
+            assert self.sigma is not None
+            radius = self._radius_at(x, information(memory, self.width, bound), bound, mp.mpf(self.sigma))
             if self._is_sharp:
                 leverage = read(memory._replace(V_tilde=memory.V), x, "ridge")[1] ** 2
                 out.append(self._sharp(x, *read(memory, x, "ridge"), leverage, radius))
@@ -311,7 +327,7 @@ class ReferencePolicy:
 
     @property
     def _is_sharp(self) -> bool:
-        return self.estimator == "forward" and self.bias == "sharp"
+        return self.estimator == "forward" and self.bias == "sharp" and self.multiple is None
 
     def _plain(self, x: Action, read_out: mp.mpf, spread: mp.mpf, radius: mp.mpf) -> Part:
         return self._cut(x, Part(read_out, mp.mpf(self.scale) * spread * radius, mp.mpf(0)))
@@ -335,10 +351,18 @@ class ReferencePolicy:
 
     def _radius(self, learned: Learned, x: Action, bound: mp.mpf) -> mp.mpf:
         relevant = bound if self.width == "uniform" else mp.mpf(0)  # else one answer would be cached many times
-        return self._radius_at(x, gain(learned, len(x), self.lam, self._gamma, self.width, relevant), bound)
+        J = gain(learned, len(x), self.lam, self._gamma, self.width, relevant)
+        return self._radius_at(x, J, bound, self._noise(learned))
 
-    def _radius_at(self, x: Action, J: mp.mpf, bound: mp.mpf) -> mp.mpf:
-        sigma, delta, lam, S = mp.mpf(self.sigma), mp.mpf(self.delta), mp.mpf(self.lam), mp.mpf(self.theta_bound)
+    def _noise(self, learned: Learned) -> mp.mpf:
+        if self.sigma is not None:
+            return mp.mpf(self.sigma)
+        return estimated_noise(learned, self.lam, self._gamma)
+
+    def _radius_at(self, x: Action, J: mp.mpf, bound: mp.mpf, sigma: mp.mpf) -> mp.mpf:
+        delta, lam, S = mp.mpf(self.delta), mp.mpf(self.lam), mp.mpf(self.theta_bound)
+        if self.multiple is not None:
+            return mp.mpf(self.multiple) * sigma
         d = len(x)
         if self.kind == "SWLinUCB" and self.width == "uniform":
             noise = sigma * mp.sqrt(d * mp.log((1 + self.window * bound**2 / lam) / delta))
@@ -365,12 +389,12 @@ class ReferencePolicy:
 
     def _check_models(self, x: Action, y: float) -> None:
         bound = self._bound([])
-        slack = noise_slack(self.sigma, self.delta)
+        unit = noise_slack(1.0, self.delta)
         for model in self.models:
             self.checking = True  # by the whole width: what is cut off above is not off the other side
             part = self._part(model.learned, x, bound)
             self.checking = False
-            if abs(part.read_out - mp.mpf(y)) <= part.reach + slack:
+            if abs(part.read_out - mp.mpf(y)) <= part.reach + unit * self._noise(model.learned):
                 model.records.append(0)
                 model.learned = (*model.learned, (x, y))
             else:

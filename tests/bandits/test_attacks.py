@@ -167,7 +167,7 @@ def test_change_points_go_on_after_a_warm_start() -> None:
     policy = OracleRestart([5, 10], seed=0)
     for i in range(7):
         policy.learn(X[i], float(y[i]))
-    policy.start_from(ForwardRegressor(fit_intercept=False).fit(X, y))
+    policy.start_from(ForwardRegressor(0.1, fit_intercept=False).fit(X, y))
     for i in range(2):
         policy.learn(X[i], float(y[i]))
     assert policy.information().rows == 42

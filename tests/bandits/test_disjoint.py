@@ -176,7 +176,7 @@ def test_arms_start_from_models_of_their_own() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((40, 3)), rng.standard_normal(40)
     model = ForwardRegressor(lam=1.0, fit_intercept=False).fit(X, y)
-    policy = Disjoint(OFUL(seed=0), ["a", "b"])
+    policy = Disjoint(OFUL(1.0, estimator="forward", seed=0), ["a", "b"])
     policy.start_from("a", model)
     assert np.allclose(policy.estimate(X[0]), [model.predict(X[:1])[0], 0.0])
     assert np.allclose(policy.coef("a"), model.coef_)

@@ -53,7 +53,13 @@ def test_an_old_policy_for_each_arm_does_too() -> None:
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize(
-    "policy", [OFUL(bias="tight", seed=1), SWLinUCB(3, bias="tight", seed=1), EpsilonGreedy(seed=1)], ids=repr
+    "policy",
+    [
+        OFUL(bias="tight", radius="sum", sigma=1.0, theta_bound=1.0, seed=1),
+        SWLinUCB(3, bias="tight", sigma=1.0, theta_bound=1.0, seed=1),
+        EpsilonGreedy(seed=1),
+    ],
+    ids=lambda policy: type(policy).__name__,
 )
 def test_files_with_fewer_settings_go_on(policy: Policy, d: int, tmp_path: Path) -> None:
     """Files from before there was a choice of radius: 24 settings in a buffer, and none of that choice."""

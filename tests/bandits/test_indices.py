@@ -19,6 +19,9 @@ from onward.bandits import (
     OracleRestart,
     SWLinUCB,
 )
+from onward.bandits.memories import Discounted, Everything, Restarting, Window
+from onward.bandits.policy import Policy
+from onward.bandits.rules import Optimistic
 from onward.core.types import Vector
 from tests.bandits.reference import DIGITS, Bias, Estimator, Kind, Part, ReferencePolicy, remember_runs
 from tests.bandits.streams import STREAMS, Round, Stream, mixed_norms, norm_200, turning
@@ -184,9 +187,33 @@ def test_a_given_action_bound_takes_the_place_of_the_largest_norm(policy: str) -
     ],
 )
 def test_the_defaults(kind: Kind, expected: Settings) -> None:
-    common: Settings = {"lam": 1.0, "sigma": 1.0, "theta_bound": 1.0, "delta": 0.01, "scale": 1.0}
-    reference = ReferencePolicy(kind=kind, estimator="forward", bias="sharp", **common, **expected)
+    """The noise is estimated, nothing is known of θ*, and the widths are a quarter of the theory's."""
+    common: Settings = {"lam": 0.1, "sigma": None, "bias": "none", "delta": 0.01}
+    common["scale"] = 1.0 if kind == "DetectingLinUCB" else 0.25
+    reference = ReferencePolicy(kind=kind, estimator="ridge", **common, **expected)
     assert worst_error(POLICIES[kind](), reference, turning(2, 30)) <= BAR
+    told: Settings = {"sigma": 1.0, "theta_bound": 1.0}
+    reference = ReferencePolicy(kind=kind, estimator="ridge", lam=0.1, **told, **expected)
+    assert worst_error(POLICIES[kind](**told), reference, turning(2, 30)) <= BAR
+
+
+@pytest.mark.parametrize("estimator", ["forward", "ridge"])
+@pytest.mark.parametrize("stream", STREAMS)
+def test_a_number_of_estimated_deviations(stream: str, estimator: Estimator) -> None:
+    """LinUCB, of any memory: α σ̂ √q. Rewards in other units give the same choices."""
+    kinds: dict[Kind, Any] = {
+        "OFUL": Everything(),
+        "DLinUCB": Discounted(0.9),
+        "SWLinUCB": Window(4),
+        "OracleRestart": Restarting((3, 7)),
+    }
+    lam = STREAMS[stream].lam
+    for kind, memory in kinds.items():
+        more: Settings = {"lam": lam, "estimator": estimator}
+        told: Settings = {"gamma": 0.9, "window": 4, "change_points": (3, 7) if kind == "OracleRestart" else ()}
+        reference = ReferencePolicy(kind=kind, sigma=None, multiple=1.7, **more, **told)
+        policy = Policy(memory, Optimistic(1.7), **more)
+        assert worst_error(policy, reference, STREAMS[stream]) <= (1e-6 if "200" in stream else BAR), kind
 
 
 @pytest.mark.parametrize("estimator", ["forward", "ridge"])
@@ -247,7 +274,8 @@ def test_a_new_model_of_detection_does_not_play_at_once() -> None:
 
     cb = √(log(1/0.0125)/8) = 0.740, so its score is 0.75 − √(log 10⁵) · 0.740 = −1.76, a new model's −1.70.
     """
-    settings: Settings = {"window": 100_000, "failure_delta": 0.0125, "delta": 0.05, "sigma": 0.1}
+    settings: Settings = {"window": 100_000, "failure_delta": 0.0125, "delta": 0.05, "sigma": 0.1, "theta_bound": 1.0}
+    settings |= {"lam": 1.0, "estimator": "forward"}
     policy, reference = DetectingLinUCB(**settings), ReferencePolicy(kind="DetectingLinUCB", **settings)
     for y in (0.1, 50.0, 50.0, 50.0):
         policy.learn([1.0], y)
@@ -265,7 +293,7 @@ def test_after_a_restart_only_the_largest_norm_is_known(policy: str) -> None:
         more = {"change_points": (5, 15)}  # counted over all restarts: 12 rewards come before this one
     stream = STREAMS["delayed, d=2"]
     for width in ("determinant", "trace", "uniform"):
-        together = {"lam": stream.lam, "width": width, **COMMON, **more}
+        together = {"lam": stream.lam, "width": width, "estimator": "forward", **COMMON, **more}
         ours, reference = POLICIES[kind](**together), ReferencePolicy(kind=kind, **together)
         worst_error(ours, reference, stream)
         ours.restart()

@@ -58,6 +58,7 @@ def test_sharper_indices_are_below_the_others() -> None:
     rng = np.random.default_rng(3)
     known: dict[str, Any] = {"lam": 0.3, "sigma": 0.2, "theta_bound": 1.0, "delta": 0.05}
     kinds: list[Any] = ["sharp", "tight", "paper"]
+    known["estimator"] = "forward"
     policies = [OFUL(bias=bias, radius="sum", **known) for bias in kinds]
     joint, clipped = OFUL(**known), OFUL(clipped=True, **known)
     theta = np.array([0.6, -0.8])
@@ -76,7 +77,8 @@ def test_sharper_indices_are_below_the_others() -> None:
 
 @pytest.mark.parametrize(("width", "bias"), [("trace", "paper"), ("uniform", "tight"), ("determinant", "paper")])
 def test_wider_indices_are_optimistic_too(width: Any, bias: Any) -> None:
-    policy = OFUL(0.1, sigma=1 / 3**0.5, theta_bound=1.0, delta=DELTA, width=width, bias=bias)
+    known: dict[str, Any] = {"sigma": 1 / 3**0.5, "theta_bound": 1.0, "delta": DELTA}
+    policy = OFUL(0.1, estimator="forward", width=width, bias=bias, **known)
     assert misses(policy, Bounded(1.0)) <= LIMIT
 
 
@@ -92,7 +94,13 @@ def test_a_third_of_the_width_is_found_out(estimator: Any) -> None:
 def test_policies_for_changing_worlds_hold_where_nothing_changes(forgetful: str, width: Any, estimator: Any) -> None:
     """δ/T for each round by itself, hence δ for all of them. A fifth of the width is found out."""
     for scale in (1.0, 0.2):
-        known: dict[str, Any] = {"lam": 0.1, "sigma": SIGMA, "delta": DELTA / ROUNDS, "scale": scale}
+        known: dict[str, Any] = {
+            "lam": 0.1,
+            "sigma": SIGMA,
+            "theta_bound": 1.0,
+            "delta": DELTA / ROUNDS,
+            "scale": scale,
+        }
         known |= {"estimator": estimator, "width": width}
         policy = DLinUCB(0.95, **known) if forgetful == "discounts" else SWLinUCB(25, **known)
         missed = misses(policy, Gaussian(SIGMA), runs=100)
@@ -141,6 +149,8 @@ def test_the_bound_says_something() -> None:
     """Playing at random breaks it."""
     d, horizon = 1, 4000
     world = LinearWorld(SphereArms(2, d, radius=1.0), Stationary([1.0]), Gaussian(0.1))
-    runs = play({"random": Random(), "OFUL^f": OFUL(sigma=0.1)}, world, horizon, 5)
+    runs = play(
+        {"random": Random(), "OFUL^f": OFUL(1.0, estimator="forward", sigma=0.1, theta_bound=1.0)}, world, horizon, 5
+    )
     bound = bounds.oful_forward_regret(horizon, d=d, lam=1.0, feature_bound=1.0, theta_bound=1.0, sigma=0.1, delta=0.01)
     assert runs["OFUL^f"][:, -1].max() < bound < runs["random"][:, -1].min()

@@ -27,6 +27,7 @@ from onward.bandits import (
     Greedily,
     Known,
     LinTS,
+    LinUCB,
     Optimistic,
     OracleRestart,
     Policy,
@@ -120,7 +121,8 @@ def test_the_names_are_constructors_of_values() -> None:
         (SWLinUCB(170, **told), Policy(Window(170), Optimistic(width="uniform"), known=known)),
         (OracleRestart([3], estimator="ridge", **told), Policy(Restarting((3,)), estimator="ridge", known=known)),
         (DetectingLinUCB(9, tolerance=0.5, **told), Policy(Detecting(9, tolerance=0.5), known=known)),
-        (LinTS(scale=0.2, **told), Policy(rule=Sampling(scale=0.2), known=known)),
+        (LinTS(scale=0.2, **told), Policy(rule=Sampling(1.0, scale=0.2), known=known)),
+        (LinUCB(0.5, sigma=1.0), Policy(rule=Optimistic(0.5), known=Known(1.0))),
         (EpsilonGreedy(0.2, [1.0, 2.0]), Policy(rule=EpsilonGreedily(0.2), lam=[1.0, 2.0])),
     ]
     for named, built in pairs:
@@ -246,7 +248,8 @@ def test_a_width_of_one_s_own_takes_the_place_of_the_theory_s() -> None:
 
 
 def test_an_index_of_one_s_own_is_told_everything() -> None:
-    policy = Policy(rule=Optimistic(index=everything_told, scale=2.0), estimator="ridge", known=Known(0.3, 1.0, 0.1))
+    rule, known = Optimistic(index=everything_told, scale=2.0), Known(0.3, 1.0, 0.1)
+    policy = Policy(rule=rule, estimator="ridge", lam=1.0, known=known)
     policy.learn([2.0], 3.0)
     radius = 2.0 * 0.3 * math.sqrt(math.log(5.0) - 2.0 * math.log(0.1))
     expected = 3.0 * 6 / 5 + radius * 3 / math.sqrt(5.0) + 90.0 + 100.0

@@ -382,7 +382,7 @@ def test_a_window_of_shrinking_rows_keeps_its_digits(ratio: float, window: int, 
     """Each row that leaves takes nearly all of its direction with it, many times in a row."""
     n = 3 * window
     X, y = 200.0 * ratio ** -np.arange(n)[:, None] * np.ones((1, 1)), np.cos(np.arange(n))
-    policy = SWLinUCB(window, lam, estimator="ridge", width="determinant")
+    policy = SWLinUCB(window, lam, width="determinant", sigma=1.0, theta_bound=1.0)
     for t in range(n):
         policy.learn(X[t], y[t])
         rows, rewards = X[max(0, t + 1 - window) : t + 1, 0], y[max(0, t + 1 - window) : t + 1]
@@ -436,7 +436,7 @@ def test_what_is_known_is_the_regressors_state(name: str) -> None:
         assert np.allclose(mine.second_moment(), theirs.second_moment(), rtol=1e-12)
         assert np.allclose(mine.loss, theirs.loss, rtol=1e-9)
         assert mine.information_gain == pytest.approx(theirs.information_gain)
-        again = OFUL(lam)
+        again = OFUL(lam, estimator="forward")
         again.start_from(mine)
         assert np.allclose(again.estimate(X), model.predict(X), rtol=1e-12)
 
@@ -457,7 +457,7 @@ def test_many_dimensions_and_little_regularisation() -> None:
     rng = np.random.default_rng(0)
     d, lam = 60, 1e-15
     X, y = 1e4 * rng.standard_normal((200, d)), rng.standard_normal(200)
-    policy = OFUL(lam, estimator="ridge")
+    policy = OFUL(lam, radius="sum", sigma=1.0, theta_bound=1.0)
     policy.learn_many(X, y)
     gain = np.linalg.slogdet(X.T @ X + lam * np.eye(d))[1] - d * np.log(lam)
     assert gain > 710  # the logarithm of the largest number
@@ -474,7 +474,7 @@ def test_a_discounted_policy_starts_from_a_model_with_both_its_factors() -> None
     G = X.T @ X + 0.5 * np.eye(4)
     added = {}
     for width in ("determinant", "trace", "uniform"):
-        policy = DLinUCB(0.9, 0.5, estimator="ridge", width=other(width))
+        policy = DLinUCB(0.9, 0.5, sigma=1.0, theta_bound=1.0, width=other(width))
         policy.choose(10.0 * actions)
         policy.start_from(model)
         reach = np.sqrt(np.einsum("ij,ij->i", actions, np.linalg.solve(G, actions.T).T))
@@ -550,7 +550,7 @@ def test_the_index_as_printed() -> None:
     X, y = rng.standard_normal((9, 3)) * np.linspace(1, 3, 9)[:, None], rng.standard_normal(9)
     lam, sigma, S, delta, d = 0.3, 0.4, 1.5, 0.05, 3
     known: dict[str, Any] = {"sigma": sigma, "theta_bound": S, "delta": delta, "bias": "paper"}
-    policy = OFUL(lam, width="printed", **known)
+    policy = OFUL(lam, width="printed", estimator="forward", **known)
     policy.choose(100 * X)  # what was offered does not count, only what was played
     policy.learn_many(X, y)
     actions = 4 * rng.standard_normal((5, 3))
@@ -597,7 +597,7 @@ def test_a_corrupt_or_foreign_file_is_refused(tmp_path: Path) -> None:
 
 def test_policies_show_what_they_are() -> None:
     policy = OFUL(0.5, estimator="ridge")
-    assert repr(policy).startswith("OFUL(lam=0.5, estimator='ridge', sigma=1.0")
+    assert repr(policy).startswith("OFUL(lam=0.5, estimator='ridge', sigma=None")
     assert Policy.described(policy.describe()).parameters == policy.parameters
     assert policy.lam == 0.5
     with pytest.raises(AttributeError, match="no attribute 'lambda_'"):

@@ -82,7 +82,9 @@ def from_plain(description: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-ESTIMATED_SCALE = 0.25  # of the theory's widths, where σ is estimated: about two σ in the worlds of docs/bandits.md
+# Where σ is estimated, chosen on the first worlds of benchmarks/bandit_defaults.py: of the theory's widths, about two σ
+# then, and of the posterior's deviation.
+ESTIMATED_SCALE, ESTIMATED_DEVIATION = 0.25, 0.7
 
 
 def _settled(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> Rule:
@@ -93,8 +95,7 @@ def _settled(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> 
         what = "width='printed'" if rule.width == "printed" else "clipped=True"
         raise ValueError(f"{what} is made of S: expected theta_bound, got None")
     if rule.scale is None:
-        of_theory = not isinstance(rule.width, float)
-        rule = replace(rule, scale=ESTIMATED_SCALE if of_theory and known.sigma is None else 1.0)
+        rule = replace(rule, scale=_usual_scale(rule, memory) if known.sigma is None else 1.0)
     proven = memory.keeps_floor and isinstance(rule.width, str) and rule.width != "printed"
     fits = estimator == "ridge" or rule.bias in ("sharp", "none")
     if rule.radius == "joint" and not proven:
@@ -106,6 +107,15 @@ def _settled(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> 
         raise ValueError(f"bias={rule.bias!r} goes with radius='sum', got 'joint': expected bias='sharp'")
     joint = proven and fits and isinstance(rule, Optimistic)
     return rule if rule.radius is not None else replace(rule, radius="joint" if joint else "sum")
+
+
+def _usual_scale(rule: Optimistic | Sampling, memory: Memory) -> float:
+    """The scale where σ is estimated."""
+    if memory.checks:
+        return 1.0  # rewards beyond its width are not learned: that must not be narrow while σ̂ is rough
+    if isinstance(rule.width, float):
+        return ESTIMATED_DEVIATION if isinstance(rule, Sampling) else 1.0
+    return ESTIMATED_SCALE
 
 
 def _instance(name: str, value: Any, kind: type) -> Any:

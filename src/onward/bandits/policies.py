@@ -12,9 +12,10 @@
 | `Greedy`, `EpsilonGreedy` | everything | the best estimate, now and then any |
 | `Random` | nothing | any |
 
-Each reads its memory as `estimator="ridge"` or `"forward"` (the ^f of the paper). With nothing told, the noise is estimated
-from the rewards, and the widths are what does well in practice: `LinUCB` has two standard deviations, `LinTS` the
-posterior's. With `sigma` and `theta_bound` the widths of `OFUL` and of those below are the theory's, with its guarantee.
+Each reads its memory as `estimator="ridge"` or `"forward"` (the ^f of the paper). With nothing told, the noise is
+estimated from the rewards, and the widths are what does well in practice: two standard deviations for `LinUCB`, about
+the posterior's for `LinTS`. With `sigma` and `theta_bound` told, those of `OFUL` and the others are the theory's, with
+its guarantee.
 """
 
 from collections.abc import Sequence

@@ -108,8 +108,8 @@ class Optimistic(_Exploring):
             and without a guarantee. With forward, "printed" is the whole index as Algorithm 3 prints it, error and all.
         bias: for forward, "sharp" as above, or the paper's `p/(1+q) + √h (noise + bias(x) S)` with bias(x) "tight"
             √(λ + ‖x‖²) or "paper" √λ + ‖x‖; "none" drops the S-term, and the guarantee with it.
-        scale: multiplies what is added to explore. None: 1 where σ is known, and where it is estimated a quarter
-            of the theory's widths, which then have no guarantee to keep.
+        scale: multiplies what is added to explore. None: 1 where σ is known; where it is estimated, a quarter of the
+            theory's widths, which have no guarantee to keep then, and 0.7 of the deviation that `Sampling` draws with.
         radius: W is "joint" √(noise² + λS²) or "sum" noise + √λS; None: joint where that is proven, which it is for
             memories that count all rewards alike, else sum.
         clipped: whether an index is cut to ‖x‖S, which no mean exceeds: the guarantee stays, but S must be right.
@@ -142,7 +142,12 @@ class Optimistic(_Exploring):
 
 @dataclass(frozen=True)
 class Sampling(_Exploring):
-    """The best action for coefficients drawn around the estimate, as wide as `Optimistic` reaches."""
+    """The best action for coefficients drawn around the estimate, by default from the posterior N(θ̂, σ²G⁻¹).
+
+    Arguments are those of `Optimistic`: a width of the theory makes the draws as wide as that reaches.
+    """
+
+    width: Width | float | CompiledFunction = 1.0
 
     kind: ClassVar[int] = SAMPLING
 
