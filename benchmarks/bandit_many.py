@@ -125,7 +125,7 @@ def _take_turns(arms: str, world: World, size: Size) -> list[Blocks]:
     players: list[tuple[Blocks, Ours | Theirs]] = [
         (
             Blocks("onward OFUL^f" if estimator == "forward" else "onward OFUL", arms, ours=True),
-            Ours(OFUL(estimator=estimator, bias="tight", radius="sum", seed=0)),
+            Ours(OFUL(1.0, estimator=estimator, bias="tight", radius="sum", sigma=1.0, theta_bound=1.0, seed=0)),
         )
         for estimator in ESTIMATORS
     ]
