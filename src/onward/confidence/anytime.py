@@ -12,12 +12,12 @@ with probability at most δ (Ville), {m : E < 1/δ} is an interval that holds at
 p-value whenever one stops. The smallest such p ever seen is one, too.
 
 *λ' must be one number at all rows.* Given all rows' features the proof takes these for fixed, so λ' may be made of
-features, past or future, but never of targets; and it must not be made anew: with λ' = z/rows·const at each look, as
-software has it, E is no martingale: in 10,000 rows, a column that counts time is missed in 10% of runs at δ = 5%, and
-one that grows like 1.02^row in 82%. Yet λ' is in the units of z, those of a column squared, which nobody states beforehand. So it is
-made of the features once, when an interval is first asked for (an *anchor*), and kept: λ' = rate·N/8, with `rate` the
-information that a row brought until then. It is the best λ' for the N rows that are stated (`tuned_for`), or for those
-that there are by then, if they are more: at z = 8λ' the interval is narrowest, at δ = 0.05 or so.
+features, past or future, but never of targets; and it must not be made anew at each look. With λ' = const·z/rows each
+time E is no martingale: in 10,000 rows, a column that counts time is missed in 10% of runs at δ = 5%, and one that
+grows like 1.02^row in 82%. Yet λ' is in the units of z, those of a column squared, which nobody states beforehand. So
+it is made of the features once, when an interval is first asked for (an *anchor*), and kept: λ' = rate·N/8, with `rate`
+the information that a row brought until then. It is the best λ' for the N rows that are stated (`tuned_for`), or for
+those that there are by then, if they are more: at z = 8λ' the interval is narrowest, at δ = 0.05 or so.
 """
 
 import math
