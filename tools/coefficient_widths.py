@@ -1,6 +1,6 @@
 """Intervals for coefficients beside those of others: the tables of docs/guarantees.md.
 
-    python tools/coefficient_widths.py        # half a minute; with statsmodels and savvi beside it if they are installed
+    python tools/coefficient_widths.py    # half a minute; with statsmodels and savvi, if they are installed
 
 The first table is of the diabetes data of scikit-learn (442 rows, 10 features and the constant): how many standard
 errors an interval reaches to each side. The second says how often the interval of a slope ever missed it in streams

@@ -177,7 +177,8 @@ def anytime_estimates(
     else:
         error = np.sqrt(sandwich.variances(fitted.solve(directions)))
     error = np.where(known, error, np.inf)
-    reach = error * standard_errors(rho, fitted.freedom, log_level)
+    wide = standard_errors(rho, fitted.freedom, log_level)
+    reach = np.where(np.isinf(wide), np.inf, error) * np.where(np.isinf(wide), 1.0, wide)  # the error may be 0
     middle = np.where(known, estimate, 0.0)
     log_e = log_e_values(middle - null, error, rho, fitted.freedom) - math.log(together)
     return Estimates(
