@@ -332,7 +332,7 @@ def test_wrong_calls_exit_with_2(run: Run, data: Path, tmp_path: Path) -> None:
         (["fit", data, "-t", "y", "--start", model, "--sigma", "1"], "auto makes intervals for targets of past errors"),
         (
             ["fit", data, "-t", "y", *forgetting, "--sigma", "1"],
-            "a model that forgets makes intervals for targets of past",
+            "a model that forgets makes intervals for targets",
         ),
         (["fit", data, "-t", "y", *forgetting, "--intervals", "t"], "expected no --intervals t"),
         (["predict", model, data, "--sigma", "1"], "expected no --sigma"),
