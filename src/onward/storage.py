@@ -45,12 +45,15 @@ _kinds: dict[str, Callable[[Settings, Arrays], Any]] = {}
 # Files of these kinds are loaded by modules that are imported when one comes, and not before.
 _HOMES = {
     "auto": "onward.regression",
+    "pipeline": "onward.regression",
     "forward": "onward.regression",
     "ridge": "onward.regression",
     "checkpoint": "onward.progressive.checkpoints",
     "change alarm": "onward.confidence.change_alarm",
     "policy": "onward.bandits",
     "disjoint policy": "onward.bandits",
+    "spectral policy": "onward.bandits",
+    "meta policy": "onward.bandits",
     "runs": "onward.bandits",
 }
 
