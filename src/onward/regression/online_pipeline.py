@@ -1,0 +1,173 @@
+"""A transformer before a learner, with all that the learner can do online."""
+
+import copy
+import os
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward import storage
+from onward.core.types import Matrix, Vector
+from onward.regression.base import Learned
+from onward.regression.estimator import Estimator
+from onward.regression.learners import OnlineRegressor
+from onward.regression.name_matching import Row
+from onward.regression.random_features import transform_one
+from onward.regression.transformer_files import transformer_from_record, transformer_to_record
+
+_OF_MODEL, _OF_TRANSFORMER = "model ", "transformer "  # before the names of arrays in files
+
+
+@storage.kind("pipeline")
+class OnlinePipeline(Estimator):
+    """Rows go through a transformer, and what comes out is learned: scikit-learn's pipeline for the online protocol.
+
+    `fit` fits both, as scikit-learn's does. The online methods (`partial_fit`, `predict_then_learn`, `learn_one`,
+    `predict_one`) leave the transformer as it is: a prediction would otherwise depend on rows that came later. So it
+    must be fitted, or need no fitting, as `RandomFeatures`. Model and transformer that are given stay as they are;
+    `model_` and `transformer_` are what has learned, and everything else a learner knows is asked of `model_`.
+
+    Args:
+        transformer: with `transform`: `RandomFeatures`, or one of scikit-learn, such as `RBFSampler`, `Nystroem`, or a
+            pipeline of several.
+        model: a learner of this library.
+    """
+
+    model_: OnlineRegressor
+    transformer_: Any
+
+    def __init__(self, transformer: Any, model: OnlineRegressor) -> None:
+        self.transformer = transformer
+        self.model = model
+
+    # Both at once
+
+    def fit(self, X: Any, y: Any, **given: Any) -> Self:
+        """Forget everything, fit the transformer to X, then learn the rows in order."""
+        from sklearn.base import clone
+
+        self._check_parts()
+        transformer = clone(self.transformer)
+        rows = transformer.fit(X).transform(X)
+        model = clone(self.model).fit(_dense(rows), y, **given)
+        self.transformer_, self.model_ = transformer, model
+        if hasattr(transformer, "n_features_in_"):
+            self.n_features_in_ = transformer.n_features_in_
+        return self
+
+    def partial_fit(self, X: Any, y: Any, **given: Any) -> Self:
+        """Learn further rows, in order."""
+        self.predict_then_learn(X, y, **given)
+        return self
+
+    def predict_then_learn(self, X: Any, y: Any, **given: Any) -> NDArray[np.float64] | Learned:
+        """The online protocol, as the model has it: for each row in order, predict it, then learn its target."""
+        transformer, model = self._begun()
+        learned: NDArray[np.float64] | Learned = model.predict_then_learn(_dense(transformer.transform(X)), y, **given)
+        self.transformer_, self.model_ = transformer, model
+        return learned
+
+    def learn_one(self, x: Row, y: Any, **given: Any) -> Self:
+        """Learn one row: an array, or a dict if the transformer takes names."""
+        transformer, model = self._begun()
+        model.learn_one(transform_one(transformer, x), y, **given)
+        self.transformer_, self.model_ = transformer, model
+        return self
+
+    def predict_one(self, x: Row, **given: Any) -> Any:
+        """Predict one row."""
+        transformer, model = self._begun()
+        return model.predict_one(transform_one(transformer, x), **given)
+
+    def predict(self, X: Any, **given: Any) -> NDArray[np.float64]:
+        """Predict each row as if it came next."""
+        return self._learned().predict(self._rows(X), **given)
+
+    def leverage(self, X: Any) -> Vector:
+        """φᵀG⁻¹φ of each row's features φ: with a kernel, the posterior variance by λ."""
+        return self._learned().leverage(self._rows(X))
+
+    def interval(self, X: Any, *arguments: Any, **given: Any) -> NDArray[np.float64]:
+        """Lower and upper ends for each row: the model's `interval`, of the features."""
+        return self._learned().interval(self._rows(X), *arguments, **given)
+
+    def calibrate(self, *arguments: Any, **given: Any) -> Self:
+        """From now on, keep the errors of rows that are learned, for `conformal` intervals."""
+        transformer, model = self._begun()
+        model.calibrate(*arguments, **given)
+        self.transformer_, self.model_ = transformer, model
+        return self
+
+    # Parts
+
+    def _begun(self) -> tuple[Any, OnlineRegressor]:
+        """What learns: of the parts that were given, copies, if nothing was learned yet."""
+        if hasattr(self, "model_"):
+            return self.transformer_, self.model_
+        from sklearn.base import clone
+        from sklearn.exceptions import NotFittedError
+        from sklearn.utils.validation import check_is_fitted
+
+        self._check_parts()
+        try:
+            check_is_fitted(self.transformer)
+        except NotFittedError as error:
+            raise NotFittedError(
+                f"the transformer must be fitted before rows are learned one after the other: give "
+                f"{type(self.transformer).__name__}(…).fit(some rows), or call fit; got one that is not fitted"
+            ) from error
+        return copy.deepcopy(self.transformer), clone(self.model)
+
+    def _check_parts(self) -> None:
+        if not hasattr(self.transformer, "transform"):
+            raise ValueError(f"transformer must have a method transform, got {self.transformer!r}")
+        if not isinstance(self.model, OnlineRegressor):
+            raise ValueError(f"model must be a learner of onward, such as ForwardRegressor(), got {self.model!r}")
+
+    def _learned(self) -> OnlineRegressor:
+        if not hasattr(self, "model_"):
+            self._begun()  # which may have more to say
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet: call fit or learn rows first")
+        return self.model_
+
+    def _rows(self, X: Any) -> Matrix:
+        self._learned()
+        return _dense(self.transformer_.transform(X))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    # Model files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file that `onward.load` reads. Of transformers: `RandomFeatures`, and some of scikit-learn."""
+        model = self._learned()
+        settings, arrays = model.to_record()
+        described, own = transformer_to_record(self.transformer_)
+        named = {_OF_MODEL + name: each for name, each in arrays.items()}
+        named |= {_OF_TRANSFORMER + name: each for name, each in own.items()}
+        storage.save(path, "pipeline", {"kind": model._kind, "model": settings, "transformer": described}, named)
+
+    @classmethod
+    def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
+        """The pipeline in a model file."""
+        from sklearn.base import clone
+
+        def part(prefix: str) -> storage.Arrays:
+            return {name.removeprefix(prefix): each for name, each in arrays.items() if name.startswith(prefix)}
+
+        model = storage.made(settings["kind"], settings["model"], part(_OF_MODEL))
+        if not isinstance(model, OnlineRegressor):
+            raise ValueError(f"a {type(model).__name__}, expected a learner")
+        transformer = transformer_from_record(settings["transformer"], part(_OF_TRANSFORMER))
+        pipeline = cls(transformer, clone(model))
+        pipeline.transformer_, pipeline.model_ = transformer, model
+        return pipeline
+
+
+def _dense(rows: Any) -> Matrix:
+    array = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+    return np.ascontiguousarray(array, dtype=np.float64)
