@@ -84,13 +84,12 @@ def random_geometric(n: int, neighbours: float = 8.0, seed: int = 0) -> Edges:
 
 
 def _of_matrix(graph: Any) -> Laplacian:
-    matrix = sparse.csr_array(graph)
-    n, m = matrix.shape
+    n, m = graph.shape
     if n != m or not n:
-        raise ValueError(f"graph must be a square matrix, a row and a column for each node, got shape {matrix.shape}")
-    if matrix.dtype.kind not in "biuf":
-        raise ValueError(f"graph must hold numbers, got {matrix.dtype}")
-    matrix = matrix.astype(np.float64)
+        raise ValueError(f"graph must be a square matrix, a row and a column for each node, got shape {graph.shape}")
+    if graph.dtype.kind not in "biuf":
+        raise ValueError(f"graph must hold numbers, got {graph.dtype}")
+    matrix = sparse.csr_array(graph).astype(np.float64)
     if not np.isfinite(matrix.data).all():
         raise ValueError(f"graph must hold finite numbers, got {matrix.data[~np.isfinite(matrix.data)][0]}")
     largest = float(np.abs(matrix.data).max(initial=0.0))

@@ -12,7 +12,7 @@ from onward.bandits.policies import OFUL, Exploration
 from onward.bandits.policy import Policy
 from onward.bandits.randomness import Seed
 from onward.bandits.rules import one_of
-from onward.confidence.widths import radius_of_noise
+from onward.confidence import confidence_set
 from onward.core import Information
 from onward.core.checks import not_negative, positive, whole
 from onward.core.types import Vector
@@ -57,8 +57,8 @@ class MetaOFUL:
         self.lam, self.spread = positive("lam", lam), not_negative("spread", spread)
         one_of("trust", trust, _TRUSTS)
         self.trust = trust
-        self._first: Policy = OFUL(self.lam, **settings)
-        self._policy = self._first
+        self._policy: Policy = OFUL(self.lam, **settings)
+        self._start = self._policy.parameters  # of the first task, as plain values
         self._n_tasks = 0  # that ended
         self._sum: Vector = np.empty(0)  # of their estimates
         self._errors = 0.0  # what these may be wrong by, summed up
@@ -99,8 +99,8 @@ class MetaOFUL:
 
     def _new_policy(self) -> Policy:
         bound = self.spread if self.trust == "spread" else self.distance
-        parameters = dict(self._first.parameters)
-        if self.trust == "spread" or bound < self._first.known.theta_bound:
+        parameters = dict(self._start)
+        if self.trust == "spread" or bound < self._start["theta_bound"]:
             parameters |= {"theta_bound": bound, "prior_mean": self._sum / self._n_tasks}
         policy = OFUL(**parameters)
         policy._rng = self._policy.generator  # one sequence of random numbers for all tasks
@@ -137,7 +137,7 @@ class MetaOFUL:
     def describe(self) -> dict[str, Any]:
         """Its settings, as plain values."""
         own = {"policy": "MetaOFUL", "rounds": self.rounds, "spread": self.spread, "trust": self.trust}
-        return own | self._first.parameters
+        return own | self._start
 
     def __repr__(self) -> str:
         settings = {name: value for name, value in self.describe().items() if name != "policy"}
@@ -159,18 +159,20 @@ class MetaOFUL:
         meta._n_tasks, meta._errors, meta._sum = int(settings["n_tasks"]), float(settings["errors"]), arrays["sum"]
         meta._policy = Policy.from_record(settings["policy"], arrays)
         if meta._n_tasks < 0 or meta._errors < 0 or not np.isfinite(meta._sum).all():
-            raise ValueError(f"n_tasks, errors and sum of {meta._n_tasks}, {meta._errors}, expected finite, not negative")
+            raise ValueError(
+                f"n_tasks, errors and sum of {meta._n_tasks}, {meta._errors}, expected finite, not negative"
+            )
         return meta
 
 
 def _largest_error(state: Information, policy: Policy) -> float:
     """How far the ridge estimate of a task may be from its θ, if the task's confidence set holds.
 
-    ‖θ_t − θ*‖_G ≤ √λ S + σ√(2 log(1/δ) + I) at all rounds, and G is no less than its smallest eigenvalue. Where that
-    says too little: θ* is within S of the prior mean, and so as far as that is from the estimate.
+    ‖θ_t − θ*‖_G is at most its radius at all rounds, and G no less than its smallest eigenvalue. Where that says too
+    little: θ* is within S of the prior mean, and so as far from the estimate as both distances together.
     """
-    known, lam = policy.known, float(state.lam[0])
-    radius = math.sqrt(lam) * known.theta_bound + radius_of_noise(known.sigma, known.delta, state.information_gain)
-    least = max(lam, float(np.linalg.eigvalsh(state.second_moment())[0]))
+    known = policy.known
+    region = confidence_set(state, "ridge", known.delta, known.sigma, known.theta_bound)
+    least = max(float(state.lam.min()), float(np.linalg.eigvalsh(state.second_moment())[0]))
     moved = float(np.linalg.norm(state.coefficients()))
-    return min(radius / math.sqrt(least), known.theta_bound + moved)
+    return min(region.radius / math.sqrt(least), known.theta_bound + moved)

@@ -5,7 +5,6 @@ import os
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self, Unpack
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from onward import storage
@@ -171,7 +170,7 @@ class SpectralBandit:
         bandit = cls.__new__(cls)
         nodes, eigenvalues, rows = tuple(settings["nodes"]), arrays["eigenvalues"], arrays["rows"]
         if rows.shape != (len(nodes), len(eigenvalues)):
-            raise ValueError(f"rows of shape {rows.shape}, expected {len(nodes)} nodes by {len(eigenvalues)} eigenvalues")
+            raise ValueError(f"rows of shape {rows.shape}, expected {(len(nodes), len(eigenvalues))}")
         bandit.basis = SpectralBasis(nodes, eigenvalues, rows)
         bandit.smoothness, bandit.lam = float(settings["smoothness"]), float(settings["lam"])
         bandit._policy = Policy.from_record(settings["policy"], arrays)

@@ -2,19 +2,23 @@
 
 import copy
 import os
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onward import storage
 from onward.core.types import Matrix, Vector
-from onward.regression.base import Learned
 from onward.regression.estimator import Estimator
 from onward.regression.learners import OnlineRegressor
 from onward.regression.name_matching import Row
 from onward.regression.random_features import transform_one
 from onward.regression.transformer_files import transformer_from_record, transformer_to_record
+from onward.tables import as_mapping
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 _OF_MODEL, _OF_TRANSFORMER = "model ", "transformer "  # before the names of arrays in files
 
@@ -51,9 +55,8 @@ class OnlinePipeline(Estimator):
         transformer = clone(self.transformer)
         rows = transformer.fit(X).transform(X)
         model = clone(self.model).fit(_dense(rows), y, **given)
+        self._check_columns(X, reset=True)
         self.transformer_, self.model_ = transformer, model
-        if hasattr(transformer, "n_features_in_"):
-            self.n_features_in_ = transformer.n_features_in_
         return self
 
     def partial_fit(self, X: Any, y: Any, **given: Any) -> Self:
@@ -61,24 +64,33 @@ class OnlinePipeline(Estimator):
         self.predict_then_learn(X, y, **given)
         return self
 
-    def predict_then_learn(self, X: Any, y: Any, **given: Any) -> NDArray[np.float64] | Learned:
+    def predict_then_learn(self, X: Any, y: Any, **given: Any) -> Any:
         """The online protocol, as the model has it: for each row in order, predict it, then learn its target."""
         transformer, model = self._begun()
-        learned: NDArray[np.float64] | Learned = model.predict_then_learn(_dense(transformer.transform(X)), y, **given)
+        rows = _dense(transformer.transform(X))
+        first = not hasattr(self, "n_features_in_")
+        if not first:
+            self._check_columns(X)
+        learned = model.predict_then_learn(rows, y, **given)
+        if first:
+            self._check_columns(X, reset=True)
         self.transformer_, self.model_ = transformer, model
         return learned
 
     def learn_one(self, x: Row, y: Any, **given: Any) -> Self:
         """Learn one row: an array, or a dict if the transformer takes names."""
         transformer, model = self._begun()
-        model.learn_one(transform_one(transformer, x), y, **given)
+        row = self._row(transformer, x)
+        model.learn_one(row, y, **given)
+        if not hasattr(self, "n_features_in_") and not isinstance(as_mapping(x), Mapping):
+            self.n_features_in_ = np.shape(x)[0]
         self.transformer_, self.model_ = transformer, model
         return self
 
     def predict_one(self, x: Row, **given: Any) -> Any:
         """Predict one row."""
         transformer, model = self._begun()
-        return model.predict_one(transform_one(transformer, x), **given)
+        return model.predict_one(self._row(transformer, x), **given)
 
     def predict(self, X: Any, **given: Any) -> NDArray[np.float64]:
         """Predict each row as if it came next."""
@@ -135,7 +147,29 @@ class OnlinePipeline(Estimator):
 
     def _rows(self, X: Any) -> Matrix:
         self._learned()
-        return _dense(self.transformer_.transform(X))
+        rows = _dense(self.transformer_.transform(X))
+        if hasattr(self, "n_features_in_"):
+            self._check_columns(X)
+        return rows
+
+    def _row(self, transformer: Any, x: Row) -> Vector:
+        expected = getattr(self, "n_features_in_", None)
+        if expected is not None and not isinstance(as_mapping(x), Mapping) and np.shape(x) != (expected,):
+            raise ValueError(f"x has shape {np.shape(x)}, but this pipeline was fitted with {expected} features")
+        return transform_one(transformer, x)
+
+    def _check_columns(self, X: Any, reset: bool = False) -> None:
+        """Remember how many columns there are and their names, or see to it that they are those."""
+        from sklearn.utils.validation import validate_data
+
+        validate_data(self, X=X, reset=reset, skip_check_array=True)
+
+    def __sklearn_tags__(self) -> "Tags":
+        from sklearn.utils import get_tags
+
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self.transformer).input_tags.sparse
+        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -149,7 +183,12 @@ class OnlinePipeline(Estimator):
         described, own = transformer_to_record(self.transformer_)
         named = {_OF_MODEL + name: each for name, each in arrays.items()}
         named |= {_OF_TRANSFORMER + name: each for name, each in own.items()}
-        storage.save(path, "pipeline", {"kind": model._kind, "model": settings, "transformer": described}, named)
+        own_settings = {"kind": model._kind, "model": settings, "transformer": described}
+        if hasattr(self, "n_features_in_"):
+            own_settings["columns"] = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            own_settings["names"] = list(self.feature_names_in_)
+        storage.save(path, "pipeline", own_settings, named)
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
@@ -165,6 +204,10 @@ class OnlinePipeline(Estimator):
         transformer = transformer_from_record(settings["transformer"], part(_OF_TRANSFORMER))
         pipeline = cls(transformer, clone(model))
         pipeline.transformer_, pipeline.model_ = transformer, model
+        if "columns" in settings:
+            pipeline.n_features_in_ = int(settings["columns"])
+        if "names" in settings:
+            pipeline.feature_names_in_ = np.array(settings["names"], dtype=object)
         return pipeline
 
 

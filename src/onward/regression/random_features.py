@@ -1,6 +1,7 @@
 """Random Fourier features as a transformer, for rows by number or by name."""
 
 from collections.abc import Hashable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from onward.core.checks import positive, whole
 from onward.core.types import Matrix, Vector
 from onward.regression.name_matching import Row, named_row
-from onward.tables import as_mapping, as_rows, blocks
+from onward.tables import as_mapping, as_row, as_rows, blocks
 from onward.tables.fourier import cosines, direction, shift
 
 if TYPE_CHECKING:
@@ -47,47 +48,30 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Matrix:
         """The features of each row, (rows, n)."""
         self._check()
+        rows = as_rows(X, self)
         if hasattr(self, "n_features_in_"):
             validate_data(self, X=X, reset=False, skip_check_array=True)
-        rows = as_rows(X, self)
-        names: list[Hashable] = list(range(rows.shape[1])) if rows.names is None else rows.names
-        directions, shifts = self._directions(names)
         out = np.empty((rows.shape[0], self.n))
         for where, block, _ in blocks(rows):
-            out[where] = cosines(list(block.T), directions, shifts)
+            out[where] = self._cosines(rows.names, block)
         return out
 
     def transform_one(self, x: Row) -> Vector:
         """The features of one row, (n,): of an array, or of a dict of named values."""
         self._check()
-        names, values = named_row(x)
-        if names is not None and hasattr(self, "n_features_in_") and not hasattr(self, "feature_names_in_"):
-            raise ValueError(f"x has named features, but this was fitted with {self.n_features_in_} without names")
-        if names is None:
-            names = list(range(values.shape[1]))
-        return cosines(list(values.T), *self._directions(names))[0] if names else self._bare()
+        made: Vector = self._cosines(*named_row(x))[0]
+        return made
 
-    def _bare(self) -> Vector:
-        """Of a row in which everything is missing, hence 0."""
-        return cosines([np.zeros(1)], [np.zeros(self.n)], self._directions([])[1])[0]
+    def _cosines(self, names: list[Hashable] | None, rows: Matrix) -> Matrix:
+        """In the order of the names, whichever they came in: sums in another order have other last digits."""
+        known = range(rows.shape[1]) if names is None else [n if isinstance(n, int) else str(n) for n in names]
+        columns = sorted(zip(known, rows.T, strict=True), key=_place)
+        directions = [_directions(self.gamma, self.n, self.seed, name) for name, _ in columns]
+        return cosines([column for _, column in columns], directions, _shifts(self.n, self.seed), len(rows))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """random[1], random[2], …"""
         return np.array([f"random[{place}]" for place in range(1, self.n + 1)], dtype=object)
-
-    def _directions(self, names: list[Hashable]) -> tuple[list[Vector], Vector]:
-        """For each column the directions of all features, and their shifts: kept once they were drawn."""
-        settings = (self.gamma, self.n, self.seed)
-        if getattr(self, "_drawn_with", None) != settings:
-            self._drawn_with, self._drawn = settings, dict[Hashable, Vector]()
-            self._shifts = np.array([shift(f"{self.seed} shift {place}") for place in range(self.n)])
-        for name in names:
-            if name not in self._drawn:
-                kind = "name" if isinstance(name, str) else "number"
-                self._drawn[name] = np.array(
-                    [direction(self.gamma, f"{self.seed} {kind} {name} {place}") for place in range(self.n)]
-                )
-        return [self._drawn[name] for name in names], self._shifts
 
     def _check(self) -> None:
         positive("gamma", self.gamma)
@@ -104,19 +88,38 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         return tags
 
 
+def _place(column: tuple[int | str, Vector]) -> tuple[bool, int | str]:
+    """Numbers first, then names."""
+    return isinstance(column[0], str), column[0]
+
+
+@lru_cache(maxsize=4096)
+def _directions(gamma: float, n: int, seed: int, column: int | str) -> Vector:
+    """Of all features, in a column that is known by its name or its number."""
+    return np.array([direction(gamma, f"{seed} {column!r} {place}") for place in range(n)])
+
+
+@lru_cache(maxsize=64)
+def _shifts(n: int, seed: int) -> Vector:
+    return np.array([shift(f"{seed} shift {place}") for place in range(n)])
+
+
 def transform_one(transformer: Any, x: Row) -> Vector:
     """One row, an array or a dict, by whatever transformer: its own way for one row if it has one, else as a table."""
     x = as_mapping(x)
     if hasattr(transformer, "transform_one"):
         made = transformer.transform_one(x)
-        return np.asarray(list(made.values()) if isinstance(made, Mapping) else made, dtype=np.float64)
-    if isinstance(x, Mapping):
-        known = getattr(transformer, "feature_names_in_", None)
-        if known is None or set(known) != set(x):
-            expected = "an array" if known is None else f"values for {list(known)}"
-            raise ValueError(f"{type(transformer).__name__} cannot take this row: expected {expected}, got {dict(x)}")
-        import pandas as pd
+        return np.array(list(made.values()) if isinstance(made, Mapping) else made, dtype=np.float64)
+    table: Any = as_row(x) if not isinstance(x, Mapping) else _frame(transformer, x)
+    row: Vector = np.asarray(transformer.transform(table), dtype=np.float64)[0]
+    return row
 
-        x = pd.DataFrame([x])[list(known)]
-        return np.asarray(transformer.transform(x), dtype=np.float64)[0]
-    return np.asarray(transformer.transform(np.asarray(x, dtype=np.float64).reshape(1, -1)), dtype=np.float64)[0]
+
+def _frame(transformer: Any, x: Mapping[Any, Any]) -> Any:
+    known = getattr(transformer, "feature_names_in_", None)
+    if known is None or set(known) != set(x):
+        expected = "an array" if known is None else f"values for {list(known)}"
+        raise ValueError(f"{type(transformer).__name__} cannot take this row: expected {expected}, got {dict(x)}")
+    import polars as pl
+
+    return pl.DataFrame({name: [x[name]] for name in known})

@@ -28,13 +28,13 @@ def shift(address: str) -> float:
     return 2 * math.pi * uniform(address)
 
 
-def cosines(columns: list[Vector], directions: list[Vector], shifts: Vector) -> Matrix:
-    """The features of some rows, (n, features), from columns (n,) and for each of them its directions (features,).
+def cosines(columns: list[Vector], directions: list[Vector], shifts: Vector, rows: int) -> Matrix:
+    """The features of so many rows, (n, features), from columns (n,) and for each of them its directions (features,).
 
     Operations on each number alone, one column after the other: a product of matrices may sum in another order for
     other numbers of rows. Angles that are not finite stay, so that they are noticed.
     """
-    out = np.repeat(shifts[None], len(columns[0]), axis=0)
+    out = np.repeat(shifts[None], rows, axis=0)
     scale = math.sqrt(2 / len(shifts))
     with np.errstate(all="ignore"):
         for start in range(0, len(out), _AT_ONCE):

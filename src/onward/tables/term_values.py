@@ -123,7 +123,7 @@ def feature_values(term: Term, read: Read, lags: LagValues) -> tuple[Matrix, Fla
             return _splines(term, numbers), unknown
         case RandomFeatures():
             found = [number_values(each, read, lags) for each in term.inners]
-            made = cosines([each.numbers for each in found], *_directions(term))
+            made = cosines([each.numbers for each in found], *_directions(term), len(found[0].numbers))
             return made, _either([each.unknown for each in found])
     assert_never(term)
 
