@@ -34,7 +34,7 @@ def test_everything_is_written(tmp_path: Path) -> None:
         assert pl.read_parquet(out / "results" / f"{name}.parquet")["repeat"].n_unique() == 2
     claims = json.loads((out / "claims.json").read_text(encoding="utf-8"))
     assert {claim["figure"] for claim in claims} == {"figure4a", "figure4b"}
-    assert {claim["verdict"] for claim in claims} <= {"supported", "partly", "not supported"}
+    assert {claim["verdict"] for claim in claims} <= {"supported", "partly", "not supported", "undecided"}
     assert "Settings other than the full run" in (out / "report.html").read_text(encoding="utf-8")
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file() and path.name != "report.html"}
     again = CliRunner().invoke(app, ["reproduce", "figure4a", "figure4b", "--out", str(out), *TINY])

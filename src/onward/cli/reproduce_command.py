@@ -77,6 +77,7 @@ def show(sections: "list[Section]", out: Path, quick: bool) -> None:
         "supported": "[green]✔ supported[/]",
         "partly": "[yellow]◐ partly[/]",
         "not supported": "[red]✘ not supported[/]",
+        "undecided": "[cyan]? undecided[/]",
     }
     table = Table(title="Verdicts" + (" of a reduced run" if quick else ""), title_justify="left", title_style="bold")
     table.add_column("figure")

@@ -74,7 +74,7 @@ def reproduce(
             claims=figure.claims(config, outcome.frame),
             drawings=figure.draw(config, outcome.frame),
             seconds=outcome.seconds,
-            remarks=figure.remarks(config),
+            remarks=[*figure.remarks(config), *_describe_added(outcome.added)],
         )
         save_drawings(out / "figures", section.drawings)
         sections.append(section)
@@ -90,6 +90,12 @@ def reproduce(
         size=describe_size(configs),
     )
     return sections
+
+
+def _describe_added(added: Mapping[str, tuple[int, int]]) -> list[str]:
+    """Which repeats were added, in a sentence."""
+    said = "; ".join(f"{group} from {first:,} to {count:,}" for group, (first, count) in added.items())
+    return [f"Repeats were added where a verdict was undecided: {said}."] if added else []
 
 
 def _remove_figure(out: Path, name: str) -> None:
