@@ -29,7 +29,7 @@ onward reproduce --quick"""
 
 def command(
     figures: Annotated[
-        list[str] | None, typer.Argument(help="figure1, figure2, figure3, figure4a, figure4b; all of them without any.")
+        list[str] | None, typer.Argument(help="figure1, figure2, figure3, figure4a, figure4b, sharp; all of them without any.")
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder for report, figures and results.")] = Path("reproduction"),
     repeats: Annotated[
@@ -56,7 +56,9 @@ def command(
     """Run the paper's experiments, test its claims on them, and write a report.
 
     Where the interval of an estimate straddles the line of a claim's rule, repeats are added, up to a limit, before the
-    claim is called undecided. Stopped at any moment and started again with the same settings, it goes on where it was and gives the same result.
+    claim is called undecided.
+
+    Stopped at any moment and started again with the same settings, it goes on where it was and gives the same result.
     """
     from onward.cli.display import chunks_done
     from onward.experiments.reproduction import configure, reproduce

@@ -21,9 +21,10 @@ from onward.experiments.repeat_frame import split_repeats
 from onward.pages.drawing import Drawing
 
 BETAS = {
-    "unchanged": "β of D-LinUCB, unchanged",
-    "tight": "√(λ + ‖x‖²) S for √λ S",
-    "paper": "(√λ + ‖x‖) S for √λ S",
+    "unchanged": "D-LinUCB's own β",
+    "tight": "the tight β, √(λ + ‖x‖²)S for √λS",
+    "paper": "the paper's β, (√λ + ‖x‖)S for √λS",
+    "sharp": "the sharp index",
 }
 WIDTHS = ("uniform", "determinant")
 LONGEST = 1.0  # no arm is longer
@@ -87,8 +88,9 @@ def make_players(config: ChangingConfig, change_points: Sequence[int]) -> list[P
         "theta_bound": config.theta_bound,
         "delta": config.delta,
         "action_bound": LONGEST,
+        "radius": "sum",
     }
-    ridge: dict[str, Any] = {**known, "width": config.width, "estimator": "ridge"}
+    ridge: dict[str, Any] = {**known, "width": config.width, "bias": "tight", "estimator": "ridge"}
     found: dict[str, Policy] = {
         "D-LinUCB": DLinUCB(config.gamma, config.lam, **ridge),
         "SW-LinUCB": SWLinUCB(config.window, config.lam, **ridge),

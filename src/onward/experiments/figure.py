@@ -38,10 +38,11 @@ class Piece:
 
 
 class Figure(ABC, Generic[C]):
-    """A figure of the paper. The frame of its results is that of all pieces, one below the other."""
+    """A figure of the paper, or one of ours beside it. The frame of its results is that of all pieces, one below the other."""
 
     name: ClassVar[str]  # on the command line and of files
     title: ClassVar[str]
+    of_paper: ClassVar[bool] = True  # or of ours
     Config: type[C]  # a frozen dataclass: every setting, the paper's by default
     quick_settings: ClassVar[Mapping[str, Any]]  # what a reduced run changes
     repeat_settings: ClassVar[Sequence[str]] = ("repeats",)  # settings that say how often something is repeated

@@ -79,6 +79,7 @@ def reproduce(
             drawings=figure.draw(config, outcome.frame),
             seconds=outcome.seconds,
             remarks=[*figure.remarks(config), *_describe_added(outcome.added)],
+            of_paper=figure.of_paper,
         )
         save_drawings(out / "figures", section.drawings)
         sections.append(section)

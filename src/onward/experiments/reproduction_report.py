@@ -40,11 +40,13 @@ class Section:
     drawings: Sequence[Drawing]
     seconds: float
     remarks: Sequence[str] = ()  # what a reader must know, such as "ran at 25 repeats because ..."
+    of_paper: bool = True  # or of ours
 
     @property
     def label(self) -> str:
-        """What it is called in running text: "Figure 4a"."""
-        return re.sub(r"^figure[ _-]?", "Figure ", self.name)
+        """What it is called in running text: "Figure 4a", or what its title begins with if it has another name."""
+        found, replaced = re.subn(r"^figure[ _-]?", "Figure ", self.name)
+        return found if replaced else self.title.partition(":")[0]
 
     @property
     def heading(self) -> str:
