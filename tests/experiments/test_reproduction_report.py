@@ -58,7 +58,7 @@ def test_says_everything(report: Written, page: Page) -> None:
         assert section.title in said
         for claim in section.claims:
             assert said.count(claim.statement) >= 2  # on the first screen and with its figure
-            for part in (claim.finding, claim.effect, claim.rule, claim.regime):
+            for part in (claim.finding, claim.effect, claim.rule.words, claim.regime):
                 assert part in said
         for drawing in section.drawings:
             assert drawing.caption in said
@@ -68,7 +68,7 @@ def test_says_everything(report: Written, page: Page) -> None:
     assert AWKWARD in said  # as it is, not as markup
     for value in (*VERSIONS.values(), "onward reproduce --out out --seed 7", "7 min 11 s", "<i>Made up</i>", "100,000"):
         assert value in said
-    assert "8 supported, 4 partly supported, 3 not supported" in said
+    assert "6 supported, 3 partly supported, 3 not supported, 3 undecided" in said
     assert "1.1 [1.02, 1.31], 100 repeats" in said
     assert ("html", {"lang": "en"}) in page.tags
 
@@ -103,10 +103,22 @@ def test_claims_are_strict_json(report: Written, tmp_path: Path) -> None:
     claims = [(section.name, claim) for section in report.sections for claim in section.claims]
     assert len(records) == len(claims) == 15
     for record, (figure, claim) in zip(records, claims, strict=True):
-        assert list(record) == ["figure", "id", "statement", "verdict", "finding", "rule", "regime", "numbers"]
+        assert list(record) == [
+            "figure",
+            "id",
+            "statement",
+            "verdict",
+            "finding",
+            "rule",
+            "undecided",
+            "regime",
+            "numbers",
+        ]
         assert (record["figure"], record["id"], record["statement"]) == (figure, claim.id, claim.statement)
         assert (record["verdict"], record["finding"]) == (claim.verdict, claim.finding)
-        assert (record["rule"], record["regime"]) == (claim.rule, claim.regime)
+        assert (record["rule"], record["regime"]) == (claim.rule.words, claim.regime)
+        open_one = {"of": "ratio", "side": "below", "line": 1.0, "holds": None}
+        assert record["undecided"] == ([open_one] if claim.verdict == "undecided" else [])
         assert record["numbers"]["by_lam"] == {
             "1e-05": {"slope": -0.98, "spread": None},
             "10": {"slope": None, "spread": 3},

@@ -16,6 +16,7 @@ from onward.experiments.figure3 import FIGURE_3
 from onward.experiments.figure4a import FIGURE_4A
 from onward.experiments.figure4b import FIGURE_4B
 from onward.experiments.registry import FIGURES
+from onward.experiments.sharp import SHARP
 
 __all__ = [
     "FIGURES",
@@ -24,6 +25,7 @@ __all__ = [
     "FIGURE_3",
     "FIGURE_4A",
     "FIGURE_4B",
+    "SHARP",
     "Claim",
     "Figure",
     "Piece",

@@ -18,6 +18,7 @@ def configure(
     seed: int = 0,
     quick: bool = False,
     changes: Mapping[str, str] | None = None,
+    undecided_times: int | None = None,
 ) -> dict[str, Settings]:
     """The configuration of each figure. `changes` are like {"figure3.horizon": "20000"}."""
     for name in figures:
@@ -25,12 +26,15 @@ def configure(
             raise ValueError(f"there is no {name!r}; expected some of {', '.join(FIGURES)}")
     if repeats is not None and repeats < 1:
         raise ValueError(f"repeats must be at least 1, got {repeats}")
+    if undecided_times is not None and undecided_times < 1:
+        raise ValueError(f"undecided_times must be at least 1, got {undecided_times}")
     configs = {}
     for name, figure in FIGURES.items():
         if figures and name not in figures:
             continue
         settings = dict(figure.quick_settings) if quick else {}
         settings |= {} if repeats is None else dict.fromkeys(figure.repeat_settings, repeats)
+        settings |= {} if undecided_times is None else {"undecided_times": undecided_times}
         configs[name] = figure.Config(seed=seed, **settings)
     for key, text in (changes or {}).items():
         name, dot, setting = key.partition(".")
@@ -74,7 +78,8 @@ def reproduce(
             claims=figure.claims(config, outcome.frame),
             drawings=figure.draw(config, outcome.frame),
             seconds=outcome.seconds,
-            remarks=figure.remarks(config),
+            remarks=[*figure.remarks(config), *_describe_added(outcome.added)],
+            of_paper=figure.of_paper,
         )
         save_drawings(out / "figures", section.drawings)
         sections.append(section)
@@ -90,6 +95,12 @@ def reproduce(
         size=describe_size(configs),
     )
     return sections
+
+
+def _describe_added(added: Mapping[str, tuple[int, int]]) -> list[str]:
+    """Which repeats were added, in a sentence."""
+    said = "; ".join(f"{group} from {first:,} to {count:,}" for group, (first, count) in added.items())
+    return [f"Repeats were added where a verdict was undecided: {said}."] if added else []
 
 
 def _remove_figure(out: Path, name: str) -> None:
