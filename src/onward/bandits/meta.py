@@ -11,7 +11,7 @@ from onward import storage
 from onward.bandits.policies import OFUL, Exploration
 from onward.bandits.policy import Policy
 from onward.bandits.randomness import Seed
-from onward.bandits.rules import one_of
+from onward.bandits.rules import Optimistic, one_of
 from onward.confidence import confidence_set
 from onward.core import Information
 from onward.core.checks import not_negative, positive, whole
@@ -172,7 +172,8 @@ def _largest_error(state: Information, policy: Policy) -> float:
     little: θ* is within S of the prior mean, and so as far from the estimate as both distances together.
     """
     known = policy.known
-    region = confidence_set(state, "ridge", known.delta, known.sigma, known.theta_bound)
+    assert isinstance(policy.rule, Optimistic)  # the radius is that of its index: if one holds, so does the other
+    region = confidence_set(state, "ridge", known.delta, known.sigma, known.theta_bound, radius=policy.rule.radius)
     least = max(float(state.lam.min()), float(np.linalg.eigvalsh(state.second_moment())[0]))
     moved = float(np.linalg.norm(state.coefficients()))
     return min(region.radius / math.sqrt(least), known.theta_bound + moved)

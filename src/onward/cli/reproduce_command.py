@@ -24,12 +24,18 @@ onward reproduce figure4b --set figure4b.beta=paper --set figure4b.width=determi
 
 onward reproduce figure3 --set figure3.horizon=20000 --set figure3.lam=0.001
 
+onward reproduce extensions --out extensions
+
 onward reproduce --quick"""
 
 
 def command(
     figures: Annotated[
-        list[str] | None, typer.Argument(help="figure1, figure2, figure3, figure4a, figure4b, sharp; all of them without any.")
+        list[str] | None,
+        typer.Argument(
+            help="figure1, figure2, figure3, figure4a, figure4b, sharp; all of them without any. Or extensions: graphs, "
+            "tasks."
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder for report, figures and results.")] = Path("reproduction"),
     repeats: Annotated[

@@ -43,6 +43,7 @@ class Figure(ABC, Generic[C]):
     name: ClassVar[str]  # on the command line and of files
     title: ClassVar[str]
     of_paper: ClassVar[bool] = True  # or of ours
+    source: ClassVar[str] = ""  # whose claims they are, if not the paper's nor ours
     Config: type[C]  # a frozen dataclass: every setting, the paper's by default
     quick_settings: ClassVar[Mapping[str, Any]]  # what a reduced run changes
     repeat_settings: ClassVar[Sequence[str]] = ("repeats",)  # settings that say how often something is repeated

@@ -41,6 +41,7 @@ class Section:
     seconds: float
     remarks: Sequence[str] = ()  # what a reader must know, such as "ran at 25 repeats because ..."
     of_paper: bool = True  # or of ours
+    source: str = ""  # whose claims they are, if not the paper's nor ours
 
     @property
     def label(self) -> str:

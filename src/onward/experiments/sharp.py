@@ -112,9 +112,7 @@ class Sharp(Figure[SharpConfig]):
 
     def groups(self, config: SharpConfig) -> Mapping[str, int]:
         """The worlds."""
-        return {
-            name: config.fresh_repeats if name.startswith("fresh") else config.repeats for name in config.worlds
-        }
+        return {name: config.fresh_repeats if name.startswith("fresh") else config.repeats for name in config.worlds}
 
     def cut(self, config: SharpConfig, group: str, start: int, stop: int) -> Sequence[Piece]:
         """Ten repeats at a time, and of fresh arms five."""
@@ -126,7 +124,9 @@ class Sharp(Figure[SharpConfig]):
         slow = name == SLOW
         rounds = spaced_rounds(config.slow_horizon if slow else config.horizon, config.kept, log=not slow)
         players = make_players(config, slow)
-        return play_piece(players, self._make_world(config, name), int(rounds[-1]), config.seed, piece, rounds, world=name)
+        return play_piece(
+            players, self._make_world(config, name), int(rounds[-1]), config.seed, piece, rounds, world=name
+        )
 
     def _make_world(self, config: SharpConfig, name: str) -> LinearWorld:
         if name == SLOW:

@@ -1,0 +1,143 @@
+"""SpectralUCB on random graphs (Valko et al. 2014), with ridge and with forward, beside OFUL that knows no graph."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import polars as pl
+
+from onward.bandits import OFUL, SpectralBandit, SpectralBasis
+from onward.bandits.environments import Gaussian
+from onward.bandits.graphs import barabasi_albert, random_geometric
+from onward.bandits.structured_worlds import SmoothTheta, graph_world
+from onward.core.checks import positive, probability, whole
+from onward.experiments import bandit_games, graph_claims, graph_drawings, repeat_frame
+from onward.experiments.bandit_games import Player, play_piece, spaced_rounds
+from onward.experiments.claims import Claim
+from onward.experiments.figure import Figure, Piece, Settings
+from onward.experiments.graph_claims import GRAPHS, INDICES, POLICIES
+from onward.experiments.repeat_frame import split_repeats
+from onward.pages.drawing import Drawing
+
+
+@dataclass(frozen=True)
+class GraphConfig(Settings):
+    """Settings; Valko et al. leave most of them open."""
+
+    repeats: int = 20
+    undecided_times: int = 2
+    horizon: int = 400
+    sizes: tuple[int, ...] = (25, 50, 100, 200)
+    sigmas: tuple[float, ...] = (0.1, 0.5)
+    components: int = 5  # eigenvectors that the rewards are made of
+    lam: float = 0.01
+    delta: float = 0.01
+    attached: int = 3  # edges that each new node brings (Barabási–Albert)
+    neighbours: float = 8.0  # of a node, about (random geometric)
+    kept: int = 30  # rounds that are kept, evenly spread
+
+    def __post_init__(self) -> None:
+        for name in ("repeats", "horizon", "kept", "attached"):
+            whole(name, getattr(self, name))
+        for size in self.sizes:
+            whole("each of sizes", size, max(self.components, self.attached + 1))
+        if len(self.sizes) < 2 or list(self.sizes) != sorted(set(self.sizes)):
+            raise ValueError(f"sizes must be at least two numbers of nodes that increase, got {self.sizes}")
+        for sigma in self.sigmas:
+            positive("each of sigmas", sigma)
+        for name in ("lam", "neighbours"):
+            positive(name, getattr(self, name))
+        probability("delta", self.delta)
+
+    @property
+    def worlds(self) -> dict[str, tuple[str, float]]:
+        """The kind of graph and σ of each world, by its name, which is that of its group of repeats."""
+        return {f"{graph}-{sigma:g}": (graph, sigma) for graph, sigma in itertools.product(GRAPHS, self.sigmas)}
+
+    def make_basis(self, graph: str, size: int, repeat: int) -> SpectralBasis:
+        """Of a graph of its own for each repeat."""
+        seed = self.seed + 1_000_003 * repeat
+        edges = (
+            barabasi_albert(size, self.attached, seed)
+            if graph == "preferential"
+            else random_geometric(size, self.neighbours, seed)
+        )
+        return SpectralBasis.of(edges)
+
+
+def make_players(config: GraphConfig, rewards: SmoothTheta, sigma: float) -> list[Player]:
+    """SpectralUCB and OFUL with both estimators and indices. Each is told the truth: C, or S ≥ ‖α*‖."""
+    basis, players = rewards.basis, []
+    size, dimension = len(basis.nodes), basis.effective_dimension(config.horizon, config.lam)
+    for (policy, (kind, estimator)), index in itertools.product(POLICIES.items(), INDICES):
+        known: dict[str, Any] = {"sigma": sigma, "delta": config.delta, "estimator": estimator}
+        known |= {"bias": "none"} if index == "no-bias" else {}
+        made = (
+            SpectralBandit(basis, rewards.smoothness(config.lam), config.lam, **known).policy
+            if kind == "spectral"
+            else OFUL(config.lam, theta_bound=rewards.bound, **known)
+        )
+        labels = {"policy": policy, "index": index, "nodes": float(size), "dimension": float(dimension)}
+        players.append(Player(made, labels))
+    return players
+
+
+class GraphBandits(Figure[GraphConfig]):
+    """Regrets on graphs of several sizes."""
+
+    name = "graphs"
+    title = "Graphs: rewards that are smooth along edges"
+    of_paper = False
+    source = "Valko et al. (2014)"
+    Config = GraphConfig
+    quick_settings: ClassVar[Mapping[str, Any]] = {"repeats": 6, "sizes": (25, 50, 100), "undecided_times": 1}
+    computing_modules = (bandit_games, repeat_frame, graph_claims)
+
+    def remarks(self, config: GraphConfig) -> list[str]:
+        """What is played, and what was changed."""
+        said = (
+            f"Each repeat has a graph of its own. Rewards are a random sum of the {config.components} smoothest "
+            "eigenvectors of its Laplacian, of root mean square 1 over the nodes. SpectralUCB has λ plus the "
+            "eigenvalue for each eigenvector and is told C, the largest ‖α*‖_Λ that such rewards can have; OFUL has λ "
+            "for all of them, and is told ‖α*‖. ^f is forward with the sharp index; radii are joint. “S-term dropped” "
+            "leaves C or S out of the index, and the guarantee with it (Valko et al. put log T for C)."
+        )
+        return [said, *super().remarks(config)]
+
+    def groups(self, config: GraphConfig) -> Mapping[str, int]:
+        """The worlds."""
+        return dict.fromkeys(config.worlds, config.repeats)
+
+    def cut(self, config: GraphConfig, group: str, start: int, stop: int) -> Sequence[Piece]:
+        """Five repeats at a time."""
+        return split_repeats(group, start, stop, 5)
+
+    def compute(self, config: GraphConfig, piece: Piece) -> pl.DataFrame:
+        """All policies in some repeats of one world, on graphs of every size."""
+        world = piece.about["part"]
+        graph, sigma = config.worlds[world]
+        rounds, frames = spaced_rounds(config.horizon, config.kept, log=False), []
+        for repeat in range(piece.about["start"], piece.about["stop"]):
+            alone = Piece(piece.name, {"start": repeat, "stop": repeat + 1})
+            for size in config.sizes:
+                rewards = SmoothTheta(config.make_basis(graph, size, repeat), config.components)
+                place = graph_world(rewards, Gaussian(sigma))
+                players = make_players(config, rewards, sigma)
+                frames.append(play_piece(players, place, config.horizon, config.seed, alone, rounds, world=world))
+        return pl.concat(frames)
+
+    def claims(self, config: GraphConfig, frame: pl.DataFrame) -> Sequence[Claim]:
+        """What Valko et al. say, and whether forward helps."""
+        return graph_claims.decide_claims(config.worlds, config.sizes, frame)
+
+    def draw(self, config: GraphConfig, frame: pl.DataFrame) -> Sequence[Drawing]:
+        """Regret over rounds, and over the number of nodes."""
+        what = f"λ = {config.lam:g}, δ = {config.delta:g}, {config.horizon:,} rounds."
+        return [
+            graph_drawings.draw_curves(config.worlds, config.sizes[-1], frame, what),
+            graph_drawings.draw_sizes(config.worlds, config.sizes, frame, what),
+        ]
+
+
+GRAPH_BANDITS = GraphBandits()
