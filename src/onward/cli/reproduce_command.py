@@ -29,7 +29,8 @@ onward reproduce --quick"""
 
 def command(
     figures: Annotated[
-        list[str] | None, typer.Argument(help="figure1, figure2, figure3, figure4a, figure4b, sharp; all of them without any.")
+        list[str] | None,
+        typer.Argument(help="figure1, figure2, figure3, figure4a, figure4b, sharp; all of them without any."),
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder for report, figures and results.")] = Path("reproduction"),
     repeats: Annotated[
