@@ -53,7 +53,7 @@ def test_half_of_each_sharper_index_is_found_out(chosen: dict[str, Any], estimat
     assert at_scale[1.0] <= LIMIT < at_scale[0.5]
 
 
-def test_a_sharp_index_is_below_the_others_and_above_what_is_true() -> None:
+def test_sharper_indices_are_below_the_others() -> None:
     """By how much, on actions of all lengths: never above `tight`, which is never above `paper`."""
     rng = np.random.default_rng(3)
     known: dict[str, Any] = {"lam": 0.3, "sigma": 0.2, "theta_bound": 1.0, "delta": 0.05}
@@ -69,8 +69,9 @@ def test_a_sharp_index_is_below_the_others_and_above_what_is_true() -> None:
         assert (tight <= paper * (1 + 1e-12) + 1e-12).all()
         assert (joint.index(actions) <= sharp + 1e-12).all()
         np.testing.assert_allclose(clipped.index(actions), np.minimum(joint.index(actions), lengths), rtol=1e-12)
+        reward = float(actions[0] @ theta + 0.2 * rng.standard_normal())
         for policy in (*policies, joint, clipped):
-            policy.learn(actions[0], float(actions[0] @ theta + 0.2 * rng.standard_normal()))
+            policy.learn(actions[0], reward)
 
 
 @pytest.mark.parametrize(("width", "bias"), [("trace", "paper"), ("uniform", "tight"), ("determinant", "paper")])

@@ -71,11 +71,12 @@ def test_radii_and_regions_are_those_of_the_paper(
     W = math.sqrt(noise**2 + lam * 4)
     assert joint.radius == pytest.approx(W)
     assert joint.contains(theta) == (math.sqrt(apart @ G @ apart) <= W)
-    leverage = full @ np.linalg.solve(G, full)
+    leverage = float(full @ np.linalg.solve(G, full))
     h = leverage / (1 + leverage)
     if isinstance(joint, ForwardSet):
         length = math.sqrt(full @ full)
-        middle, reach = (1 - h) * (full @ np.linalg.solve(G, b)), math.sqrt(h * (1 - h)) * W + h * length * 2
+        middle = (1 - h) * float(full @ np.linalg.solve(G, b))
+        reach = math.sqrt(h * (1 - h)) * W + h * length * 2
         assert_allclose(joint.interval(x)[0], [middle - reach, middle + reach], rtol=1e-7, atol=1e-9)
         assert joint.at(x).radius == pytest.approx(W + math.sqrt(h) * length * 2)
 
@@ -106,7 +107,7 @@ def test_radii_and_regions_are_those_of_the_paper(
     free = model.confidence_set(0.03, 1.5)
     inverse = np.linalg.inv(A)
     reach = noise * math.sqrt(full @ inverse @ G @ inverse @ full)
-    middle = full @ inverse @ b
+    middle = float(full @ inverse @ b)
     assert_allclose(free.interval(x)[0], [middle - reach, middle + reach], rtol=1e-6, atol=1e-8)
     left = b - A @ theta
     assert free.contains(theta) == (left @ np.linalg.solve(G, left) <= noise**2)

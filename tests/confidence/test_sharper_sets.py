@@ -116,7 +116,7 @@ def test_ends_within_the_ball_are_the_furthest_points(lam: Any, S: float) -> Non
     scale = np.sqrt(lams / lams.max())
     gain = model.information_gain_
     most = model.regularized_loss_ + noise_width(0.5, 0.05, gain) ** 2
-    limits: list[dict[str, Any]] = [
+    limits: Any = [
         {"type": "ineq", "fun": lambda theta: (most - np.sum((y - X @ theta) ** 2)) / most},
         {"type": "ineq", "fun": lambda theta: 1 - np.sum((scale * (theta - prior)) ** 2) / S**2},
     ]
