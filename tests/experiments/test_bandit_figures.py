@@ -225,7 +225,7 @@ def test_another_beta_makes_it_partly_so() -> None:
     claim = FIGURE_4B.claims(SMALL4, changing(rivals(1.0, tight=1.2, unchanged=1.0)))[0]
     assert claim.verdict == "partly"
     assert claim.regime == BETAS["unchanged"]
-    assert f"with {BETAS['unchanged']}: 1 [" in claim.finding
+    assert f"with {BETAS['unchanged']}: " in claim.finding
 
 
 def test_too_few_repeats_decide_nothing() -> None:

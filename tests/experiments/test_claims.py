@@ -37,8 +37,8 @@ def test_words_of_judgement() -> None:
         == "much: σ = 2 (of 1 and 2 tried); more: everywhere tried; λ = 3 (of 3 and 4 tried)"
     )
     open_at = Regime([2], [1, 2, 3], "σ", "so", [3])
-    assert claim(regimes=[open_at]).regime == "so: σ = 2 (of 1, 2 and 3 tried), undecided at σ = 3"
-    assert claim(regimes=[Regime([], ["a", "b"], undecided=["b"])]).regime == "nowhere tried, undecided at b"
+    assert claim(regimes=[open_at]).regime == "so: σ = 2 (of 1, 2 and 3 tried) (undecided: σ = 3)"
+    assert claim(regimes=[Regime([], ["a", "b"], undecided=["b"])]).regime == "nowhere tried (undecided: b)"
     variants = [Regime(["a", "b"], ["a", "b", "c"]), Regime([], ["a"], words="worse"), Regime(["a"], ["a"])]
     assert claim(regimes=variants).regime == "a; b; worse: nowhere tried; everywhere tried"
 
@@ -63,7 +63,7 @@ def test_an_undecided_claim_says_what_it_hangs_on() -> None:
     assert "not supported: ratio (0.5 [0.4, 0.6], 100 repeats) straddles 0.5." in said
     said = claim(rule=Rule("", Condition("ratio", SURE, "above", 1.0, ()), doubtful)).finding
     assert "Undecided between partly supported and not supported: power" in said
-    assert "100 repeats) has a mean that one repeat makes up." in said
+    assert "100 repeats) rests too much on one repeat." in said
     assert "Undecided" not in claim().finding
 
 

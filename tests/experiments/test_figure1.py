@@ -235,7 +235,7 @@ def test_what_one_repeat_makes_up_decides_nothing() -> None:
     assert {claim.verdict for claim in found} == {"undecided"}
     for claim in found:
         assert "Undecided between supported, partly supported and not supported: " in claim.finding
-        assert "has a mean that one repeat makes up" in claim.finding
+        assert "rests too much on one repeat" in claim.finding
         assert "≈" in claim.effect
         assert "their intervals are too short" in claim.finding
         assert "everywhere" not in claim.regime

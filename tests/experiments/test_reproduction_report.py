@@ -73,6 +73,27 @@ def test_says_everything(report: Written, page: Page) -> None:
     assert ("html", {"lang": "en"}) in page.tags
 
 
+def test_an_undecided_claim_is_of_its_own_kind(report: Written, page: Page, text: str) -> None:
+    kinds = {value for value in page.values("class") if value.startswith("verdict ")}
+    assert kinds == {f"verdict {kind}" for kind in ("supported", "partly", "not-supported", "undecided")}
+    for kind in ("supported", "partly", "not-supported", "undecided"):
+        assert f"sign-{kind}" in page.values("id")
+        assert f".verdict.{kind} {{" in text
+        assert f"article.{kind} {{" in text
+
+
+def test_a_section_of_ours_is_no_figure_of_the_paper(report: Written, tmp_path: Path) -> None:
+    first = replace(report.sections[0], drawings=[])
+    claims = [replace(claim, ours=True) for claim in first.claims]
+    ours = replace(first, name="sharp", title="Sharp forward: figures 3 and 4b", of_paper=False, claims=claims)
+    assert (first.label, ours.label, ours.heading) == ("Figure 1", "Sharp forward", "Sharp forward: figures 3 and 4b")
+    _write(tmp_path / "page.html", [first, ours])
+    said = " ".join((tmp_path / "page.html").read_text().split())
+    assert "We ran 1 figure of the paper again" in said
+    assert "held 3 of its claims" in said
+    assert ("What the paper says of it, and" in said, "What we say of it, and" in said) == (True, True)
+
+
 def test_a_reduced_run_says_so_in_every_section(report: Written, text: str, tmp_path: Path) -> None:
     section = replace(report.sections[0], drawings=[])
     assert text.count("Reduced run:") == len(report.sections) + 1

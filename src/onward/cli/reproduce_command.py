@@ -33,8 +33,8 @@ def command(
     figures: Annotated[
         list[str] | None,
         typer.Argument(
-            help="figure1, figure2, figure3, figure4a, figure4b, sharp; all of them without any. Or extensions: graphs, "
-            "tasks."
+            help="figure1, figure2, figure3, figure4a, figure4b, sharp; all of them without any. Or extensions, which "
+            "are graphs and tasks."
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder for report, figures and results.")] = Path("reproduction"),

@@ -93,7 +93,7 @@ class Claim:
         """The numbers that an undecided verdict hangs on, with the line that they should leave."""
         said = []
         for each in self.rule.open_conditions():
-            why = f"straddles {each.line:.4g}" if each.estimate.trusted else "has a mean that one repeat makes up"
+            why = f"straddles {each.line:.4g}" if each.estimate.trusted else "rests too much on one repeat"
             said.append(f"{each.name} ({Finding('', each.estimate).text}, {each.estimate.repeats:,} repeats) {why}")
         return list(dict.fromkeys(said))
 

@@ -38,7 +38,7 @@ class Piece:
 
 
 class Figure(ABC, Generic[C]):
-    """A figure of the paper, or one of ours beside it. The frame of its results is that of all pieces, one below the other."""
+    """A figure of the paper, or one of ours. The frame of its results is that of all pieces, one below the other."""
 
     name: ClassVar[str]  # on the command line and of files
     title: ClassVar[str]

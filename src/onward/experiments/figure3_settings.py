@@ -27,7 +27,7 @@ VARIANTS = tuple(itertools.starmap(Variant, itertools.product(ARMS, NORMS, INDIC
 class Figure3Config(Settings):
     """Settings; those that the paper gives are its own."""
 
-    fresh_repeats: int = 40  # with arms drawn anew each round a repeat costs several times as much
+    fresh_repeats: int = 30  # with arms drawn anew each round a repeat costs several times as much
     horizon: int = 100_000
     d: int = 100
     n_arms: int = 10
@@ -41,7 +41,7 @@ class Figure3Config(Settings):
     kept: int = 60  # rounds that are kept, spread by ratios
     map_lams: tuple[float, ...] = (1e-5, 1e-3, 0.1, 10.0, 1000.0)
     map_horizon: int = 2000
-    map_repeats: int = 25
+    map_repeats: int = 40
 
     def __post_init__(self) -> None:
         for name in ("repeats", "fresh_repeats", "horizon", "d", "n_arms", "kept", "map_horizon", "map_repeats"):

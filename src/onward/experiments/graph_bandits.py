@@ -78,7 +78,12 @@ def make_players(config: GraphConfig, rewards: SmoothTheta, sigma: float) -> lis
             if kind == "spectral"
             else OFUL(config.lam, theta_bound=rewards.bound, **known)
         )
-        labels = {"policy": policy, "index": index, "nodes": float(size), "dimension": float(dimension)}
+        labels: dict[str, str | float] = {
+            "policy": policy,
+            "index": index,
+            "nodes": float(size),
+            "dimension": float(dimension),
+        }
         players.append(Player(made, labels))
     return players
 
@@ -124,7 +129,7 @@ class GraphBandits(Figure[GraphConfig]):
                 rewards = SmoothTheta(config.make_basis(graph, size, repeat), config.components)
                 place = graph_world(rewards, Gaussian(sigma))
                 players = make_players(config, rewards, sigma)
-                frames.append(play_piece(players, place, config.horizon, config.seed, alone, rounds, world=world))
+                frames.append(play_piece(players, place, config.horizon, config.seed, alone, rounds, part=world))
         return pl.concat(frames)
 
     def claims(self, config: GraphConfig, frame: pl.DataFrame) -> Sequence[Claim]:

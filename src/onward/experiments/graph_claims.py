@@ -34,7 +34,7 @@ def describe(worlds: Worlds, world: str, index: str | None = None) -> str:
 
 def final_regret(frame: pl.DataFrame, world: str, policy: str, index: str, size: int) -> Vector:
     """Regret at the end, a number for each repeat."""
-    return regret_matrix(frame, world=world, policy=policy, index=index, nodes=float(size))[:, -1]
+    return regret_matrix(frame, part=world, policy=policy, index=index, nodes=float(size))[:, -1]
 
 
 def by_size(frame: pl.DataFrame, world: str, policy: str, index: str, sizes: Sequence[int]) -> Matrix:
@@ -44,8 +44,8 @@ def by_size(frame: pl.DataFrame, world: str, policy: str, index: str, sizes: Seq
 
 def dimensions(frame: pl.DataFrame, world: str, sizes: Sequence[int]) -> Matrix:
     """The effective dimension, a row for each repeat and a column for each number of nodes."""
-    where = {"world": world, "policy": "OFUL", "index": "full"}
-    return np.column_stack([value_matrix(frame, "dimension", **where, nodes=float(size))[:, -1] for size in sizes])
+    part = frame.filter(part=world, policy="OFUL", index="full")
+    return np.column_stack([value_matrix(part, "dimension", nodes=float(size))[:, -1] for size in sizes])
 
 
 def decide_claims(worlds: Worlds, sizes: Sequence[int], frame: pl.DataFrame) -> Sequence[Claim]:
@@ -63,7 +63,7 @@ def _compared(worlds: Worlds, size: int, frame: pl.DataFrame, other: str) -> Cla
     first, second = (other, "SpectralUCB") if ours else ("SpectralUCB", other)
     variants = {describe(worlds, *each): each for each in itertools.product(worlds, INDICES)}
     ratios = {
-        words: ratio(*(final_regret(frame, world, policy, index, size) for policy in (first, second)))
+        words: ratio(final_regret(frame, world, first, index, size), final_regret(frame, world, second, index, size))
         for words, (world, index) in variants.items()
     }
     less: dict[str, Question] = {

@@ -25,7 +25,7 @@ def draw_curves(worlds: Worlds, size: int, frame: pl.DataFrame, what: str) -> Dr
     panels, counts, ends = [], [], []
     places = [(world, index) for index in INDICES for world in worlds]
     for axes, (world, index) in zip(all_axes, places, strict=True):
-        part = frame.filter(world=world, index=index, nodes=float(size))
+        part = frame.filter(part=world, index=index, nodes=float(size))
         rounds, lines = kept_rounds(part).astype(float), []
         for policy, (color, dash) in LINES.items():
             regret = regret_matrix(part, policy=policy)

@@ -50,7 +50,7 @@ SLOW = "slow"
 class SharpConfig(Settings):
     """Settings; all others are those of figures 3 and 4b."""
 
-    fresh_repeats: int = 40  # with arms drawn anew each round a repeat costs several times as much
+    fresh_repeats: int = 30  # with arms drawn anew each round a repeat costs several times as much
     horizon: int = 20_000  # of the worlds of figure 3; that of figure 4b is its own
     d: int = 100
     n_arms: int = 10
@@ -124,9 +124,8 @@ class Sharp(Figure[SharpConfig]):
         slow = name == SLOW
         rounds = spaced_rounds(config.slow_horizon if slow else config.horizon, config.kept, log=not slow)
         players = make_players(config, slow)
-        return play_piece(
-            players, self._make_world(config, name), int(rounds[-1]), config.seed, piece, rounds, world=name
-        )
+        world = self._make_world(config, name)
+        return play_piece(players, world, int(rounds[-1]), config.seed, piece, rounds, part=name)
 
     def _make_world(self, config: SharpConfig, name: str) -> LinearWorld:
         if name == SLOW:

@@ -18,7 +18,7 @@ PAR = 0.1  # "on par": regrets within this share of each other
 
 def final_regret(frame: pl.DataFrame, world: str, estimator: str, index: str) -> Vector:
     """Regret at the end, a number for each repeat."""
-    return regret_matrix(frame, world=world, estimator=estimator, index=index)[:, -1]
+    return regret_matrix(frame, part=world, estimator=estimator, index=index)[:, -1]
 
 
 def ratio_to_ridge(frame: pl.DataFrame, world: str, estimator: str, index: str) -> Estimate:

@@ -72,7 +72,7 @@ def draw_curves(worlds: Mapping[str, str], frame: pl.DataFrame) -> Drawing:
     figure, all_axes = make_figure(2, 3, (9.5, 6.4))
     panels, counts, ends = [], set(), []
     for axes, (world, words) in zip(all_axes, worlds.items(), strict=False):
-        part = frame.filter(world=world)
+        part = frame.filter(part=world)
         rounds, lines = kept_rounds(part).astype(float), []
         if world != "slow":
             axes.set_xscale("log")

@@ -62,7 +62,9 @@ class TaskConfig(Settings):
     @property
     def mean(self) -> Vector:
         """The common mean: arms have no direction of their own, so any will do."""
-        return self.mean_norm * np.eye(self.d)[0]
+        mean = np.zeros(self.d)
+        mean[0] = self.mean_norm
+        return mean
 
     def make_world(self, sigma: float, spread: float) -> LinearWorld:
         """Fresh arms each round, and a θ for each task."""
@@ -111,8 +113,8 @@ class TaskBandits(Figure[TaskConfig]):
     def remarks(self, config: TaskConfig) -> list[str]:
         """What is played, and what was changed."""
         said = (
-            f"θ of each task is uniform on a sphere around a common mean of norm {config.mean_norm:g}; its radius is "
-            "the spread r. All policies start over with each task. From 0: OFUL with S = the norm of the mean + r. From "
+            f"θ of each task is uniform on a sphere around a common mean of norm {config.mean_norm:g}, of radius r. "
+            "All policies start over with each task. From 0: OFUL with S = that norm + r. From "
             "the true mean: OFUL that is told it, with S = r. From the learned mean: MetaOFUL, whose prior mean is the "
             "average of the earlier tasks' ridge estimates, with S = r from the second task on (as if that mean were "
             "the true one), or with S as far as it can be proven, and from 0 until that is less than what 0 has."
@@ -133,7 +135,7 @@ class TaskBandits(Figure[TaskConfig]):
         place = config.make_world(*config.worlds[world])
         ends = np.arange(1, config.n_tasks + 1) * config.rounds
         entrants = make_players(config, *config.worlds[world])
-        return play_piece(entrants, place, int(ends[-1]), config.seed, piece, ends, world=world)
+        return play_piece(entrants, place, int(ends[-1]), config.seed, piece, ends, part=world)
 
     def claims(self, config: TaskConfig, frame: pl.DataFrame) -> Sequence[Claim]:
         """What Cella et al. say, and whether forward helps."""

@@ -32,7 +32,7 @@ def describe(worlds: Worlds, world: str) -> str:
 
 def task_regrets(frame: pl.DataFrame, world: str, start: str, estimator: str) -> Matrix:
     """The regret of each task, a row for each repeat."""
-    total = regret_matrix(frame, world=world, start=start, estimator=estimator)
+    total = regret_matrix(frame, part=world, start=start, estimator=estimator)
     each: Matrix = total.copy()
     each[:, 1:] -= total[:, :-1]
     return each
@@ -55,7 +55,7 @@ def decide_claims(worlds: Worlds, mean_norm: float, frame: pl.DataFrame) -> Sequ
         )
 
     def forward(world: str) -> Estimate:
-        return ratio(*(later_regret(frame, world, "learned", each) for each in ("forward", "ridge")))
+        return ratio(later_regret(frame, world, "learned", "forward"), later_regret(frame, world, "learned", "ridge"))
 
     return [
         _claim(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from onward import storage
 from onward.core.types import Matrix, Vector
+from onward.core.words import counted
 from onward.regression.estimator import Estimator
 from onward.regression.learners import OnlineRegressor
 from onward.regression.name_matching import Row
@@ -40,6 +41,8 @@ class OnlinePipeline(Estimator):
 
     model_: OnlineRegressor
     transformer_: Any
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
 
     def __init__(self, transformer: Any, model: OnlineRegressor) -> None:
         self.transformer = transformer
@@ -83,7 +86,7 @@ class OnlinePipeline(Estimator):
         row = self._row(transformer, x)
         model.learn_one(row, y, **given)
         if not hasattr(self, "n_features_in_") and not isinstance(as_mapping(x), Mapping):
-            self.n_features_in_ = np.shape(x)[0]
+            self.n_features_in_ = len(np.asarray(x))
         self.transformer_, self.model_ = transformer, model
         return self
 
@@ -153,9 +156,12 @@ class OnlinePipeline(Estimator):
         return rows
 
     def _row(self, transformer: Any, x: Row) -> Vector:
-        expected = getattr(self, "n_features_in_", None)
-        if expected is not None and not isinstance(as_mapping(x), Mapping) and np.shape(x) != (expected,):
-            raise ValueError(f"x has shape {np.shape(x)}, but this pipeline was fitted with {expected} features")
+        if hasattr(self, "n_features_in_") and not isinstance(as_mapping(x), Mapping):
+            shape = np.asarray(x).shape
+            if shape != (self.n_features_in_,):
+                raise ValueError(
+                    f"x must be one row of {counted(self.n_features_in_, 'feature')}, as before, got shape {shape}"
+                )
         return transform_one(transformer, x)
 
     def _check_columns(self, X: Any, reset: bool = False) -> None:
@@ -183,7 +189,7 @@ class OnlinePipeline(Estimator):
         described, own = transformer_to_record(self.transformer_)
         named = {_OF_MODEL + name: each for name, each in arrays.items()}
         named |= {_OF_TRANSFORMER + name: each for name, each in own.items()}
-        own_settings = {"kind": model._kind, "model": settings, "transformer": described}
+        own_settings: storage.Settings = {"kind": model._kind, "model": settings, "transformer": described}
         if hasattr(self, "n_features_in_"):
             own_settings["columns"] = self.n_features_in_
         if hasattr(self, "feature_names_in_"):
