@@ -220,6 +220,23 @@ def test_a_learned_mean_plays_better_than_0_and_the_first_task_alike() -> None:
     assert meta.n_tasks == 0  # the one given is left alone
 
 
+class StepByStep(MetaOFUL):
+    """Played in Python: whoever may have changed something is asked round by round."""
+
+
+@pytest.mark.parametrize("arms", [SphereArms(5, 3), SphereArms(2, 3, fresh=False)])
+@pytest.mark.parametrize("rounds", [40, None])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_the_compiled_game_is_the_game(estimator: Any, rounds: int | None, arms: SphereArms) -> None:
+    place = LinearWorld(arms, Tasks([0.8, 0.0, 0.6], 0.2, 40, 6), Gaussian(0.1))
+    known: Any = {"lam": 0.1, "sigma": 0.1, "spread": 0.2, "theta_bound": 1.2, "estimator": estimator}
+    policies = {"compiled": MetaOFUL(rounds, **known), "steps": StepByStep(rounds, **known)}
+    runs = play(policies, place, 230, 4, chosen=True)
+    assert_array_equal(runs["compiled"], runs["steps"])
+    assert runs.chosen is not None
+    assert_array_equal(runs.chosen[0], runs.chosen[1])
+
+
 def test_a_task_is_oful_from_its_prior_mean() -> None:
     rng = np.random.default_rng(3)
     meta = MetaOFUL(lam=0.5, spread=0.3, trust="spread", sigma=0.1, theta_bound=2.0, seed=0)

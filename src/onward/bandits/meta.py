@@ -123,7 +123,16 @@ class MetaOFUL:
     def learn(self, action: ArrayLike, reward: float) -> None:
         """Learn the reward of an action in the current task; with `rounds`, the last one of a task ends it."""
         self._policy.learn(action, reward)
-        if self.rounds is not None and self._policy.n_learned >= self.rounds:
+        self.end_task_if_over()
+
+    @property
+    def rounds_left(self) -> int | None:
+        """How many rewards the current task has left; None if tasks end when you say so."""
+        return None if self.rounds is None else self.rounds - self._policy.n_learned
+
+    def end_task_if_over(self) -> None:
+        """Start the next task if the current one has no rewards left."""
+        if self.rounds_left == 0:
             self.next_task()
 
     def restart(self) -> None:

@@ -25,10 +25,10 @@ from onward.pages.drawing import Drawing
 class GraphConfig(Settings):
     """Settings; Valko et al. leave most of them open."""
 
-    repeats: int = 20
+    repeats: int = 60
     undecided_times: int = 2
     horizon: int = 400
-    sizes: tuple[int, ...] = (25, 50, 100, 200)
+    sizes: tuple[int, ...] = (20, 40, 80, 160)
     sigmas: tuple[float, ...] = (0.1, 0.5)
     components: int = 5  # eigenvectors that the rewards are made of
     lam: float = 0.01
@@ -96,7 +96,7 @@ class GraphBandits(Figure[GraphConfig]):
     of_paper = False
     source = "Valko et al. (2014)"
     Config = GraphConfig
-    quick_settings: ClassVar[Mapping[str, Any]] = {"repeats": 6, "sizes": (25, 50, 100), "undecided_times": 1}
+    quick_settings: ClassVar[Mapping[str, Any]] = {"repeats": 10, "sizes": (20, 40, 80), "undecided_times": 1}
     computing_modules = (bandit_games, repeat_frame, graph_claims)
 
     def remarks(self, config: GraphConfig) -> list[str]:

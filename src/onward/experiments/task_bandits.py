@@ -26,8 +26,7 @@ from onward.pages.drawing import Drawing
 class TaskConfig(Settings):
     """Settings; Cella et al. leave most of them open."""
 
-    repeats: int = 20
-    undecided_times: int = 2
+    repeats: int = 100
     n_tasks: int = 20
     rounds: int = 100  # of each task
     d: int = 5
@@ -107,7 +106,7 @@ class TaskBandits(Figure[TaskConfig]):
     of_paper = False
     source = "Cella et al. (2020)"
     Config = TaskConfig
-    quick_settings: ClassVar[Mapping[str, Any]] = {"repeats": 5, "n_tasks": 10, "undecided_times": 1}
+    quick_settings: ClassVar[Mapping[str, Any]] = {"repeats": 10, "n_tasks": 10, "undecided_times": 1}
     computing_modules = (bandit_games, repeat_frame, task_claims)
 
     def remarks(self, config: TaskConfig) -> list[str]:
@@ -126,8 +125,8 @@ class TaskBandits(Figure[TaskConfig]):
         return dict.fromkeys(config.worlds, config.repeats)
 
     def cut(self, config: TaskConfig, group: str, start: int, stop: int) -> Sequence[Piece]:
-        """Five repeats at a time."""
-        return split_repeats(group, start, stop, 5)
+        """Ten repeats at a time."""
+        return split_repeats(group, start, stop, 10)
 
     def compute(self, config: TaskConfig, piece: Piece) -> pl.DataFrame:
         """All policies in some repeats of one world; of each task, the regret at its end."""
