@@ -25,9 +25,9 @@ from onward.pages.drawing import Drawing
 class GraphConfig(Settings):
     """Settings; Valko et al. leave most of them open."""
 
-    repeats: int = 60
+    repeats: int = 50
     undecided_times: int = 2
-    horizon: int = 400
+    horizon: int = 300
     sizes: tuple[int, ...] = (20, 40, 80, 160)
     sigmas: tuple[float, ...] = (0.1, 0.5)
     components: int = 5  # eigenvectors that the rewards are made of

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+from matplotlib.ticker import NullLocator
 
 from onward.experiments.bandit_games import kept_rounds, regret_matrix
 from onward.experiments.graph_claims import INDICES, POLICIES, Worlds, by_size, describe, dimensions
 from onward.experiments.repeat_lines import mean_line, name_counts, standard_error
 from onward.pages.drawing import Drawing, Panel
-from onward.pages.style import COLORS, add_figure_legend, draw_line, make_figure, style_axes
+from onward.pages.style import COLORS, add_figure_legend, draw_line, make_figure, style_axes, use_plain_numbers
 
 LINES = {
     "SpectralUCB": (COLORS["ridge"], "-"),
@@ -65,8 +66,9 @@ def draw_sizes(worlds: Worlds, sizes: Sequence[int], frame: pl.DataFrame, what: 
         dimension = dimensions(frame, world, sizes)
         lines.append(mean_line("effective dimension", nodes, dimension, standard_error(dimension)))
         draw_line(axes, lines[-1], "#5f6b73", "--")
+        use_plain_numbers(axes.yaxis)
         axes.set_xticks(list(sizes), [str(size) for size in sizes])
-        axes.minorticks_off()
+        axes.xaxis.set_minor_locator(NullLocator())
         panels.append(Panel(axes, lines))
         style_axes(axes, title=describe(worlds, world), xlabel="nodes", ylabel="regret at the end, dimension")
         ends.append(f"{describe(worlds, world)}: " + ", ".join(f"{line.label} {line.y[-1]:.3g}" for line in lines))

@@ -27,6 +27,7 @@ class TaskConfig(Settings):
     """Settings; Cella et al. leave most of them open."""
 
     repeats: int = 100
+    undecided_times: int = 2
     n_tasks: int = 20
     rounds: int = 100  # of each task
     d: int = 5

@@ -6,7 +6,7 @@ import polars as pl
 from onward.experiments.repeat_lines import mean_line, name_counts, standard_error
 from onward.experiments.task_claims import ESTIMATORS, STARTS, Worlds, describe, task_regrets
 from onward.pages.drawing import Drawing, Panel
-from onward.pages.style import COLORS, SMALL, draw_line, make_figure, style_axes
+from onward.pages.style import COLORS, SMALL, draw_line, make_figure, style_axes, use_plain_numbers
 
 DASHES = {"zero": ":", "learned": "-", "proven": "-.", "oracle": "--"}
 
@@ -20,6 +20,7 @@ def draw_tasks(worlds: Worlds, frame: pl.DataFrame, what: str) -> Drawing:
     for axes, world in zip(all_axes, worlds, strict=True):
         lines = []
         axes.set_yscale("log")
+        use_plain_numbers(axes.yaxis)
         for estimator in ESTIMATORS:
             for start, words in STARTS.items():
                 regret = task_regrets(frame, world, start, estimator)
