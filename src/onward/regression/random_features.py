@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 class RandomFeatures(TransformerMixin, BaseEstimator):
     """n cosines of random directions: their inner products are about exp(−γ‖x − x'‖²) (Rahimi and Recht 2007).
 
-    A linear learner on them is one with that kernel, to within about 1/√n. Nothing is fitted: the directions come from
-    the seed and the column (its name in data frames and dicts, its number in arrays), so that single rows, batches and
+    A linear learner on them is one with that kernel, to within about 1/√n; forward, without a constant, is then
+    posterior mean · λ/(λ + posterior variance).  [Jézéquel et al. 2019, kernels]
+
+    Nothing is fitted: the directions come from the seed and the column (its name in data frames and dicts, its number in arrays), so that single rows, batches and
     other machines give the same bits, and a name first seen later, or missing, counts as if it had been there at 0.
 
     Args:
