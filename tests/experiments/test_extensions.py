@@ -14,10 +14,11 @@ from onward.bandits.structured_worlds import SmoothTheta
 from onward.cli import app
 from onward.experiments import EXTENSIONS, FIGURES, GRAPH_BANDITS, TASK_BANDITS, run
 from onward.experiments.graph_bandits import make_players as make_graph_players
-from onward.experiments.graph_claims import INDICES, POLICIES
+from onward.experiments.graph_settings import INDICES, POLICIES
 from onward.experiments.reproduction import configure
 from onward.experiments.task_bandits import make_players as make_task_players
-from onward.experiments.task_claims import ESTIMATORS, STARTS, task_regrets
+from onward.experiments.task_claims import task_regrets
+from onward.experiments.task_settings import ESTIMATORS, STARTS
 
 GRAPHS = GRAPH_BANDITS.Config(repeats=2, undecided_times=1, horizon=20, sizes=(8, 12), kept=4)
 TASKS = TASK_BANDITS.Config(repeats=2, undecided_times=1, n_tasks=4, rounds=10)

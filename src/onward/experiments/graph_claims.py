@@ -10,17 +10,10 @@ from onward.core.types import Matrix, Vector
 from onward.experiments.bandit_games import regret_matrix
 from onward.experiments.claims import DISTRUST, Claim, Finding, Regime
 from onward.experiments.estimates import Estimate, exponent, log_contrast, ratio
+from onward.experiments.graph_settings import GRAPHS, INDICES
 from onward.experiments.repeat_frame import value_matrix
 from onward.experiments.verdicts import Condition, Every, Question, Rule, Some
 
-GRAPHS = {"geometric": "geometric graphs", "preferential": "Barabási–Albert graphs"}
-INDICES = {"full": "full index", "no-bias": "S-term dropped"}
-POLICIES = {
-    "SpectralUCB": ("spectral", "ridge"),
-    "SpectralUCB^f": ("spectral", "forward"),
-    "OFUL": ("plain", "ridge"),
-    "OFUL^f": ("plain", "forward"),
-}
 SLACK = 0.1  # by how much the power of the regret may exceed that of the effective dimension
 
 Worlds = Mapping[str, tuple[str, float]]

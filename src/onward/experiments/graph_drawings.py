@@ -7,7 +7,8 @@ import polars as pl
 from matplotlib.ticker import NullLocator
 
 from onward.experiments.bandit_games import kept_rounds, regret_matrix
-from onward.experiments.graph_claims import INDICES, POLICIES, Worlds, by_size, describe, dimensions
+from onward.experiments.graph_claims import Worlds, by_size, describe, dimensions
+from onward.experiments.graph_settings import INDICES, POLICIES
 from onward.experiments.repeat_lines import mean_line, name_counts, standard_error
 from onward.pages.drawing import Drawing, Panel
 from onward.pages.style import COLORS, add_figure_legend, draw_line, make_figure, style_axes, use_plain_numbers

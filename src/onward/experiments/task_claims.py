@@ -10,13 +10,6 @@ from onward.experiments.claims import DISTRUST, Claim, Finding, Regime
 from onward.experiments.estimates import Estimate, quotient, ratio
 from onward.experiments.verdicts import Condition, Every, Question, Rule, Some
 
-STARTS = {
-    "zero": "from 0",
-    "learned": "from the learned mean",
-    "proven": "from the learned mean, as far as proven",
-    "oracle": "from the true mean",
-}
-ESTIMATORS = ("ridge", "forward")
 SMALL = 0.5  # spreads of up to this share of the mean's norm are small
 LESS = 0.9  # "a significant advantage": at most this share of the regret
 AHEAD = 0.95  # "ahead": at most this share

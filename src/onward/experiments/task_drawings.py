@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 
 from onward.experiments.repeat_lines import mean_line, name_counts, standard_error
-from onward.experiments.task_claims import ESTIMATORS, STARTS, Worlds, describe, task_regrets
+from onward.experiments.task_claims import Worlds, describe, task_regrets
+from onward.experiments.task_settings import ESTIMATORS, STARTS
 from onward.pages.drawing import Drawing, Panel
 from onward.pages.style import COLORS, SMALL, draw_line, make_figure, style_axes, use_plain_numbers
 
