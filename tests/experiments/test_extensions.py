@@ -33,7 +33,7 @@ def test_graphs_in_miniature() -> None:
     assert frame.select("part", "policy", "index", "nodes").unique().height == 4 * 4 * 2 * 2
     assert frame["repeat"].n_unique() == 2
     assert (frame["regret"] >= 0).all()
-    dimensions = frame.filter(pl.col("part") == "geometric-0.1").select("repeat", "nodes", "dimension").unique()
+    dimensions = frame.filter(pl.col("part") == "geometric-sigma0.1").select("repeat", "nodes", "dimension").unique()
     assert dimensions.height == 4  # each graph has its own
     assert [claim.id for claim in GRAPH_BANDITS.claims(GRAPHS, frame)] == [
         "beats-oful",
@@ -110,10 +110,12 @@ def test_tasks_in_miniature() -> None:
     frame = run(TASK_BANDITS, TASKS)
     assert frame.select("part", "start", "estimator").unique().height == 6 * 4 * 2
     assert frame["round"].unique().sort().to_list() == [10, 20, 30, 40]
-    each = task_regrets(frame, "0.1-0.3", "learned", "ridge")
-    total = frame.filter(part="0.1-0.3", start="learned", estimator="ridge", repeat=0, round=40)["regret"].item()
+    each = task_regrets(frame, "sigma0.1-spread0.3", "learned", "ridge")
+    total = frame.filter(part="sigma0.1-spread0.3", start="learned", estimator="ridge", repeat=0, round=40)[
+        "regret"
+    ].item()
     assert each[0].sum() == pytest.approx(total)
-    first = {start: task_regrets(frame, "0.1-0.3", start, "ridge")[:, 0] for start in STARTS}
+    first = {start: task_regrets(frame, "sigma0.1-spread0.3", start, "ridge")[:, 0] for start in STARTS}
     assert np.allclose(first["zero"], first["learned"])  # in the first task there is nothing to learn from
     assert np.allclose(first["zero"], first["proven"])
     assert len(TASK_BANDITS.claims(TASKS, frame)) == 5

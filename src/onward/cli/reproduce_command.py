@@ -46,7 +46,7 @@ def command(
         typer.Option(
             metavar="N",
             help="Up to N times the repeats where a verdict is undecided; 1 adds none. Without it: each figure's own "
-            "limit, 4 or 8.",
+            "limit, 2 to 8.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The seed of all that is random; the same seed gives the same bits.")] = 0,

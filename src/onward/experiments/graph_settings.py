@@ -50,7 +50,7 @@ class GraphConfig(Settings):
     @property
     def worlds(self) -> dict[str, tuple[str, float]]:
         """The kind of graph and σ of each world, by its name, which is that of its group of repeats."""
-        return {f"{graph}-{sigma:g}": (graph, sigma) for graph, sigma in itertools.product(GRAPHS, self.sigmas)}
+        return {f"{graph}-sigma{sigma:g}": (graph, sigma) for graph, sigma in itertools.product(GRAPHS, self.sigmas)}
 
     def make_basis(self, graph: str, size: int, repeat: int) -> SpectralBasis:
         """Of a graph of its own for each repeat."""

@@ -25,9 +25,9 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
     A linear learner on them is one with that kernel, to within about 1/√n; forward, without a constant, is then
     posterior mean · λ/(λ + posterior variance).  [Jézéquel et al. 2019, kernels]
 
-    Nothing is fitted: the directions come from the seed and the column (its name in data frames and dicts, its number in
-    arrays), so that single rows, batches and other machines give the same bits, and a name first seen later, or missing,
-    counts as if it had been there at 0.
+    Nothing is fitted: the directions come from the seed and the column (its name in data frames and dicts, its number
+    in arrays), so that single rows, batches and other machines give the same bits, and a name first seen later, or
+    missing, counts as if it had been there at 0.
 
     Args:
         gamma: γ > 0 of the kernel. 1/√(2γ) is the distance at which values begin to differ: scale columns to it.
