@@ -26,7 +26,7 @@ class MetaOFUL:
     """OFUL that starts over with each task, from a prior mean learned from earlier ones.  [Cella et al. 2020, tasks]
 
     The prior mean of a task is the average of the ridge estimates (`coef`, its own prior mean included) with which the
-    tasks before it ended, each counted once, however long it was: AVG-OFUL, and with forward its ^f.
+    tasks before it ended, each counted once, however long it was. With forward it is MetaOFUL^f.
 
     What is known of the distance from it decides how wide an index reaches. With `trust="proven"` it is 2·spread plus
     the mean error of the earlier estimates, each at most its confidence radius by √(the smallest eigenvalue of its G);

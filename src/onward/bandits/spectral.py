@@ -24,8 +24,7 @@ class SpectralBandit:
     Laplacian f = Qα; coordinate i is regularised by λ_i = eigenvalue_i + λ, so that rough parts of f are believed only
     when many rewards say so, and one reward teaches about all nodes nearby. Index of a node with row x of Q and
     G = Λ + Σ xxᵀ: `xᵀα̂ + √(xᵀG⁻¹x) W`, W = √(σ²(2 log(1/δ) + I) + C²) with C = `smoothness`; with forward, as in
-    `OFUL`, ‖x‖S being √(Σ x_i²/λ_i) C. (Their own W is `radius="sum"`, with twice the noise and the effective dimension
-    in place of I.)
+    `OFUL`, ‖x‖S being √(Σ x_i²/λ_i) C. (Its authors add C and the noise, and bound I by the effective dimension.)
 
     Args:
         graph: a square NumPy array or sparse matrix of weights, or the Laplacian; a networkx graph; a list of edges; or

@@ -58,7 +58,7 @@ class GraphBandits(Figure[GraphConfig]):
             "eigenvectors of its Laplacian, of root mean square 1 over the nodes. SpectralUCB has λ plus the "
             "eigenvalue for each eigenvector and is told C, the largest ‖α*‖_Λ that such rewards can have; OFUL has λ "
             "for all of them, and is told ‖α*‖. ^f is forward with the sharp index; radii are joint. “S-term dropped” "
-            "leaves C or S out of the index, and the guarantee with it (Valko et al. put log T for C)."
+            "leaves C or S out of the index, and the guarantee with it."
         )
         return [said, *super().remarks(config)]
 

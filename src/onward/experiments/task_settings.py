@@ -53,9 +53,8 @@ class TaskConfig(Settings):
     @property
     def worlds(self) -> dict[str, tuple[float, float]]:
         """σ and the spread of each world, by its name, which is that of its group of repeats."""
-        return {
-            f"{sigma:g}-{spread:g}": (sigma, spread) for sigma, spread in itertools.product(self.sigmas, self.spreads)
-        }
+        places = itertools.product(self.sigmas, self.spreads)
+        return {f"sigma{sigma:g}-spread{spread:g}": (sigma, spread) for sigma, spread in places}
 
     @property
     def mean(self) -> Vector:
