@@ -20,7 +20,12 @@ D, HORIZON = 2, 6000
 GAMMA = 1 - (VARIATION / (D * HORIZON)) ** (2 / 3)
 WINDOW = int((D * HORIZON / VARIATION) ** (2 / 3))
 KNOWN: dict[str, Any] = {"lam": 0.1, "sigma": 1.0, "theta_bound": 1.0, "delta": 0.01}
-PRINTED: dict[str, Any] = {"width": "uniform", "action_bound": 1.0}  # β as printed, for norms of at most 1
+AS_IN_PAPER: dict[str, Any] = {"radius": "sum", "bias": "tight"}
+PRINTED: dict[str, Any] = {
+    "width": "uniform",
+    "action_bound": 1.0,
+    "bias": "tight",
+}  # β as printed, for norms of at most 1
 WORLD_CHUNK = 256  # rounds drawn at a time when only the drawing is timed
 
 
@@ -48,10 +53,12 @@ def contenders() -> tuple[Contender, ...]:
             lambda: SWLinUCB(window=WINDOW, estimator="ridge", **KNOWN, **PRINTED),
             lambda: bandit_numpy.SWLinUCB(D, WINDOW, **KNOWN),
         ),
-        Contender("LinUCB", lambda: OFUL(estimator="ridge", **KNOWN), lambda: bandit_numpy.OFUL(D, **KNOWN)),
+        Contender(
+            "LinUCB", lambda: OFUL(estimator="ridge", **KNOWN, **AS_IN_PAPER), lambda: bandit_numpy.OFUL(D, **KNOWN)
+        ),
         Contender(
             "LinUCB-OR",
-            lambda: OracleRestart(change_points=CHANGE_POINTS, estimator="ridge", **KNOWN),
+            lambda: OracleRestart(change_points=CHANGE_POINTS, estimator="ridge", **KNOWN, **AS_IN_PAPER),
             lambda: bandit_numpy.RestartingOFUL(D, CHANGE_POINTS, **KNOWN),
         ),
         Contender(

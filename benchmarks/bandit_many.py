@@ -125,7 +125,7 @@ def _take_turns(arms: str, world: World, size: Size) -> list[Blocks]:
     players: list[tuple[Blocks, Ours | Theirs]] = [
         (
             Blocks("onward OFUL^f" if estimator == "forward" else "onward OFUL", arms, ours=True),
-            Ours(OFUL(estimator=estimator, seed=0)),
+            Ours(OFUL(estimator=estimator, bias="tight", radius="sum", seed=0)),
         )
         for estimator in ESTIMATORS
     ]

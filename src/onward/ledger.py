@@ -116,8 +116,8 @@ class Ledger:
                 columns[f"{name}_regret_to_truth"] = columns[f"{name}_loss"] - columns["true_loss"]
         if sigma is not None and theta_bound is not None:
             known = {"sigma": sigma, "theta_bound": theta_bound, "delta": delta}
-            columns["ridge_bound_to_truth"] = bounds.ridge_regret_to_truth_along(trace, **known)
-            columns["forward_bound_to_truth"] = bounds.forward_regret_to_truth_along(trace, **known)
+            columns["ridge_bound_to_truth"] = bounds.ridge_regret_to_truth_sharp_along(trace, **known)
+            columns["forward_bound_to_truth"] = bounds.forward_regret_to_truth_sharp_along(trace, **known)
         return cls({name: columns[name] for name in MEANING if name in columns}, trace.lam)
 
     def __getitem__(self, column: str) -> Vector:

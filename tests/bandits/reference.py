@@ -5,6 +5,9 @@ One definition serves all. With V = λI + Σ γ^{t−s} x_s x_sᵀ, Ṽ the same
 policy that does not forget), and for the forward estimator V + xxᵀ and Ṽ + xxᵀ in their place:
 
     read-out = xᵀV⁻¹b      spread = √(xᵀV⁻¹ṼV⁻¹x)      index = read-out + scale · spread · (bias + noise)
+
+A sharp forward index is (1−h)·ridge's + h · scale · ‖x‖S with h = xᵀ(V + xxᵀ)⁻¹x, and ridge's may have the radius
+√(bias² + noise²). A clipped one is at most ‖x‖S.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +24,8 @@ from onward.core.types import Vector
 Kind = Literal["OFUL", "DLinUCB", "SWLinUCB", "DetectingLinUCB", "OracleRestart", "LinTS", "Greedy"]
 Estimator = Literal["forward", "ridge"]
 Width = Literal["determinant", "trace", "uniform"]
-Bias = Literal["tight", "paper", "none"]
+Bias = Literal["sharp", "tight", "paper", "none"]
+Radius = Literal["joint", "sum"]
 
 DIGITS = 50
 
@@ -141,6 +145,14 @@ def information(memory: Memory, width: Width, bound: mp.mpf) -> mp.mpf:
 
 @lru_cache(maxsize=65536)
 @in_full
+def leverage_of(learned: Learned, x: Action, lam: float, gamma: float) -> mp.mpf:
+    """xᵀV⁻¹x."""
+    v = column(x)
+    return (v.T * mp.lu_solve(remember(learned, len(x), lam, gamma).V, v))[0]
+
+
+@lru_cache(maxsize=65536)
+@in_full
 def recall(learned: Learned, x: Action, lam: float, gamma: float, estimator: Estimator) -> tuple[mp.mpf, mp.mpf]:
     return read(remember(learned, len(x), lam, gamma), x, estimator)
 
@@ -177,7 +189,9 @@ class ReferencePolicy:
     delta: float = 0.01
     estimator: Estimator = "forward"
     width: Width = "determinant"
-    bias: Bias = "tight"
+    bias: Bias | None = None
+    radius: Radius | None = None
+    clipped: bool = False
     scale: float = 1.0
     action_bound: float | None = None
     gamma: float = 0.99  # DLinUCB
@@ -189,6 +203,15 @@ class ReferencePolicy:
     def __post_init__(self) -> None:
         self.largest = mp.mpf(0)
         self.rewards = 0
+        self.checking = False
+        if self.bias is None:
+            self.bias = "tight" if self.kind == "LinTS" else "sharp"
+        if self.radius is None:
+            proven = self.kind in ("OFUL", "OracleRestart") and (self.estimator, self.bias) not in (
+                ("forward", "tight"),
+                ("forward", "paper"),
+            )
+            self.radius = "joint" if proven else "sum"
         self.learned: Learned = ()
         self.models = [Model()]
 
@@ -237,10 +260,12 @@ class ReferencePolicy:
         bound = self._bound(rows)
         out = []
         for x in rows:
-            read_out, spread = read(memory, x, self.estimator)
             radius = self._radius_at(x, information(memory, self.width, bound), bound)
-            reach = mp.mpf(self.scale) * spread * radius
-            out.append(Part(read_out, reach, abs(read_out) + reach))
+            if self._is_sharp:
+                leverage = read(memory._replace(V_tilde=memory.V), x, "ridge")[1] ** 2
+                out.append(self._sharp(x, *read(memory, x, "ridge"), leverage, radius))
+            else:
+                out.append(self._plain(x, *read(memory, x, self.estimator), radius))
         return out
 
     @in_full
@@ -278,8 +303,31 @@ class ReferencePolicy:
         read_out, spread = recall(learned, x, self.lam, self._gamma, self.estimator)
         if self.kind == "Greedy":
             return Part(read_out, mp.mpf(0), abs(read_out))
-        reach = mp.mpf(self.scale) * spread * self._radius(learned, x, bound)
-        return Part(read_out, reach, abs(read_out) + reach)
+        radius = self._radius(learned, x, bound)
+        if not self._is_sharp:
+            return self._plain(x, read_out, spread, radius)
+        leverage = leverage_of(learned, x, self.lam, self._gamma)
+        return self._sharp(x, *recall(learned, x, self.lam, self._gamma, "ridge"), leverage, radius)
+
+    @property
+    def _is_sharp(self) -> bool:
+        return self.estimator == "forward" and self.bias == "sharp"
+
+    def _plain(self, x: Action, read_out: mp.mpf, spread: mp.mpf, radius: mp.mpf) -> Part:
+        return self._cut(x, Part(read_out, mp.mpf(self.scale) * spread * radius, mp.mpf(0)))
+
+    def _sharp(self, x: Action, read_out: mp.mpf, spread: mp.mpf, leverage: mp.mpf, radius: mp.mpf) -> Part:
+        """Of ridge's read-out and spread, and xᵀV⁻¹x."""
+        h = leverage / (1 + leverage)
+        reach = mp.mpf(self.scale) * ((1 - h) * spread * radius + h * norm(x) * mp.mpf(self.theta_bound))
+        return self._cut(x, Part((1 - h) * read_out, reach, mp.mpf(0)))
+
+    def _cut(self, x: Action, part: Part) -> Part:
+        size = abs(part.read_out) + part.reach
+        most = norm(x) * mp.mpf(self.theta_bound)
+        if self.clipped and not self.checking and part.value > most:
+            return Part(part.read_out, most - part.read_out, size)
+        return part._replace(size=size)
 
     @property
     def _gamma(self) -> float:
@@ -298,8 +346,9 @@ class ReferencePolicy:
             noise = sigma * mp.sqrt(2 * mp.log(1 / delta) + J)
         if self.bias == "none":
             return noise
-        if self.estimator == "ridge":
-            return mp.sqrt(lam) * S + noise
+        if self.estimator == "ridge" or self.bias == "sharp":
+            bias = mp.sqrt(lam) * S
+            return mp.sqrt(bias**2 + noise**2) if self.radius == "joint" else bias + noise
         if self.bias == "tight":
             return mp.sqrt(lam + norm(x) ** 2) * S + noise
         return (mp.sqrt(lam) + norm(x)) * S + noise
@@ -318,7 +367,9 @@ class ReferencePolicy:
         bound = self._bound([])
         slack = noise_slack(self.sigma, self.delta)
         for model in self.models:
+            self.checking = True  # by the whole width: what is cut off above is not off the other side
             part = self._part(model.learned, x, bound)
+            self.checking = False
             if abs(part.read_out - mp.mpf(y)) <= part.reach + slack:
                 model.records.append(0)
                 model.learned = (*model.learned, (x, y))

@@ -30,7 +30,7 @@ from onward.bandits import (
 from onward.bandits import choosing as choosing_loops
 from onward.bandits.buffers import acting
 from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stationary
-from onward.bandits.settings import memory_at
+from onward.bandits.settings import N_SETTINGS, memory_at
 from onward.core.types import Matrix, Vector
 
 
@@ -209,6 +209,7 @@ def test_a_changed_file_is_refused(memory: Any, tmp_path: Path) -> None:
         "generator": policy.generator.bit_generator.state,
         "dimension": 3,
         "pending": [],
+        "n_settings": N_SETTINGS,
     }
     buffer = policy._buffer.copy()
     buffer[memory_at(3)] = 1e12  # the first number of its header

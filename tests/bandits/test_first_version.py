@@ -1,5 +1,6 @@
 """Policies that version 0.1.0 saved go on as they would have then: files/ was written by it, with what it did next."""
 
+import copy
 import json
 from pathlib import Path
 
@@ -7,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from onward import load
-from onward.bandits import Disjoint, Policy
+from onward import load, storage
+from onward.bandits import OFUL, Disjoint, EpsilonGreedy, Policy, SWLinUCB
+from onward.bandits.settings import N_SETTINGS, memory_at
 from onward.core.types import Matrix
 
 FILES = Path(__file__).parent / "files"
@@ -47,3 +49,25 @@ def test_an_old_policy_for_each_arm_does_too() -> None:
         policy.learn(chosen[-1], actions[0], reward)
     assert chosen == EXPECTED["Disjoint"]["chosen"]
     assert_allclose(policy.index(rounds(12, 3, 4)[-1][0][0]), EXPECTED["Disjoint"]["last_index"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize(
+    "policy", [OFUL(bias="tight", seed=1), SWLinUCB(3, bias="tight", seed=1), EpsilonGreedy(seed=1)], ids=repr
+)
+def test_files_with_fewer_settings_go_on(policy: Policy, d: int, tmp_path: Path) -> None:
+    """Files from before there was a choice of radius: 24 settings in a buffer, and none of that choice."""
+    policy, rng = copy.deepcopy(policy), np.random.default_rng(0)
+    for x in rng.standard_normal((8, d)):
+        policy.learn(x, float(x.sum()))
+    own = {"generator": policy.generator.bit_generator.state, "dimension": d, "pending": []}
+    described = {name: value for name, value in policy.describe().items() if name != "radius"}
+    kept = 4 + 3 * d
+    head = np.zeros((24 + kept + 7) // 8 * 8)
+    head[:24], head[24 : 24 + kept] = policy._buffer[:24], policy._buffer[N_SETTINGS : N_SETTINGS + kept]
+    buffer = np.concatenate([head, policy._buffer[memory_at(d) :]])
+    storage.save(tmp_path / "old.onward", "policy", described | own, {"pending": np.empty((0, d)), "buffer": buffer})
+    again = load(tmp_path / "old.onward")
+    actions = rng.standard_normal((5, d))
+    assert np.array_equal(again.index(actions), policy.index(actions))
+    assert again.describe() == policy.describe()

@@ -42,6 +42,38 @@ def test_every_index_is_optimistic_in_most_runs(estimator: Any, noise: Noise) ->
     assert misses(policy, noise) <= LIMIT
 
 
+@pytest.mark.parametrize("estimator", ["ridge", "forward"])
+@pytest.mark.parametrize("chosen", [{}, {"clipped": True}, {"radius": "sum"}], ids=str)
+def test_half_of_each_sharper_index_is_found_out(chosen: dict[str, Any], estimator: Any) -> None:
+    """The joint radius, forward's sharp index, and both cut to what ‖x‖S allows."""
+    at_scale = {}
+    for scale in (1.0, 0.5):
+        known: dict[str, Any] = {"sigma": SIGMA, "theta_bound": 1.0, "delta": DELTA, "scale": scale}
+        at_scale[scale] = misses(OFUL(0.1, estimator=estimator, **known, **chosen), Gaussian(SIGMA))
+    assert at_scale[1.0] <= LIMIT < at_scale[0.5]
+
+
+def test_sharper_indices_are_below_the_others() -> None:
+    """By how much, on actions of all lengths: never above `tight`, which is never above `paper`."""
+    rng = np.random.default_rng(3)
+    known: dict[str, Any] = {"lam": 0.3, "sigma": 0.2, "theta_bound": 1.0, "delta": 0.05}
+    kinds: list[Any] = ["sharp", "tight", "paper"]
+    policies = [OFUL(bias=bias, radius="sum", **known) for bias in kinds]
+    joint, clipped = OFUL(**known), OFUL(clipped=True, **known)
+    theta = np.array([0.6, -0.8])
+    for _ in range(60):
+        actions = rng.standard_normal((20, 2)) * 10 ** rng.uniform(-2, 2, (20, 1))
+        sharp, tight, paper = (policy.index(actions) for policy in policies)
+        lengths = np.sqrt((actions**2).sum(axis=1))
+        assert (sharp <= tight * (1 + 1e-12) + 1e-12).all()
+        assert (tight <= paper * (1 + 1e-12) + 1e-12).all()
+        assert (joint.index(actions) <= sharp + 1e-12).all()
+        np.testing.assert_allclose(clipped.index(actions), np.minimum(joint.index(actions), lengths), rtol=1e-12)
+        reward = float(actions[0] @ theta + 0.2 * rng.standard_normal())
+        for policy in (*policies, joint, clipped):
+            policy.learn(actions[0], reward)
+
+
 @pytest.mark.parametrize(("width", "bias"), [("trace", "paper"), ("uniform", "tight"), ("determinant", "paper")])
 def test_wider_indices_are_optimistic_too(width: Any, bias: Any) -> None:
     policy = OFUL(0.1, sigma=1 / 3**0.5, theta_bound=1.0, delta=DELTA, width=width, bias=bias)

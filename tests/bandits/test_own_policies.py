@@ -236,7 +236,7 @@ def test_an_index_of_one_s_own_is_what_it_says_in_both_games(memory: Any) -> Non
 
 def test_a_width_of_one_s_own_takes_the_place_of_the_theory_s() -> None:
     rng = np.random.default_rng(0)
-    own, theory = OFUL(0.5, width=of_theory, sigma=0.3, delta=0.2), OFUL(0.5, sigma=0.3, delta=0.2)
+    own, theory = OFUL(0.5, width=of_theory, sigma=0.3, delta=0.2), OFUL(0.5, sigma=0.3, delta=0.2, radius="sum")
     same_in_both_games(own)
     for _ in range(20):
         actions = rng.standard_normal((20, 8))

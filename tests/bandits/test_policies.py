@@ -240,7 +240,7 @@ def test_settings_out_of_range_are_refused() -> None:
         (lambda: OFUL(action_bound=0.0), "action_bound must be a number > 0"),
         (lambda: OFUL(estimator=other("lasso")), "estimator must be one of 'ridge', 'forward', got 'lasso'"),
         (lambda: OFUL(width=other("narrow")), "width must be one of 'determinant', 'trace', 'uniform'"),
-        (lambda: OFUL(bias=other("some")), "bias must be one of 'tight', 'paper', 'none'"),
+        (lambda: OFUL(bias=other("some")), "bias must be one of 'sharp', 'tight', 'paper', 'none'"),
         (lambda: SWLinUCB(0), "window must be a whole number >= 1, got 0"),
         (lambda: SWLinUCB(other(2.5)), "window must be a whole number >= 1, got 2.5"),
         (lambda: DLinUCB(0.0), r"gamma must be a number in \(0, 1\], got 0.0"),
@@ -319,7 +319,7 @@ def test_settings_are_fixed() -> None:
         policy.known = Known(sigma=2.0)
     with pytest.raises(AttributeError, match=r"cannot assign to field 'scale'"):
         policy.rule.scale = 2.0  # type: ignore[attr-defined]
-    assert policy.rule == Optimistic(scale=1.0)
+    assert policy.rule == Optimistic(scale=1.0, radius="joint")
 
 
 def test_keys_may_be_numpys_whole_numbers() -> None:
@@ -402,7 +402,7 @@ def test_a_window_is_oful_on_the_last_rows(d: int, extra: int, window: int, esti
     y = rng.standard_normal(len(X))
     sliding = SWLinUCB(window, 0.1, estimator=estimator, width="determinant")
     sliding.learn_many(X, y)
-    plain = OFUL(0.1, estimator=estimator)
+    plain = OFUL(0.1, estimator=estimator, radius="sum")
     plain.learn_many(X[-window:], y[-window:])
     actions = rng.standard_normal((5, d))
     assert np.allclose(sliding.index(actions), plain.index(actions), rtol=1e-9)

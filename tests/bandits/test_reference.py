@@ -62,11 +62,28 @@ def test_one_dimension_by_hand() -> None:
         for estimator, value in expected.items():
             policy = ReferencePolicy(
                 kind="OFUL", lam=0.5, sigma=sigma, theta_bound=S, delta=delta, estimator=estimator,
-                width=next(w for w in WIDTHS if w == width), bias=bias, scale=2.0,
+                width=next(w for w in WIDTHS if w == width), bias=bias, radius="sum", scale=2.0,
             )  # fmt: skip
             policy.learn([2.0], 3.0)
             policy.learn([1.0], -1.0)
             assert float(policy.index([[3.0]])[0]) == pytest.approx(value, rel=1e-14)
+
+
+def test_sharp_by_hand() -> None:
+    """V = 5.5 and b = 5 as above, x = 3: q = 9/5.5, and the index is (p + 3W/√5.5 + 3q S)/(1 + q), cut to 3S if asked.
+
+    W² is 0.5 S² + σ²(2 log(1/δ) + log 11).
+    """
+    sigma, S, delta = 0.7, 1.3, 0.2
+    q, p = 9 / 5.5, 15 / 5.5
+    W = sqrt(0.5 * S**2 + sigma**2 * (2 * log(1 / delta) + log(11)))
+    value = (p + 3 / sqrt(5.5) * W + 3 * q * S) / (1 + q)
+    for clipped, expected in ((False, value), (True, min(value, 3 * S))):
+        policy = ReferencePolicy(kind="OFUL", lam=0.5, sigma=sigma, theta_bound=S, delta=delta, clipped=clipped)
+        policy.learn([2.0], 3.0)
+        policy.learn([1.0], -1.0)
+        assert float(policy.index([[3.0]])[0]) == pytest.approx(expected, rel=1e-14)
+    assert value > 3 * S
 
 
 def test_discounted_by_hand() -> None:
@@ -81,7 +98,12 @@ def test_discounted_by_hand() -> None:
         }
         for estimator, value in expected.items():
             policy = ReferencePolicy(
-                kind="DLinUCB", gamma=0.5, lam=0.5, estimator=estimator, width=next(w for w in WIDTHS if w == width)
+                kind="DLinUCB",
+                gamma=0.5,
+                lam=0.5,
+                estimator=estimator,
+                bias="tight",
+                width=next(w for w in WIDTHS if w == width),
             )
             policy.learn([2.0], 3.0)
             policy.learn([1.0], -1.0)
@@ -134,7 +156,14 @@ def test_policies_that_forget_nothing_are_oful(estimator: Estimator, width: Widt
     def answers(kind: Kind, gamma: float = 1.0, window: int = 1000, sigma: float = 1.0) -> list[mp.mpf]:
         return play(
             ReferencePolicy(
-                kind=kind, lam=stream.lam, estimator=estimator, width=width, gamma=gamma, window=window, sigma=sigma
+                kind=kind,
+                lam=stream.lam,
+                estimator=estimator,
+                width=width,
+                gamma=gamma,
+                window=window,
+                sigma=sigma,
+                radius="sum",
             ),
             stream,
         )
@@ -271,7 +300,7 @@ def test_thompson_draws_have_the_right_covariance() -> None:
     lam, rounds = STREAMS["norm 200, lam 1e-5, d=3"]
     for estimator in ESTIMATORS:
         policy = ReferencePolicy(kind="LinTS", lam=lam, estimator=estimator, scale=0.5)
-        optimist = ReferencePolicy(kind="OFUL", lam=lam, estimator=estimator, scale=0.5)
+        optimist = ReferencePolicy(kind="OFUL", lam=lam, estimator=estimator, bias="tight", radius="sum", scale=0.5)
         for one in (policy, optimist):
             for entry in rounds:
                 one.learn(*entry.told[0])
@@ -298,7 +327,7 @@ def test_the_usual_programs_agree_where_it_is_easy_and_miss_the_bar_where_it_is_
 
     def worst(name: str, program: str) -> float:
         stream = STREAMS[name]
-        policy = ReferencePolicy(kind="OFUL", lam=stream.lam, estimator=estimator)
+        policy = ReferencePolicy(kind="OFUL", lam=stream.lam, estimator=estimator, bias="tight", radius="sum")
         read_plain = {"dense": plain.dense, "Sherman–Morrison": plain.sherman_morrison}[program]
         rows: list[tuple[Vector, float]] = []
         gain, error = 0.0, 0.0

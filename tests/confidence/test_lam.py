@@ -173,8 +173,10 @@ def test_what_was_simulated_is_what_learners_give(learner: type[OnlineRegressor]
     y = X @ theta + rng.standard_normal(60)
     bound = math.sqrt(float(LAM / LAM.max() @ (theta - prior) ** 2))
     model = learner(LAM, fit_intercept=False, prior_mean=prior).fit(X[:-1], y[:-1])
-    region = model.confidence_set(DELTA, 1.0, bound)
     gain = model.information_gain_
+    joint = math.hypot(noise_width(1.0, DELTA, gain), math.sqrt(LAM.max()) * bound)
+    assert model.confidence_set(DELTA, 1.0, bound).radius == pytest.approx(joint)
+    region = model.confidence_set(DELTA, 1.0, bound, bias="tight", radius="sum")
     assert region.radius == pytest.approx(noise_width(1.0, DELTA, gain) + math.sqrt(LAM.max()) * bound)
     needed = needed_noise_width(X[:-1], (y - X @ prior)[:-1], theta - prior, LAM, "ridge")[-1]
     assert model.information_.norm(region.center - theta) == pytest.approx(needed, rel=1e-6)

@@ -66,8 +66,22 @@ def test_radii_and_regions_are_those_of_the_paper(
     full = np.concatenate([[1.0], x]) if intercept else x
     theta = np.linalg.solve(G, b) + 0.3 * rng.standard_normal(d)
 
-    region = model.confidence_set(0.03, 1.5, 2.0)
     apart = np.linalg.solve(G, b) - theta
+    joint = model.confidence_set(0.03, 1.5, 2.0)
+    W = math.sqrt(noise**2 + lam * 4)
+    assert joint.radius == pytest.approx(W)
+    assert joint.contains(theta) == (math.sqrt(apart @ G @ apart) <= W)
+    leverage = float(full @ np.linalg.solve(G, full))
+    h = leverage / (1 + leverage)
+    if isinstance(joint, ForwardSet):
+        length = math.sqrt(full @ full)
+        middle = (1 - h) * float(full @ np.linalg.solve(G, b))
+        reach = math.sqrt(h * (1 - h)) * W + h * length * 2
+        assert_allclose(joint.interval(x)[0], [middle - reach, middle + reach], rtol=1e-7, atol=1e-9)
+        assert joint.at(x).radius == pytest.approx(W + math.sqrt(h) * length * 2)
+
+    chosen_bias: Bias = "tight"
+    region = model.confidence_set(0.03, 1.5, 2.0, radius="sum", bias=chosen_bias)
     assert region.contains(theta) == (math.sqrt(apart @ G @ apart) <= noise + math.sqrt(lam) * 2)
     if isinstance(region, ForwardSet):
         at, G_x = region.at(x), G + np.outer(full, full)
@@ -93,7 +107,7 @@ def test_radii_and_regions_are_those_of_the_paper(
     free = model.confidence_set(0.03, 1.5)
     inverse = np.linalg.inv(A)
     reach = noise * math.sqrt(full @ inverse @ G @ inverse @ full)
-    middle = full @ inverse @ b
+    middle = float(full @ inverse @ b)
     assert_allclose(free.interval(x)[0], [middle - reach, middle + reach], rtol=1e-6, atol=1e-8)
     left = b - A @ theta
     assert free.contains(theta) == (left @ np.linalg.solve(G, left) <= noise**2)
@@ -336,7 +350,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"sigma": 1.0, "theta_bound": math.nan}, "theta_bound must be .* got nan"),
     ({"theta_bound": 1.0}, "theta_bound says nothing while sigma is unknown"),
     ({"sigma": 1.0, "width": "wide"}, "width must be 'determinant', 'trace' or 'uniform', got 'wide'"),
-    ({"sigma": 1.0, "theta_bound": 1.0, "bias": "none"}, "bias must be 'tight' or 'paper', got 'none'"),
+    ({"sigma": 1.0, "theta_bound": 1.0, "bias": "none"}, "bias must be 'sharp', 'tight' or 'paper', got 'none'"),
     ({"sigma": 1.0, "feature_bound": 1.0}, "feature_bound is for width='uniform', got width='determinant'"),
     (
         {"sigma": 1.0, "width": "uniform", "feature_bound": 0.1},

@@ -71,8 +71,12 @@ def play(
     delta: float,
     norm: float,
     seed: int,
+    radius: str = "sum",
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """OFUL or OFUL^f, with determinant width and S = ‖θ*‖, on fresh arms each round: regrets, actions, rewards."""
+    """OFUL or OFUL^f, with determinant width and S = ‖θ*‖, on fresh arms each round: regrets, actions, rewards.
+
+    The estimator is ridge, forward, or `sharp`: forward with the sharp index.
+    """
     rng = np.random.default_rng(seed)
     d = len(theta)
     S = float(np.sqrt(theta @ theta))
@@ -86,8 +90,12 @@ def play(
         p = np.einsum("nkd,nde,ne->nk", offered, inverse, b)
         q = np.einsum("nkd,nde,nke->nk", offered, inverse, offered)
         width = sigma * np.sqrt(2.0 * np.log(1.0 / delta) + gain)[:, None]
+        bias = np.sqrt(lam) * S
+        optimistic = p + np.sqrt(q) * (np.hypot(width, bias) if radius == "joint" else width + bias)
         if estimator == "ridge":
-            index = p + np.sqrt(q) * (np.sqrt(lam) * S + width)
+            index = optimistic
+        elif estimator == "sharp":
+            index = (optimistic + q * norm * S) / (1.0 + q)
         else:
             index = p / (1.0 + q) + np.sqrt(q / (1.0 + q)) * (np.sqrt(lam + norm**2) * S + width)
         chosen = np.argmax(index, axis=1)

@@ -197,3 +197,27 @@ def test_minimax_regret_is_below_what_predicting_zero_pays() -> None:
         bounds.minimax_regret(10**6, d=2, target_bound=3.0),
         18 * (np.log(1e6) - 3 - np.log(2) - np.log(np.log(1e6))),
     )
+
+
+@given(runs())
+@settings(max_examples=60)
+def test_small_losses(run: Run) -> None:
+    X, y, lam = run
+    trace = Trace.of(X, y, lam)
+    minimum_ = penalized_minimum(X, y, lam)
+    regret = np.cumsum((trace.p - y) ** 2) - minimum_
+    bound = bounds.ridge_regret_to_penalized_small_loss_along(trace)
+    at_most(regret, bound, float(np.sum(y**2) + np.sum(trace.p**2)))
+    whole = bounds.ridge_regret_to_penalized_small_loss(minimum_, lam=lam, feature_bound=float(trace.norms.max()))
+    at_most(bound, whole, float(np.sum(y**2) + np.sum(trace.p**2)) * (1.0 + float(trace.q.max())))
+
+
+def test_small_losses_are_tight() -> None:
+    # Rows at a right angle: q is X²/λ in each round, and the loss Σy² is 1 + q times the penalised minimum.
+    X, y, lam = 3.0 * np.eye(4), np.array([1.0, -2.0, 0.5, 3.0]), 0.2
+    trace = Trace.of(X, y, lam)
+    regret = np.cumsum(y**2) - penalized_minimum(X, y, lam)
+    assert_allclose(bounds.ridge_regret_to_penalized_small_loss_along(trace), regret)
+    assert_allclose(
+        bounds.ridge_regret_to_penalized_small_loss(penalized_minimum(X, y, lam), lam=lam, feature_bound=3.0), regret
+    )

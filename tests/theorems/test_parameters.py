@@ -44,6 +44,12 @@ GOOD: dict[str, Any] = {
     "hints": np.zeros(20),
     "path": np.ones((20, 2)),
     "fading": True,
+    "penalized_loss": 5.0,
+    "reward_bound": 1.0,
+    "radius": "sum",
+    "schedule": "log T/T",
+    "horizons": [8, 1000],
+    "mean": np.linspace(-1.0, 1.0, 20),
     "sample_weight": np.arange(20.0) % 3,
 }
 NAN, INF = math.nan, math.inf
@@ -74,6 +80,11 @@ BAD: dict[str, tuple[Any, ...]] = {
     "theta": (np.ones(3), np.full(2, INF)),
     "leverage": (np.ones(3), np.full(20, NAN), np.full(20, -1.0), "no", None),
     "hints": (np.ones(3), np.full(20, INF), "no"),
+    "penalized_loss": (-1.0, NAN, "no"),
+    "reward_bound": (-1.0, NAN, INF),
+    "radius": ("both", None, 1.0),
+    "schedule": ("T", None, 1.0),
+    "mean": (NAN, np.full(20, INF), "no", None),
     "path": (np.ones(3), np.full((20, 2), NAN), "no", np.ones((19, 2))),
     "sample_weight": (np.ones(3), np.full(20, NAN), np.full(20, -1.0), "no"),
 }
@@ -83,7 +94,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     for name, value in vars(module).items()
     if inspect.isfunction(value) and not name.startswith("_") and value.__module__.startswith("onward.bounds")
     if value.__module__ not in ("onward.bounds.common",)
-    if module is bounds or value.__module__ == module.__name__
+    if module is bounds or value.__module__.startswith(module.__name__)
 }
 
 
@@ -194,7 +205,7 @@ def test_limits_are_numbers() -> None:
 
 
 def test_printed_forms_are_apart() -> None:
-    printed = {value for value in vars(as_printed).values() if getattr(value, "__module__", "") == as_printed.__name__}
+    printed = {getattr(as_printed, name) for name in as_printed.__all__}
     assert len(printed) > 10
     assert not printed & {getattr(bounds, name) for name in bounds.__all__}
     assert not printed & {value for value in vars(bounds).values() if callable(value)}
@@ -208,4 +219,4 @@ def test_all_names_what_there_is() -> None:
     defined = {
         name.rpartition(".")[2] for name in FUNCTIONS if name.startswith("onward.bounds.") and "as_printed" not in name
     }
-    assert defined | {"Terms", "as_printed"} == set(bounds.__all__)
+    assert defined | {"MinimaxRatios", "Terms", "as_printed"} == set(bounds.__all__)

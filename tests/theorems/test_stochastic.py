@@ -148,6 +148,15 @@ def test_noise_sum(noise: str, mixing: float | None) -> None:
     assert failing(total, bound) <= most(delta, COUNT) < failing(total, 0.6 * bound)
 
 
+@pytest.mark.parametrize("noise", ["gaussian", "rademacher"])
+def test_reward_noise_sum(noise: str) -> None:
+    sigma, delta = 2.0, 0.1
+    total = np.abs(np.cumsum(sigma * NOISES[noise](np.random.default_rng(20), (3000, COUNT)), axis=0))
+    for mixing in (None, 1.0):
+        bound = bounds.reward_noise_sum(np.arange(1, 3001), sigma=sigma, delta=delta, mixing=mixing)[:, None]
+        assert failing(total, bound) <= most(delta, COUNT) < failing(total, 0.6 * bound)
+
+
 @pytest.mark.parametrize("lam", [0.01, 1.0])
 @pytest.mark.parametrize("norm", [0.5, 3.0])
 def test_bandits(lam: float, norm: float) -> None:

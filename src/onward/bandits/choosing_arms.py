@@ -6,12 +6,14 @@ import numpy as np
 
 from onward.bandits.choosing import pick
 from onward.bandits.indices import (
-    bias_radius,
     checked_square,
+    is_sharp,
     noise_radius,
     optimistic_index,
     prior_part,
     scaled_square,
+    sharpened,
+    whole_radius,
 )
 from onward.bandits.memories import acting_model, keeps_floor
 from onward.bandits.model import raise_floor, solved
@@ -34,7 +36,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "442d07c54a3f6b16"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "6bb02efc3dfc4ab7"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @compiled
@@ -85,9 +87,10 @@ def choose_arm_fast(buffers: Matrix, x: Vector) -> int:
 def _read_best_arms(buffers: Matrix, x: Vector, square: float, available: Mask, index: Vector) -> None:
     """The index of every arm that can be the best, −inf of the others. Arms need not be read while they cannot be."""
     n, d = buffers.shape[0], x.shape[0]
-    limit, radius, scratch = np.empty(n), np.empty(n), new_scratch(d)
-    context = as_matrix(x, 1, d)
-    forward = view_head(buffers[0]).settings[0].estimator == FORWARD
+    limit, radius, most, scratch = np.empty(n), np.empty(n), np.empty(n), new_scratch(d)
+    context, first = as_matrix(x, 1, d), view_head(buffers[0])
+    forward, sharp = first.settings[0].estimator == FORWARD, is_sharp(first)
+    scale, clipped = first.settings[0].scale, first.settings[0].clipped != 0.0
     for a in range(n):
         index[a] = -np.inf
         limit[a] = -np.inf
@@ -96,13 +99,16 @@ def _read_best_arms(buffers: Matrix, x: Vector, square: float, available: Mask, 
         head = view_head(buffers[a])
         model, second, _, window = acting_model(head, buffers[a])
         noise = noise_radius(head, second, model.factor.counts[0].counted, window, longest_noted(head))
-        radius[a] = noise + bias_radius(head, square if head.settings[0].even != 0.0 else scaled_square(head, x))
+        own_square = square if head.settings[0].even != 0.0 else scaled_square(head, x)
+        radius[a] = whole_radius(head, noise, own_square)
+        most[a] = head.settings[0].theta_bound * math.sqrt(own_square)
         limit[a] = np.inf
         if is_safe(head, model):
             theta, base = solved(model), prior_part(head, x)
             size = math.sqrt(square * square_of(theta))
             p = dot_from(context, 0, theta, 0)
-            limit[a] = optimistic_limit(p, square / model.about[0].floor, radius[a], forward, size)
+            q = square / model.about[0].floor
+            limit[a] = optimistic_limit(p, q, radius[a], forward, sharp, scale * most[a], size)
             limit[a] += base + ROUNDING * abs(base)
     largest = -np.inf
     while True:
@@ -116,7 +122,12 @@ def _read_best_arms(buffers: Matrix, x: Vector, square: float, available: Mask, 
         model = acting_model(head, buffers[a])[0]
         load_row(x, scratch)
         p, q = read_row(model.factor, scratch, scratch)
-        index[a] = optimistic_index(p, q, q, radius[a], forward, False)[0] + prior_part(head, x)
+        index[a] = optimistic_index(p, q, q, radius[a], forward and not sharp, False)[0]
+        if sharp:
+            index[a] = sharpened(index[a], q, scale * most[a])
+        if clipped:
+            index[a] = min(index[a], most[a])
+        index[a] += prior_part(head, x)
         largest = max(largest, index[a])
         limit[a] = -np.inf
         if keeps_floor(head) and model.factor.counts[0].counted >= model.about[0].look_at:

@@ -1,6 +1,7 @@
 """The values that a policy is made of, checked together, and as plain values for files."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from onward.bandits.memories import KINDS, Everything, Memory
 from onward.bandits.policy_known import Known
-from onward.bandits.rules import ESTIMATORS, RULES, Estimator, Optimistic, Rule, one_of
+from onward.bandits.rules import ESTIMATORS, RULES, Estimator, Optimistic, Rule, Sampling, one_of
 
 Lam = float | ArrayLike
 
@@ -35,9 +36,11 @@ class Design(NamedTuple):
     ) -> Self:
         """The design of these parts, each the usual one if it is None."""
         one_of("estimator", estimator, ESTIMATORS)
+        memory = Everything() if memory is None else _instance("memory", memory, Memory)
+        rule = Optimistic() if rule is None else _instance("rule", rule, Rule)
         design = cls(
-            Everything() if memory is None else _instance("memory", memory, Memory),
-            Optimistic() if rule is None else _instance("rule", rule, Rule),
+            memory,
+            _with_radius(rule, memory, estimator),
             estimator,
             _lam(lam),
             _mean(prior_mean),
@@ -68,11 +71,31 @@ class Design(NamedTuple):
 def from_plain(description: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of a policy from plain values: those of `Design.plain`, or a named policy's as they are."""
     given = dict(description)
+    exploring = given["rule"] if isinstance(given.get("rule"), dict) else given
+    if "bias" in exploring:
+        exploring.setdefault("radius", "sum")  # earlier files: it was the only one
     if isinstance(given.get("memory"), dict):
         given["memory"] = _made({kind.__name__: kind for kind in KINDS}, given["memory"])
         given["rule"] = _made(RULES, given["rule"])
         given["known"] = Known(**given["known"])
     return given
+
+
+def _with_radius(rule: Rule, memory: Memory, estimator: Estimator) -> Rule:
+    """The rule with the radius that it has here; ValueError if the one it was told is not proven."""
+    if not isinstance(rule, Optimistic | Sampling):
+        return rule
+    proven = memory.keeps_floor and isinstance(rule.width, str) and rule.width != "printed"
+    fits = estimator == "ridge" or rule.bias in ("sharp", "none")
+    if rule.radius == "joint" and not proven:
+        raise ValueError(
+            "radius='joint' is proven for memories that count all rewards alike, and widths of the theory: expected "
+            f"'sum' with {memory} and width={rule.width!r}"
+        )
+    if rule.radius == "joint" and not fits:
+        raise ValueError(f"bias={rule.bias!r} goes with radius='sum', got 'joint': expected bias='sharp'")
+    joint = proven and fits and isinstance(rule, Optimistic)
+    return rule if rule.radius is not None else replace(rule, radius="joint" if joint else "sum")
 
 
 def _instance(name: str, value: Any, kind: type) -> Any:

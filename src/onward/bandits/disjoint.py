@@ -14,7 +14,7 @@ from onward import storage
 from onward.bandits import choosing, choosing_arms, memories
 from onward.bandits.buffers import grown, head_in, refusal, state_in, with_settings
 from onward.bandits.inputs import as_mask, as_reward, as_rewards
-from onward.bandits.legacy import from_first_version
+from onward.bandits.legacy import from_first_version, with_room_for_settings
 from onward.bandits.pending import LateRewards, Pending
 from onward.bandits.policy import ALL_AVAILABLE, Policy
 from onward.bandits.randomness import draw, share_of_best
@@ -327,6 +327,7 @@ class Disjoint(LateRewards):
             "dimension": self._dimension,
             "generator": self._rng.bit_generator.state,
             "pending": keys,
+            "n_settings": N_SETTINGS,
         }
         storage.save(path, "disjoint policy", settings, {"buffers": self._buffers, "pending": rows})
 
@@ -342,7 +343,8 @@ class Disjoint(LateRewards):
             if "memories" in arrays:
                 buffers = [from_first_version(own._settings, own.memory, memory, d) for memory in arrays["memories"]]
             else:
-                buffers = [own.fitting(buffer, d) for buffer in arrays["buffers"]]
+                old = (with_room_for_settings(buffer, d, settings) for buffer in arrays["buffers"])
+                buffers = [own.fitting(buffer, d) for buffer in old]
             if not len(buffers) == len(policy._names) == len(policy._serials):
                 raise ValueError(f"{len(buffers)} arms in the arrays, expected {len(policy._names)}")
             policy._buffers, policy._dimension = np.array(buffers), d

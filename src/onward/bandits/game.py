@@ -10,7 +10,7 @@ from onward.bandits.settings import DONE, FULL, SAMPLING, view_head
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "ad31c341d88b6dfa"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "5c1cf6bade1d77ac"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

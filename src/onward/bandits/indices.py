@@ -16,17 +16,18 @@ from onward.bandits.settings import (
     NO_BIAS,
     NOT_FINITE,
     RIDGE,
+    SHARP,
     TIGHT,
     TOO_LONG,
     Head,
 )
-from onward.confidence.widths import bounded_gain, radius_of_bias, radius_of_noise, radius_of_window
+from onward.confidence.widths import bounded_gain, radius_of_bias, radius_of_both, radius_of_noise, radius_of_window
 from onward.core.compile import inlined
 from onward.core.factor import ORDINARY, Factor, information_gain, load_row, read_row, weighted_trace
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 
-COMPILED_FROM = "484f5b8f4905a5a9"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a37ae4be572eef31"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined
@@ -68,15 +69,34 @@ def noise_radius(head: Head, factor: Factor, rows: float, window: float, longest
 
 
 @inlined
-def bias_radius(head: Head, square: float) -> float:
-    """What regularisation can do to the estimate at an action of that (scaled) squared norm, times the scale."""
+def is_even_radius(head: Head) -> bool:
+    """Whether the radius is ridge's, the same for every action."""
+    settings = head.settings[0]
+    return bool(settings.estimator == RIDGE or settings.bias in (SHARP, NO_BIAS))
+
+
+@inlined
+def whole_radius(head: Head, noise: float, square: float) -> float:
+    """The radius of noise and bias at an action of that (scaled) squared norm; `noise` has the scale already."""
     settings = head.settings[0]
     bound: float = settings.scale * settings.theta_bound
     if settings.bias == NO_BIAS:
-        return 0.0
-    if settings.estimator == RIDGE:
-        return bound * math.sqrt(settings.lam_most)
-    return bound * radius_of_bias(settings.lam_most, square, settings.bias == TIGHT)
+        return noise
+    if settings.estimator == RIDGE or settings.bias == SHARP:
+        return radius_of_both(noise, bound * math.sqrt(settings.lam_most), settings.joint != 0.0)
+    return noise + bound * radius_of_bias(settings.lam_most, square, settings.bias == TIGHT)
+
+
+@inlined
+def is_sharp(head: Head) -> bool:
+    """Whether the index is between ridge's and what ‖x‖S allows."""
+    return bool(head.settings[0].estimator == FORWARD and head.settings[0].bias == SHARP)
+
+
+@inlined
+def sharpened(index: float, q: float, most: float) -> float:
+    """Forward's index between ridge's and `most`, times the scale, by the share that the leverage has."""
+    return fma(q, most, index) / (1.0 + q)
 
 
 @inlined
@@ -137,5 +157,10 @@ def read_single(head: Head, model: Model, x: Vector, square: float, scratch: Mat
         base = prior_part(head, x)
         index = call_index(int(settings.index_function), p + base, q, square, radius, counts.counted)
         return index - base, p / (1.0 + q) if forward else p
-    radius += bias_radius(head, square if settings.even != 0.0 else scaled_square(head, x))
+    own_square = square if settings.even != 0.0 else scaled_square(head, x)
+    radius = whole_radius(head, radius, own_square)
+    if is_sharp(head):
+        index = optimistic_index(p, q, q, radius, False, False)[0]
+        most = settings.scale * settings.theta_bound * math.sqrt(own_square)
+        return sharpened(index, q, most), p / (1.0 + q)
     return optimistic_index(p, q, q, radius, forward, False)

@@ -1,4 +1,7 @@
-"""Policies saved by version 0.1.0, whose memories were numbered slots: taken over to the named ones."""
+"""Policies saved by earlier versions: by 0.1.0, whose memories were numbered slots, and with fewer settings."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -8,11 +11,13 @@ from onward.bandits.memories import Memory, detecting, window
 from onward.bandits.memories.detecting import Detecting
 from onward.bandits.memories.window import Window
 from onward.bandits.model import Model
-from onward.core.factor import Factor
+from onward.bandits.settings import N_LOG, N_SETTINGS
+from onward.core.factor import Factor, aligned
 from onward.core.simd import padded
 from onward.core.types import Vector
 from onward.core.views import owned
 
+_FIRST_SETTINGS = 24  # how many there were before files said how many
 _HEADER, _HEAD = 10, 5  # slots of a memory's header, and of a model's head
 
 
@@ -55,6 +60,16 @@ def from_first_version(settings: PolicySettings, kind: Memory, old: Vector, d: i
     elif kind.kind == memories.RESTARTING:
         owned(buffer, memories.restarting.memory_in(buffer, d, slots)).header["next_point"] = following
     return buffer
+
+
+def with_room_for_settings(saved: Vector, d: int, settings: Mapping[str, Any]) -> Vector:
+    """A buffer from a file with room for the settings that have come since; they are those of before, 0."""
+    count, kept = int(settings.get("n_settings", _FIRST_SETTINGS)), N_LOG + 3 * d
+    if count == N_SETTINGS:
+        return saved
+    head = np.zeros(aligned(N_SETTINGS + kept))
+    head[N_SETTINGS : N_SETTINGS + kept] = saved[count : count + kept]
+    return np.concatenate([head, saved[aligned(count + kept) :]])
 
 
 def _factor_size(d: int) -> int:

@@ -33,6 +33,7 @@ from onward.bandits.rules import (
     Estimator,
     Greedily,
     Optimistic,
+    Radius,
     Rule,
     Sampling,
     Width,
@@ -43,7 +44,8 @@ class Exploration(TypedDict, total=False):
     """What every policy that explores by the theory's widths can be told.
 
     sigma, theta_bound, delta, action_bound: see `known.Known` (1.0, 1.0, 0.01, None).
-    width, bias, scale: see `rules.Optimistic`; the width is "determinant" unless the policy says otherwise.
+    width, bias, scale, radius, clipped, index: see `rules.Optimistic`; the width is "determinant" unless the policy
+        says otherwise, and LinTS has no sharp bias, no clipping and no index.
     estimator: "forward" or "ridge".
     prior_mean: coefficients (features,) to start from; None for 0.
     seed: of the policy's own random numbers.
@@ -56,6 +58,8 @@ class Exploration(TypedDict, total=False):
     width: Width | CompiledFunction
     bias: Bias
     scale: float
+    radius: Radius | None
+    clipped: bool
     index: CompiledFunction
     estimator: Estimator
     prior_mean: ArrayLike | None
@@ -63,7 +67,7 @@ class Exploration(TypedDict, total=False):
 
 
 _OF_KNOWN = ("sigma", "theta_bound", "delta", "action_bound")
-_OF_RULE = ("width", "bias", "scale", "index")
+_OF_RULE = ("width", "bias", "scale", "radius", "clipped", "index")
 
 
 class _Named(Policy):
@@ -97,13 +101,14 @@ class _Exploring(_Named):
 class OFUL(_Exploring):
     """Optimism in the face of uncertainty, on everything learned so far: OFUL, and OFUL^f with forward.  [Alg 3]
 
-    Index: `p + √q (√λ S + σ√(2 log(1/δ) + I))` with ridge, `p/(1+q) + √(q/(1+q)) (bias(x) S + σ√(2 log(1/δ) + I))`
-    with forward.
+    Index: `p + √q W` with ridge, W = √(σ²(2 log(1/δ) + I) + λS²); with forward `(p + √q W + q‖x‖S)/(1+q)`. The paper's
+    own are `radius="sum"`, W = σ√(2 log(1/δ) + I) + √λ S, and for forward also `bias="tight"` or "paper",
+    `p/(1+q) + √(q/(1+q)) (bias(x) S + σ√(2 log(1/δ) + I))`.
 
     Args:
         lam: λ > 0, a number or one for each feature.
-        settings: sigma, theta_bound, delta, action_bound, width, bias, scale, estimator, prior_mean, seed: see
-            `Exploration`.
+        settings: sigma, theta_bound, delta, action_bound, width, bias, radius, clipped, scale, estimator, prior_mean,
+            seed: see `Exploration`.
     """
 
     def __init__(self, lam: Lam = 1.0, **settings: Unpack[Exploration]) -> None:
@@ -113,7 +118,8 @@ class OFUL(_Exploring):
 class DLinUCB(_Exploring):
     """Optimism for worlds that drift: every new reward lets the past count γ times as much.  [Alg 4]
 
-    Index: `aᵀV⁻¹b + β √(aᵀV⁻¹ṼV⁻¹a)`, and with forward the same on V + aaᵀ and Ṽ + aaᵀ (D-LinUCB^f). The width
+    Index: `aᵀV⁻¹b + β √(aᵀV⁻¹ṼV⁻¹a)`. With forward that and ‖a‖S, in shares of 1/(1+q) and q/(1+q) with q = aᵀV⁻¹a;
+    or with `bias="tight"` or "paper" as in the paper, the same on V + aaᵀ and Ṽ + aaᵀ (D-LinUCB^f). The width
     that its authors use is the default, `uniform`; `determinant` and `trace` use Ṽ itself. It holds for each round by
     itself: for a statement over T rounds, give δ/T.
 

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.bandits.indices import (
+    is_sharp,
     longest_counted,
     noise_radius,
     optimistic_index,
     prior_part,
+    sharpened,
 )
 from onward.bandits.memories import acting_model, keeps_floor
 from onward.bandits.model import Model, raise_floor, solved
@@ -33,7 +35,7 @@ from onward.core.simd import dot_from
 from onward.core.tiles import TILE
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "9e3b4fcaf5a7b86f"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e142eca5f7fe9d14"  # other files whose code is compiled into this one: see tools/digests.py
 
 ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
@@ -51,16 +53,20 @@ def is_safe(head: Head, model: Model) -> bool:
 
 
 @inlined
-def optimistic_limit(p: float, most: float, radius: float, forward: bool, size: float) -> float:
-    """What an index cannot exceed, if the leverage is at most `most`; of a discounted memory, because Ṽ ≤ V.
+def optimistic_limit(p: float, q: float, radius: float, forward: bool, sharp: bool, most: float, size: float) -> float:
+    """What an index cannot exceed, if the leverage is at most q; of a discounted memory, because Ṽ ≤ V.
 
-    `size` is ‖x‖‖θ‖: p may be what is left of much larger terms.
+    `size` is ‖x‖‖θ‖: p may be what is left of much larger terms. A sharp index is ridge's, or as much of the way from
+    there to `most` as the leverage says, if that is more.
     """
-    if forward:
-        best, width = max(p, p / (1.0 + most)), radius * math.sqrt(most / (1.0 + most))
+    if forward and not sharp:
+        best, width = max(p, p / (1.0 + q)), radius * math.sqrt(q / (1.0 + q))
     else:
-        best, width = p, radius * math.sqrt(most)
-    return best + width + ROUNDING * (size + width)
+        best, width = p, radius * math.sqrt(q)
+    limit = best + width
+    if sharp:
+        limit = max(limit, sharpened(limit, q, most))
+    return limit + ROUNDING * (size + width + (most if sharp else 0.0))
 
 
 @compiled
@@ -74,7 +80,7 @@ def read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) ->
     if model.about[0].skip > 0.0:
         model.about[0].skip -= 1.0
         return False
-    forward = settings.estimator == FORWARD
+    forward, sharp, scale = settings.estimator == FORWARD, is_sharp(head), settings.scale
     noise = noise_radius(head, second, model.factor.counts[0].counted, window, longest_noted(head))
     radii(head, noise, actions, read)
     radius, limit, index, estimate, theta = read.limit, read.leverage, read.indices, read.estimate, solved(model)
@@ -83,7 +89,8 @@ def read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) ->
     for i in range(n):
         guess = dot_from(actions, i, theta, 0)
         size = length * (0.5 + 0.5 * read.squares[i])  # at least ‖x‖‖θ‖
-        limit[i] = optimistic_limit(guess, read.squares[i] * floor, radius[i], forward, size)
+        most = scale * read.most[i] if sharp else 0.0
+        limit[i] = optimistic_limit(guess, read.squares[i] * floor, radius[i], forward, sharp, most, size)
         index[i] = -np.inf
         estimate[i] = 0.0
     if prior:
@@ -113,7 +120,12 @@ def read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) ->
             count += waiting
             for b in range(waiting):
                 at, spread = places[b], reach[b] if double else q[b]
-                index[at] = optimistic_index(p[b], q[b], spread, radius[at], forward, double)[0] + estimate[at]
+                index[at] = optimistic_index(p[b], q[b], spread, radius[at], forward and not sharp, double)[0]
+                if sharp:
+                    index[at] = sharpened(index[at], q[b], scale * read.most[at])
+                if settings.clipped != 0.0:
+                    index[at] = min(index[at], read.most[at])
+                index[at] += estimate[at]
                 largest = max(largest, index[at])
             waiting = from_zero()
             if i == n:

@@ -7,13 +7,16 @@ import numpy as np
 
 from onward.bandits.functions import call_index
 from onward.bandits.indices import (
-    bias_radius,
+    is_even_radius,
+    is_sharp,
     longest_counted,
     noise_radius,
     optimistic_index,
     printed_index,
     prior_part,
     scaled_square,
+    sharpened,
+    whole_radius,
 )
 from onward.bandits.memories import acting_model
 from onward.bandits.model import solved
@@ -22,8 +25,7 @@ from onward.bandits.settings import (
     EPSILON_GREEDY,
     FORWARD,
     GREEDY,
-    NO_BIAS,
-    RIDGE,
+    OPTIMISTIC,
     SAMPLING,
     TIGHT,
     UNIFORM_AT_RANDOM,
@@ -40,9 +42,9 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "8ed6b97d6c21a9c6"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "cf660c63923af416"  # other files whose code is compiled into this one: see tools/digests.py
 
-N_ROWS = 6  # of what was read, before the columns
+N_ROWS = 7  # of what was read, before the columns
 
 
 class Read(NamedTuple):
@@ -54,6 +56,7 @@ class Read(NamedTuple):
     leverage: Vector  # q = xᵀG⁻¹x
     reach: Vector  # the squared norm that the radius multiplies
     limit: Vector  # the radius; where actions are read lazily, what an index cannot exceed
+    most: Vector  # ‖x‖S, scaled: no xᵀ(θ* − θ_0) is larger; of rules that use it
     columns: Matrix  # the actions' columns as rows, for few coordinates, and a row more
 
 
@@ -66,7 +69,7 @@ def new_rows(n: int, d: int) -> Matrix:
 @inlined
 def view_read(rows: Matrix) -> Read:
     """The rows by their names."""
-    return Read(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[N_ROWS:])
+    return Read(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[N_ROWS:])
 
 
 # Norms
@@ -102,10 +105,14 @@ def longest_of(actions: Matrix, read: Read) -> float:
 
 @inlined
 def radii(head: Head, noise: float, actions: Matrix, read: Read) -> None:
-    """The radius at each action, noise and bias, in `limit`."""
+    """The radius at each action, noise and bias, in `limit`, and what ‖x‖S allows in `most`."""
     settings, out = head.settings[0], read.limit
-    if settings.bias == NO_BIAS or settings.estimator == RIDGE:
-        out[:] = noise + bias_radius(head, 0.0)
+    if settings.clipped != 0.0 or is_sharp(head):
+        for i in range(out.shape[0]):
+            square = read.squares[i] if settings.even != 0.0 else scaled_square(head, actions[i])
+            read.most[i] = settings.theta_bound * math.sqrt(square)
+    if is_even_radius(head):
+        out[:] = whole_radius(head, noise, 0.0)
         return
     lam, bound, tight = settings.lam_most, settings.scale * settings.theta_bound, settings.bias == TIGHT
     copy_vector(read.squares, out)
@@ -189,15 +196,23 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
                 along = fma(actions[i, j], z[j], along)
             p[i] /= shrinkage
             index[i] = p[i] + radius[i] * (along / math.sqrt(shrinkage))
-    elif not forward:  # three loops of one formula, each in vectors
+    elif not forward or is_sharp(head):  # three loops of one formula, each in vectors
         for i in range(n):
             index[i], p[i] = optimistic_index(p[i], q[i], reach[i], radius[i], False, False)
+        if forward:
+            scale = settings.scale
+            for i in range(n):
+                index[i] = sharpened(index[i], q[i], scale * read.most[i])
+                p[i] /= 1.0 + q[i]
     elif double:
         for i in range(n):
             index[i], p[i] = optimistic_index(p[i], q[i], reach[i], radius[i], True, True)
     else:
         for i in range(n):
             index[i], p[i] = optimistic_index(p[i], q[i], reach[i], radius[i], True, False)
+    if settings.clipped != 0.0 and rule == OPTIMISTIC and settings.width != AS_PRINTED:
+        for i in range(n):
+            index[i] = min(index[i], read.most[i])
     _add_prior(head, actions, read)
 
 

@@ -19,6 +19,7 @@ from onward.bandits.settings import (
     OPTIMISTIC,
     RIDGE,
     SAMPLING,
+    SHARP,
     TIGHT,
     UNIFORM_AT_RANDOM,
 )
@@ -26,11 +27,13 @@ from onward.core.checks import not_negative
 
 Estimator = Literal["forward", "ridge"]
 Width = Literal["determinant", "trace", "uniform", "printed"]
-Bias = Literal["tight", "paper", "none"]
+Bias = Literal["sharp", "tight", "paper", "none"]
+Radius = Literal["joint", "sum"]
 
 ESTIMATORS = {"ridge": RIDGE, "forward": FORWARD}
 WIDTHS = {"determinant": BY_DETERMINANT, "trace": BY_TRACE, "uniform": BY_CONSTANTS, "printed": AS_PRINTED}
-BIASES = {"tight": TIGHT, "paper": AS_IN_PAPER, "none": NO_BIAS}
+RADII = {"sum": 0, "joint": 1}
+BIASES = {"sharp": SHARP, "tight": TIGHT, "paper": AS_IN_PAPER, "none": NO_BIAS}
 
 
 def one_of(name: str, value: object, allowed: Mapping[str, int]) -> int:
@@ -61,6 +64,7 @@ class _Exploring(Rule):
     width: Width | CompiledFunction = "determinant"
     bias: Bias = "tight"
     scale: float = 1.0
+    radius: Radius | None = None
 
     explores: ClassVar[bool] = True
 
@@ -69,6 +73,8 @@ class _Exploring(Rule):
         if isinstance(self.width, str):
             one_of("width", self.width, WIDTHS)
         one_of("bias", self.bias, BIASES)
+        if self.radius is not None:
+            one_of("radius", self.radius, RADII)
         object.__setattr__(self, "scale", not_negative("scale", self.scale))
 
     def settings(self) -> dict[str, float]:
@@ -79,6 +85,7 @@ class _Exploring(Rule):
             "bias": BIASES[self.bias],
             "scale": self.scale,
             "width_function": own.address if own else 0,
+            "joint": RADII.get(self.radius or "sum", 0),
         }
 
 
@@ -86,30 +93,43 @@ class _Exploring(Rule):
 class Optimistic(_Exploring):
     """The largest index: the estimate plus what noise and regularisation can hide.
 
+    With W the radius of the confidence set, ridge's index is `p + √q W`, and forward's `(1−h)(p + √q W) + h‖x‖S` with
+    h = q/(1+q): each of ridge's index and ‖x‖S is above the true mean, hence what lies between them.
+
     Args:
         width: "determinant" (tightest: the information gain itself), "trace", "uniform" (as in the paper) or a
             `width_function`. With forward, "printed" is the whole index as Algorithm 3 prints it, error and all.
-        bias: for forward, "tight" √(λ + ‖x‖²) or "paper" √λ + ‖x‖; "none" drops the S-term, and the guarantee with it.
+        bias: for forward, "sharp" as above, or the paper's `p/(1+q) + √h (noise + bias(x) S)` with bias(x) "tight"
+            √(λ + ‖x‖²) or "paper" √λ + ‖x‖; "none" drops the S-term, and the guarantee with it.
         scale: multiplies what is added to explore.
+        radius: W is "joint" √(noise² + λS²) or "sum" noise + √λS; None: joint where that is proven, which it is for
+            memories that count all rewards alike, else sum.
+        clipped: whether an index is cut to ‖x‖S, which no mean exceeds: the guarantee stays, but S must be right.
         index: an `index_function` in place of all that.
     """
 
+    bias: Bias = "sharp"
+    clipped: bool = False
     index: CompiledFunction | None = None
 
     kind: ClassVar[int] = OPTIMISTIC
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.clipped, bool):
+            raise ValueError(f"clipped must be True or False, got {self.clipped!r}")
         object.__setattr__(self, "index", _function("index", self.index))
 
     def settings(self) -> dict[str, float]:
         """The settings of compiled code."""
-        return super().settings() | {"index_function": self.index.address if self.index is not None else 0}
+        own = self.index.address if self.index is not None else 0
+        return super().settings() | {"index_function": own, "clipped": float(self.clipped)}
 
     def parameters(self) -> dict[str, Any]:
-        """Its parameters; the index only if it has one of its own."""
+        """Its parameters; the index only if it has one of its own, and whether it is clipped if it is."""
         given = super().parameters()
-        return given if self.index is not None else {name: given[name] for name in given if name != "index"}
+        left = {"index": self.index is None, "clipped": not self.clipped}
+        return {name: value for name, value in given.items() if not left.get(name)}
 
 
 @dataclass(frozen=True)
@@ -122,6 +142,8 @@ class Sampling(_Exploring):
         super().__post_init__()
         if self.width == "printed":
             raise ValueError("width='printed' is an index of Algorithm 3: expected another width to sample by")
+        if self.bias == "sharp":
+            raise ValueError("bias='sharp' is an index: expected 'tight', 'paper' or 'none' to sample by")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from onward import storage
 from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in
 from onward.bandits.design import from_plain
-from onward.bandits.legacy import from_first_version
+from onward.bandits.legacy import from_first_version, with_room_for_settings
 from onward.bandits.memories import Memory
 from onward.bandits.pending import Pending
 from onward.bandits.settings import N_SETTINGS
@@ -42,12 +42,13 @@ class SavedPolicy:
         keys, rows = self._pending.record(self._dimension)
         arrays = {"pending": rows} | ({"buffer": self._buffer} if self._dimension else {})
         own = {"generator": self._rng.bit_generator.state, "dimension": self._dimension, "pending": keys}
+        own["n_settings"] = N_SETTINGS
         storage.save(path, "policy", self.describe() | own, arrays)
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
         """The policy in a model file."""
-        own = {"generator", "dimension", "pending"}
+        own = {"generator", "dimension", "pending", "n_settings"}
         generator, d, keys = settings["generator"], int(settings["dimension"]), settings["pending"]
         policy = cls.described({name: value for name, value in settings.items() if name not in own})
         policy._rng.bit_generator.state = generator
@@ -57,7 +58,10 @@ class SavedPolicy:
                 d,
             )
         elif "buffer" in arrays:
-            policy._buffer, policy._dimension = policy.fitting(arrays["buffer"], d), d
+            policy._buffer, policy._dimension = (
+                policy.fitting(with_room_for_settings(arrays["buffer"], d, settings), d),
+                d,
+            )
         policy._pending = Pending.from_record(keys, arrays["pending"])
         return policy
 

@@ -44,10 +44,12 @@ SETTINGS = np.dtype(
             "tolerance",
             "width_function",  # addresses of a user's compiled functions; 0 if there are none
             "index_function",
+            "joint",  # 1 if the radius is √(noise² + bias²), 0 if it is their sum
+            "clipped",  # 1 if no index is above what ‖x‖S allows
         )
     ]
 )
-N_SETTINGS = 24
+N_SETTINGS = 26
 _as_settings = records_of(SETTINGS)
 
 LOG = np.dtype(
@@ -64,7 +66,7 @@ _as_log = records_of(LOG)
 RIDGE, FORWARD = range(2)
 OPTIMISTIC, SAMPLING, GREEDY, EPSILON_GREEDY, UNIFORM_AT_RANDOM = range(5)
 BY_DETERMINANT, BY_TRACE, BY_CONSTANTS, AS_PRINTED, BY_FUNCTION = range(5)
-TIGHT, AS_IN_PAPER, NO_BIAS = range(3)
+TIGHT, AS_IN_PAPER, NO_BIAS, SHARP = range(4)
 
 
 class Status(IntEnum):

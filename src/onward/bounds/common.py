@@ -4,17 +4,21 @@ import functools
 import math
 import numbers
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.confidence import noise_width
 from onward.core.checks import not_negative, positive, probability
 from onward.core.trace import Trace
 from onward.core.types import Matrix, Vector
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
+
+Radius = Literal["joint", "sum"]
+Schedule = Literal["1/T", "log T/T", "1", "0"]
 
 
 def _count(name: str, value: object) -> None:
@@ -33,6 +37,21 @@ def _not_negative_each(name: str, value: object) -> None:
     values = _floats(value, text)
     if not (np.isfinite(values).all() and (values >= 0).all()):
         raise ValueError(f"{text}, got {value!r}")
+
+
+def _finite_each(name: str, value: object) -> None:
+    text = f"{name} must be finite, one number or one for each round"
+    if not np.isfinite(_floats(value, text)).all():
+        raise ValueError(f"{text}, got {value!r}")
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[str, object], object]:
+    def check_word(name: str, value: object) -> None:
+        if value not in words:
+            *first, last = map(repr, words)
+            raise ValueError(f"{name} must be {', '.join(first)} or {last}, got {value!r}")
+
+    return check_word
 
 
 # A name means the same in every bound, so its range stands here once.
@@ -55,8 +74,13 @@ CHECKS: dict[str, Callable[[str, object], object]] = {
     "error_ratio": _at_least_one,
     "experts": _count,
     "growth": _at_least_one,
+    "penalized_loss": _not_negative_each,
+    "reward_bound": not_negative,
+    "radius": _one_of(get_args(Radius)),
+    "schedule": _one_of(get_args(Schedule)),
+    "mean": _finite_each,
 }
-OPTIONAL = {"mixing", "clip"}  # may be None
+OPTIONAL = {"mixing", "clip", "reward_bound"}  # may be None
 
 
 def check(**parameters: object) -> None:
@@ -191,3 +215,27 @@ def tail(squares: Vector, sigma: float, delta: float, mixing: float | None) -> V
 def so_far(values: Vector) -> Vector:
     """The largest value up to each round."""
     return np.maximum.accumulate(values)
+
+
+def before_each(total: Vector) -> Vector:
+    """What a running total was before each round: 0, and then all but the last."""
+    return np.concatenate(([0.0], total[:-1]))
+
+
+def ridge_radius(
+    gain: Vector, lam: float, theta_bound: float, sigma: float, delta: float, radius: Radius = "joint"
+) -> Vector:
+    """W: θ* is not further from ridge's estimate, in the norm of G, at any round, with probability 1 − δ.
+
+    `sum` is the paper's σ √(2 log(1/δ) + I) + √λ S. `joint`, √(σ² (2 log(1/δ) + I) + λS²), is smaller (Flynn et al.
+    2023): for each ν, exp((L(θ*) − L(ν))/2σ²) is a supermartingale, as the noise is σ-sub-Gaussian. Mixed over
+    ν ~ N(0, σ²/λ I) it is exp((L(θ*) − min_θ (L(θ) + λ‖θ‖²))/2σ² − I/2), which ever exceeds 1/δ with probability δ at
+    most. And L(θ*) + λ‖θ*‖² is the minimum and ‖θ_t − θ*‖² in the norm of G.
+    """
+    noise, bias = noise_width(sigma, delta, gain), math.sqrt(lam) * theta_bound
+    return np.hypot(noise, bias) if radius == "joint" else noise + bias
+
+
+def with_noise(squares: Vector, sigma: float, delta: float, mixing: float | None) -> Vector:
+    """B + 2·tail(B), where B bounds the squared errors with probability 1 − δ/2: the regret is Σ a² + 2 Σ ε a."""
+    return squares + 2.0 * tail(squares, sigma, delta / 2.0, mixing)

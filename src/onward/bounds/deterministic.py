@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from onward.bounds.common import along_trace, column, design, over_horizons, over_horizons_from, so_far, u
-from onward.bounds.linear_algebra import leverages_after
+from onward.bounds.common import along_trace, check, over_horizons, over_horizons_from, so_far, u
 from onward.core.trace import Trace
 from onward.core.types import Vector
 
@@ -42,6 +41,29 @@ def ridge_regret_to_penalized_along(trace: Trace, *, clip: float | None = None) 
         p = np.clip(p, -clip, clip)
     Y = so_far(np.maximum(np.abs(trace.y), np.abs(p)))
     return 4.0 * Y * Y * np.cumsum(trace.h)
+
+
+def ridge_regret_to_penalized_small_loss(penalized_loss: Vector, *, lam: float, feature_bound: float) -> Vector:
+    """Loss of online ridge less the penalised minimum is at most X²/λ times that minimum, whatever the targets.  [Eq 4]
+
+    Nothing is assumed of targets or predictions: where some θ does well, ridge does.
+
+    Args:
+        penalized_loss: min_θ (L(θ) + λ‖θ‖²), one number or one for each round.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+    """
+    check(penalized_loss=penalized_loss, lam=lam, feature_bound=feature_bound)
+    return feature_bound * feature_bound / lam * np.asarray(penalized_loss, dtype=np.float64)
+
+
+@along_trace
+def ridge_regret_to_penalized_small_loss_along(trace: Trace) -> Vector:
+    """At every round, loss of ridge less the penalised minimum is at most max q times that minimum.  [Eq 4]
+
+    The minimum is Σ (p − y)²/(1 + q), exactly, and the loss Σ (p − y)².
+    """
+    return so_far(trace.q) * np.cumsum((trace.p - trace.y) ** 2 / (1.0 + trace.q))
 
 
 @over_horizons
@@ -140,20 +162,6 @@ def forward_regret_to_best_along(trace: Trace, *, smallest_eigenvalue: Vector) -
     """
     penalty = _penalty(trace.lam, np.cumsum(trace.y**2), smallest_eigenvalue)
     return forward_regret_to_penalized_along(trace) + penalty
-
-
-def unregularized_forward_regret_to_best_along(X: object, y: object) -> Vector:
-    """At every round, loss of the forward algorithm with λ = 0 less min_θ L(θ) is at most max|y|² Σh.  [Thm E.2]
-
-    Quoted from Gaillard et al. 2019, Theorem 11, its first inequality. h = xᵀG†x is 1 in a round that raises the rank.
-
-    Args:
-        X: the rows of the run (T, d).
-        y: its targets (T,).
-    """
-    rows = design(X)
-    Y = so_far(np.abs(column("y", y, len(rows))))
-    return Y * Y * np.cumsum(leverages_after(rows))
 
 
 @over_horizons_from(8)

@@ -1,4 +1,4 @@
-"""The three inequalities that the theorems are made of."""
+"""The inequalities that the theorems are made of."""
 
 import numpy as np
 
@@ -82,3 +82,20 @@ def noise_sum(squares: Vector, *, sigma: float, delta: float, mixing: float | No
     """
     check(squares=squares, sigma=sigma, delta=delta, mixing=mixing)
     return tail(np.asarray(squares, dtype=np.float64), sigma, delta, mixing)
+
+
+@over_horizons
+def reward_noise_sum(horizon: Vector, *, sigma: float, delta: float, mixing: float | None = None) -> Vector:
+    """Rewards received differ in sum from their means by at most this, for all T at once.  [Thm 4.1]
+
+    σ √(2 (T + 1/σ'²) log(√(1 + σ'²T)/δ)), with probability 1 − δ: `noise_sum` with factors 1. Added to a bound on the
+    pseudo-regret of a policy it bounds what the means of the best actions exceed the rewards received by, at the sum
+    of both δ.
+
+    Args:
+        horizon: T, or several.
+        sigma: σ, the noise is σ-sub-Gaussian.
+        delta: δ, the probability that it fails at some round.
+        mixing: σ' > 0, chosen beforehand. The bound is least, relative to √T, for T around 10/σ'²; 0.1 by default.
+    """
+    return tail(horizon, sigma, delta, 0.1 if mixing is None else mixing)

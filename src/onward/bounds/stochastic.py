@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from onward.bounds.common import along_trace, kappa, over_horizons, so_far, tail, u
+from onward.bounds.common import along_trace, kappa, over_horizons, so_far, u, with_noise
 from onward.confidence import noise_width
 from onward.core.trace import Trace
 from onward.core.types import Vector
@@ -157,9 +157,8 @@ def forward_regret_to_truth_along(
 def _regret(
     gain: Vector, leverage: Vector, bias: float | Vector, sigma: float, delta: float, mixing: float | None
 ) -> Vector:
-    """B + 2·tail(B): half of δ is spent on where θ is, half on the noise that the errors are multiplied with."""
-    B = np.square(noise_width(sigma, delta / 2.0, gain) + bias) * leverage
-    return B + 2.0 * tail(B, sigma, delta / 2.0, mixing)
+    """Half of δ is spent on where θ is, half on the noise that the errors are multiplied with."""
+    return with_noise(np.square(noise_width(sigma, delta / 2.0, gain) + bias) * leverage, sigma, delta, mixing)
 
 
 def _truth(gain: Vector, lam: float, sigma: float, delta: float, smallest_eigenvalue: float | Vector) -> Vector:

@@ -3,14 +3,18 @@
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Literal
+from typing import Literal, TypedDict, Unpack, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from onward.confidence.sets import Ellipsoid, ForwardSet, LeastSquares, QuadraticSet, own_scale
-from onward.confidence.widths import Bias, Width, bias_width, information, largest_lam, noise_width
+from onward.confidence.quadratic import LeastSquares, QuadraticSet, quadratic_ends
+from onward.confidence.set_parts import feature_rows, own_scale
+from onward.confidence.sets import Ellipsoid, ForwardSet, SetInBall
+from onward.confidence.widths import Bias, Radius, Width, information, largest_lam, noise_width, radius_of_both
 from onward.core import Information
 from onward.core.checks import not_negative, positive, probability
+from onward.core.types import Matrix, Vector
 
 NO_SETS = (
     "a model that forgets has no confidence set, and no intervals from one: these hold where all rows count alike and "
@@ -19,61 +23,132 @@ NO_SETS = (
 EPS = float(np.finfo(np.float64).eps)
 
 
+AnySet = Ellipsoid | ForwardSet | SetInBall | QuadraticSet
+Kind = Literal["ridge", "forward"]
+
+
+class SetChoices(TypedDict, total=False):
+    """How a set is made of what is known; without any of these, the narrowest that is proven and has a closed form.
+
+    width: the information gain itself, `determinant`, or what bounds it: `trace`, `uniform` (as in the paper).
+    bias: of forward's sets: `sharp`; in the norm of G + xxᵀ `tight` √(λ + ‖x‖²) or `paper` √λ + ‖x‖.
+    radius: with σ and S, `joint` √(σ²(2 log 1/δ + I) + λS²), `sum` σ√(2 log 1/δ + I) + √λS (as in the paper, and the
+        only one for `tight` and `paper`), `regret` √(λS² + online loss − regularised loss + 2σ² log 1/δ), or for ridge
+        `convex`, the set within the ball of S, narrower still and slower to read. With σ alone, `regret` is around
+        least squares: ‖θ − θ_OLS‖² in the norm of A ≤ online loss − squared residuals + 2σ² log 1/δ.
+    feature_bound: X ≥ √w·‖x‖ for `uniform`; None for the largest seen.
+    """
+
+    width: Width
+    bias: Bias
+    radius: Radius | None
+    feature_bound: float | None
+
+
 def confidence_set(
     state: Information,
-    kind: Literal["ridge", "forward"],
+    kind: Kind,
     delta: float = 0.05,
     sigma: float | None = None,
     theta_bound: float | None = None,
-    *,
-    width: Width = "determinant",
-    bias: Bias = "tight",
-    feature_bound: float | None = None,
-) -> Ellipsoid | ForwardSet | QuadraticSet:
+    **choices: Unpack[SetChoices],
+) -> AnySet:
     """The set for what is known. With a λ for each coordinate, theta_bound is on √(Σ λ_j/λ̄ (θ*_j − θ_0j)²).
 
     `state` has one target and is kept, not copied: hand in a copy (`of_target` makes one) if it will learn on.
     """
-    (region,) = confidence_sets(
-        state, kind, [delta], sigma, theta_bound, width=width, bias=bias, feature_bound=feature_bound
-    )
+    (region,) = confidence_sets(state, kind, [delta], sigma, theta_bound, **choices)
     return region
 
 
 def confidence_sets(
     state: Information,
-    kind: Literal["ridge", "forward"],
+    kind: Kind,
     deltas: Sequence[float],
     sigma: float | None = None,
     theta_bound: float | None = None,
     *,
     width: Width = "determinant",
-    bias: Bias = "tight",
+    bias: Bias = "sharp",
+    radius: Radius | None = None,
     feature_bound: float | None = None,
-) -> list[Ellipsoid | ForwardSet | QuadraticSet]:
+) -> list[AnySet]:
     """`confidence_set` for each of several δ: what is dear to compute is the same for all of them."""
     for delta in deltas:
         probability("delta", delta)
     if state.memory is not None:
         raise ValueError(NO_SETS)
     gain = information(state, width, feature_bound)
-    bias_width(1.0, 0.0, bias)  # an unknown bias is refused whatever is known
+    if bias not in ("sharp", "tight", "paper"):
+        raise ValueError(f"bias must be 'sharp', 'tight' or 'paper', got {bias!r}")
+    if radius not in (None, "joint", "sum", "regret", "convex"):
+        raise ValueError(f"radius must be 'joint', 'sum', 'regret' or 'convex', got {radius!r}")
     if sigma is None:
         if theta_bound is not None:
             raise ValueError(
                 f"theta_bound says nothing while sigma is unknown: expected sigma too, got theta_bound={theta_bound}"
             )
+        if radius is not None:
+            raise ValueError(f"a radius is chosen where sigma is known: expected sigma too, got radius={radius!r}")
         fitted = fit_least_squares(state)
         return [_unknown_sigma_set(state, fitted, delta, gain) for delta in deltas]
     noises = [float(noise_width(sigma, delta, gain)) for delta in deltas]
     if theta_bound is None:
+        if radius not in (None, "regret"):
+            raise ValueError(f"radius={radius!r} is made of S: expected theta_bound too, or radius='regret'")
         fitted = fit_least_squares(state)
+        if radius == "regret":
+            spent = [_regret(state, fitted.residual, sigma, delta) for delta in deltas]
+            return [
+                QuadraticSet(state, fitted.center, math.sqrt(each), fitted.axes, fitted.eigenvalues, fitted)
+                for each in spent
+            ]
         return [_free_set(state, fitted, noise) for noise in noises]
-    not_negative("theta_bound", theta_bound)
+    S = not_negative("theta_bound", theta_bound)
+    forward = kind == "forward"
+    if forward and bias != "sharp" and radius not in (None, "sum"):
+        raise ValueError(f"bias={bias!r} goes with radius='sum', got radius={radius!r}: expected bias='sharp'")
+    if forward and radius == "convex":
+        raise ValueError(
+            "radius='convex' is of ridge's set, and forward's intervals lie around it: expected a ridge model"
+        )
+    chosen = radius or ("sum" if forward and bias != "sharp" else "joint")
     center = state.coefficients()[:, 0] + state.prior[:, 0]
-    if kind == "forward":
-        return [ForwardSet(state, center, noise, theta_bound, bias) for noise in noises]
-    return [Ellipsoid(state, center, noise + math.sqrt(largest_lam(state)) * theta_bound) for noise in noises]
+    root = math.sqrt(largest_lam(state)) * S
+    if chosen == "regret":
+        radii = [math.sqrt(root**2 + _regret(state, float(state.loss[0]), sigma, delta)) for delta in deltas]
+    else:
+        radii = [float(radius_of_both(noise, root, chosen != "sum")) for noise in noises]
+    if forward:
+        return [ForwardSet(state, center, W, noise, S, bias) for W, noise in zip(radii, noises, strict=True)]
+    if chosen == "convex":
+        return [_set_in_ball(state, center, W, S) for W in radii]
+    return [Ellipsoid(state, center, W) for W in radii]
+
+
+def interval_of_each(regions: Sequence[AnySet], X: ArrayLike) -> list[Matrix]:
+    """`interval` of several sets that differ in their δ alone: what is dear to compute is done once for all."""
+    if all(isinstance(each, QuadraticSet) for each in regions):
+        state = regions[0].state
+        return quadratic_ends(cast(Sequence[QuadraticSet], regions), feature_rows(state, X), state.intercept)
+    return [each.interval(X) for each in regions]
+
+
+def _regret(state: Information, loss: float, sigma: float, delta: float) -> float:
+    """What predictions have cost beyond a loss, + 2σ² log(1/δ): regret as a radius (Jun and Kim 2024).
+
+    Each prediction was made before its target came, so that exp((Σ w(y − xᵀθ*)² − online loss)/2σ²) is a
+    supermartingale whoever made them: Σ w(y − xᵀθ*)² is at all rounds at most the online loss + 2σ² log(1/δ).
+    """
+    return max(float(state.online_loss[0]) - loss, 0.0) - 2 * sigma**2 * math.log(delta)
+
+
+def _set_in_ball(state: Information, center: Vector, radius: float, S: float) -> SetInBall:
+    fitted, lam = fit_least_squares(state), largest_lam(state)
+    apart = fitted.axes.T @ ((fitted.center - state.prior[:, 0]) / own_scale(state))
+    alpha = fitted.eigenvalues
+    shrunk = float(np.sum(alpha * lam / (alpha + lam) * apart**2))  # regularised loss less squared residuals
+    return SetInBall(state, center, radius, S, fitted, radius**2 - lam * S**2 + shrunk)
 
 
 def _free_set(state: Information, fitted: LeastSquares, noise: float) -> QuadraticSet:
@@ -134,7 +209,7 @@ def _smaller_root(s: float, K: float) -> float:
 # The next observation
 
 
-def observation_reach(region: QuadraticSet | Ellipsoid | ForwardSet, delta: float, sigma: float | None) -> float:
+def observation_reach(region: AnySet, delta: float, sigma: float | None) -> float:
     """How far the next observation can be from its mean, with probability 1 − δ.
 
     With σ known: σ√(2 log(2/δ)). Without, for Gaussian noise: half of δ goes to an upper bound on σ that holds at all

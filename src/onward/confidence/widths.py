@@ -16,7 +16,8 @@ from onward.core.compile import compiled
 from onward.core.types import Vector
 
 Width = Literal["determinant", "trace", "uniform"]
-Bias = Literal["tight", "paper"]
+Bias = Literal["sharp", "tight", "paper"]
+Radius = Literal["joint", "sum", "regret", "convex"]
 Number = TypeVar("Number", float, Vector)
 
 
@@ -37,6 +38,17 @@ def radius_of_noise(sigma: float, delta: float, gain: Number) -> Number:
 def radius_of_window(sigma: float, delta: float, d: float, scaled_squares: float) -> float:
     """σ√(d log((1 + τX²/λ)/δ)), of a window of τ rows (Cheung et al. 2019)."""
     return sigma * math.sqrt(d * (math.log1p(scaled_squares) - math.log(delta)))
+
+
+@compiled
+def radius_of_both(noise: Number, bias: float, joint: bool) -> Number:
+    """The radius of ridge's set, from what noise and regularisation can do: √(noise² + bias²), or their sum.
+
+    `joint` (Flynn et al. 2023): with likelihood ratios mixed over N(θ_0, σ²Λ⁻¹), Σ w(y − xᵀθ*)² is at all rounds at
+    most the regularised loss + σ²(2 log(1/δ) + I); and with λ‖θ* − θ_0‖² it is that loss + ‖θ_t − θ*‖².
+    """
+    radius: Number = np.sqrt(noise * noise + bias * bias) if joint else noise + bias
+    return radius
 
 
 @compiled
@@ -86,11 +98,11 @@ def noise_width(sigma: float, delta: float, gain: Number) -> Number:
 
 
 def bias_width(lam: float, squared_norm: Number, bias: Bias = "tight") -> Number:
-    """What the regularisation does to the forward estimate at x, for each unit of S.
+    """What the regularisation does to the forward estimate at x, for each unit of S, in the norm of G + xxᵀ.
 
     `tight`: √(λ + ‖x‖²); `paper`: √λ + ‖x‖. At x = 0 both are ridge's √λ. With a λ for each coordinate, λ is the
-    largest and ‖x‖² is Σ λ/λ_j x_j².
+    largest and ‖x‖² is Σ λ/λ_j x_j². (`sharp` is no such width: there the part of x itself has a leverage of its own.)
     """
     if bias not in ("tight", "paper"):
-        raise ValueError(f"bias must be 'tight' or 'paper', got {bias!r}")
+        raise ValueError(f"the bias of a width must be 'tight' or 'paper', got {bias!r}")
     return radius_of_bias(positive("lam", lam), squared_norm, bias == "tight")

@@ -73,6 +73,7 @@ class ChangingConfig(Settings):
 def make_policies(config: ChangingConfig, change_points: Sequence[int]) -> dict[str, Policy]:
     """Those of the figure. The oracle is told the change points; without any it is LinUCB."""
     known: dict[str, Any] = {"sigma": config.sigma, "theta_bound": config.theta_bound, "delta": config.delta}
+    known |= {"radius": "sum", "bias": "tight"}
     # β as printed: no arm is longer than 1.
     forgetting: dict[str, Any] = {**known, "width": "uniform", "action_bound": 1.0}
     found: dict[str, Policy] = {

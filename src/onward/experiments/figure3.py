@@ -85,6 +85,7 @@ def make_players(config: Figure3Config, lam: float) -> list[Player]:
         "sigma": config.variance**0.5,
         "theta_bound": config.theta_bound,
         "delta": config.delta,
+        "radius": "sum",
     }
     found = []
     for index in INDICES:

@@ -8,10 +8,8 @@ from numpy.typing import NDArray
 
 from onward.confidence import (
     DELTAS,
+    AnySet,
     ConformalIntervals,
-    Ellipsoid,
-    ForwardSet,
-    QuadraticSet,
     TIntervals,
     confidence_sets,
     interval_of_each,
@@ -54,7 +52,7 @@ class Intervals:
         self._of, self._method = of, method
         self.model: OnlineRegressor | None = None
         self._known = known
-        self._sets: list[tuple[Ellipsoid | ForwardSet | QuadraticSet, float]] = []
+        self._sets: list[tuple[AnySet, float]] = []
         self._exact: TIntervals | None = None
 
     def refresh(self, model: OnlineRegressor) -> None:

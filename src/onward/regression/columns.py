@@ -8,12 +8,12 @@ rows and frames of the features themselves are taken as they are.
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, Self, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.confidence import Bias, Width
+from onward.confidence import SetChoices
 from onward.core.known import Method
 from onward.core.types import Vector
 from onward.regression.base import Learned
@@ -136,9 +136,7 @@ class ColumnLearner(CoefficientLearner):
         of: Literal["mean", "observation"] = "mean",
         *,
         method: Method | None = None,
-        width: Width = "determinant",
-        bias: Bias = "tight",
-        feature_bound: float | None = None,
+        **choices: Unpack[SetChoices],
     ) -> NDArray[np.float64]:
         """Lower and upper ends for each row, of shape (n, 2), or (n, targets, 2) for several targets.
 
@@ -168,9 +166,7 @@ class ColumnLearner(CoefficientLearner):
             out = np.full((_count_rows(X), 2), np.nan)
             if not len(encoded.X):
                 return out
-        ends = super().interval(
-            rows, delta, sigma, theta_bound, of, method=how, width=width, bias=bias, feature_bound=feature_bound
-        )
+        ends = super().interval(rows, delta, sigma, theta_bound, of, method=how, **choices)
         if not columns:
             return ends
         ends[unknown] = -np.inf, np.inf

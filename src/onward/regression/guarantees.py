@@ -1,20 +1,17 @@
 """What a learner can promise at every round: confidence sets, and intervals for rows."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onward.confidence import (
     DELTAS,
-    Bias,
+    AnySet,
     ConformalIntervals,
-    Ellipsoid,
-    ForwardSet,
-    QuadraticSet,
+    SetChoices,
     TIntervals,
-    Width,
     confidence_set,
     observation_reach,
 )
@@ -41,11 +38,9 @@ class Guarantees(MergeableLearner):
         sigma: float | None = None,
         theta_bound: float | None = None,
         *,
-        width: Width = "determinant",
-        bias: Bias = "tight",
-        feature_bound: float | None = None,
         target: int | None = None,
-    ) -> Ellipsoid | ForwardSet | QuadraticSet:
+        **choices: Unpack[SetChoices],
+    ) -> AnySet:
         """A set that holds the true coefficients at every round at once, with probability at least 1 − delta.
 
         Args:
@@ -56,11 +51,9 @@ class Guarantees(MergeableLearner):
             theta_bound: S ≥ ‖θ* − θ_0‖, the constant included; None for the set that needs no such bound. With a λ for
                 each coordinate, the norm is √(Σ λ_j/λ̄ (θ*_j − θ_0j)²), λ̄ the largest of them: never more. A constant
                 that is not regularised has a λ here all the same: see `state_for_sets`.
-            width: `determinant` (tightest), `trace` or `uniform` (as in the paper).
-            bias: of the forward set: `tight` √(λ + ‖x‖²) or `paper` √λ + ‖x‖; with a λ for each coordinate, λ is the
-                largest and ‖x‖² is Σ λ/λ_j x_j².
-            feature_bound: X ≥ √w·‖x‖, the constant included, for `uniform`; None for the largest seen.
             target: which one, if the model has several.
+            choices: width, bias, radius and feature_bound, of the sets that need them: see `SetChoices`. Without any,
+                the narrowest that is proven for what is known and has a closed form.
 
         `onward.confidence.RunningIntersection` takes the sets of all rounds into intervals that never widen. A model
         that forgets has no such set, nor intervals or a table of coefficients from it: ValueError.
@@ -72,16 +65,7 @@ class Guarantees(MergeableLearner):
             raise ValueError(f"target must be one of 0 to {count - 1} for a model of {count} targets, got {target!r}")
         state = self.state_for_sets(given)
         kind: Literal["forward", "ridge"] = "forward" if self._read_out.shrinks else "ridge"
-        return confidence_set(
-            state,
-            kind,
-            delta,
-            noise_bound(state, sigma),
-            theta_bound,
-            width=width,
-            bias=bias,
-            feature_bound=feature_bound,
-        )
+        return confidence_set(state, kind, delta, noise_bound(state, sigma), theta_bound, **choices)
 
     def state_for_sets(self, target: int = 0) -> Information:
         """A copy of the state of one target, which sets are made from; there are none if it is not `regularized`.
@@ -133,9 +117,7 @@ class Guarantees(MergeableLearner):
         of: Literal["mean", "observation"] = "mean",
         *,
         method: Method | None = None,
-        width: Width = "determinant",
-        bias: Bias = "tight",
-        feature_bound: float | None = None,
+        **choices: Unpack[SetChoices],
     ) -> NDArray[np.float64]:
         """Lower and upper ends for each row, of shape (n, 2), or (n, targets, 2) for several targets.
 
@@ -155,9 +137,7 @@ class Guarantees(MergeableLearner):
             return out[:, 0] if fitted.flat else out
         share = delta if of == "mean" else delta / 2
         sets = [
-            self.confidence_set(
-                share, sigma, theta_bound, width=width, bias=bias, feature_bound=feature_bound, target=target
-            )
+            self.confidence_set(share, sigma, theta_bound, target=target, **choices)
             for target in range(fitted.state.n_targets)
         ]
         for where, block, _ in blocks(rows):

@@ -17,7 +17,7 @@ from onward.core.ring import FIRST_CAPACITY
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "a0aa4b3f9f05ec41"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "9ebf929c143bd59a"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype([("n_models", "f8")])
 N_HEADER = 1

@@ -10,7 +10,7 @@ from onward.core.compile import compiled, inlined
 from onward.core.factor import new_scratch
 from onward.core.types import Vector
 
-COMPILED_FROM = "cc3826f0e8569dbe"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "0bac8f63221d9212"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)

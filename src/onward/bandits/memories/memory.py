@@ -11,7 +11,7 @@ class Memory:
     """Which rewards count, and how much: a value, checked where it is made."""
 
     kind: ClassVar[int]  # the number by which compiled code knows it: see memories/__init__.py
-    keeps_floor: ClassVar[bool] = False  # whether G only grows, so that a bound on its eigenvalues stays one
+    keeps_floor: ClassVar[bool] = False  # whether all rewards count alike, so that G only grows
     takes_states: ClassVar[bool] = True  # whether it can begin with what a regressor knows
     has_second: ClassVar[bool] = False  # whether there is a Ṽ beside V
     checks: ClassVar[bool] = False  # whether its models check rewards before they learn them

@@ -24,7 +24,7 @@ from onward.core.ring import (
 )
 from onward.core.types import Vector
 
-COMPILED_FROM = "27ef543bfe09b5bf"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "4bf12f64da7a9c2c"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)

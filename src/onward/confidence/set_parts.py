@@ -1,0 +1,89 @@
+"""What all sets need: rows over their coordinates, ends around a middle, ellipses, volumes."""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onward.confidence.widths import largest_lam
+from onward.core import Information, kernel
+from onward.core.squares import sum_of_squares
+from onward.core.types import Matrix, Vector
+from onward.core.words import counted
+
+
+def own_scale(state: Information) -> Vector:
+    """√(λ̄/λ_j): x_j times it and θ_j over it are coordinates in which λ is the largest λ̄ for each."""
+    return np.sqrt(largest_lam(state) / state.lam)
+
+
+def full_rows(state: Information, X: ArrayLike) -> Matrix:
+    """Rows over all coordinates: behind the constant, if there is one."""
+    rows = feature_rows(state, X)
+    return np.column_stack([np.ones(len(rows)), rows]) if state.intercept else rows
+
+
+def feature_rows(state: Information, X: ArrayLike) -> Matrix:
+    """Rows over the features, laid out as compiled loops take them; ValueError if they are no such rows."""
+    if hasattr(X, "columns"):
+        raise ValueError(
+            "a set takes arrays, in the order of the model's features; ask the model's interval for frames"
+        )
+    rows = np.atleast_2d(np.require(X, dtype=np.float64, requirements=["C", "A", "W"]))
+    if rows.ndim != 2:
+        raise ValueError(f"x must be one row or a table of rows, got shape {rows.shape}")
+    if rows.shape[1] != state.n_features:
+        raise ValueError(f"x has {counted(rows.shape[1], 'feature')}, but this set is over {state.n_features}")
+    if not np.isfinite(sum_of_squares(rows)) and not np.isfinite(rows).all():
+        raise ValueError(f"x must hold finite numbers, got {rows[~np.isfinite(rows)][0]}")
+    return rows
+
+
+def check_pair(first: int, second: int, d: int, points: int) -> None:
+    """ValueError unless two coordinates and a number of points can be drawn."""
+    if first == second or not (0 <= first < d and 0 <= second < d):
+        raise ValueError(f"first and second must be different coordinates from 0 to {d - 1}, got {first} and {second}")
+    if points < 1:
+        raise ValueError(f"points must be at least 1, got {points}")
+
+
+def coordinates_of(theta: ArrayLike, d: int) -> Vector:
+    """θ as an array of d finite numbers; ValueError if it is none."""
+    vector = np.asarray(theta, dtype=np.float64)
+    if vector.shape != (d,) or not np.isfinite(vector).all():
+        raise ValueError(f"theta must hold {d} finite numbers (the constant first, if there is one), got {theta!r}")
+    return vector
+
+
+def product(rows: Matrix, columns: Matrix) -> Matrix:
+    """rows @ columns, whose last bits do not depend on the other rows."""
+    return kernel.multiply(np.ascontiguousarray(rows), False, np.ascontiguousarray(columns))
+
+
+def around(middle: Vector, reach: Vector) -> Matrix:
+    """Lower and upper ends (n, 2)."""
+    return np.column_stack([middle - reach, middle + reach])
+
+
+def ellipse(center: Vector, covariance: Matrix, points: int) -> Matrix:
+    """Points (points, 2) on the ellipse of a covariance around a center."""
+    values, vectors = np.linalg.eigh(covariance)
+    angles = np.linspace(0, 2 * np.pi, points)
+    circle = np.stack([np.cos(angles), np.sin(angles)])
+    points_around: Matrix = center + ((vectors * np.sqrt(np.maximum(values, 0))) @ circle).T
+    return points_around
+
+
+def log_ball(d: int) -> float:
+    """The logarithm of the volume of the unit ball."""
+    return d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1)
+
+
+def log_or_minus_inf(value: float) -> float:
+    """log, −inf at 0."""
+    return math.log(value) if value > 0 else -math.inf
+
+
+def exp_or_inf(value: float) -> float:
+    """exp, inf where it overflows."""
+    return math.exp(value) if value < 709 else math.inf
