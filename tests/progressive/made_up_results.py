@@ -132,10 +132,7 @@ def _course(y: Vector, predictions: Vector, ends: Vector) -> IntervalCourse:
 
 
 def _table(learner: OnlineRegressor) -> dict[str, Any]:
-    if learner.has_sets():
-        return learner.coefficient_table(0.05)
-    theta = np.append(learner.intercept_, learner.coef_)
-    return {"estimate": theta, "lower": np.full(len(theta), -np.inf), "upper": np.full(len(theta), np.inf)}
+    return learner.coefficient_table(0.05) | {"estimate": np.append(learner.intercept_, learner.coef_)}
 
 
 def _intervals(learner: OnlineRegressor, X: Matrix) -> Vector:

@@ -141,7 +141,7 @@ def coefficients(columns: "CoefficientTable", most: int | None = FEW) -> "Table"
     """Coefficients with their intervals, and what these assume."""
     total = len(columns["feature"])
     shown = total if most is None or total <= most + 5 else most  # to leave out a handful would save nothing
-    notes = [columns.assumed] if columns.assumed else []
+    notes = columns.remarks
     notes += [f"and {total - shown:,} more"] if shown < total else []
     if "upper" in columns and any(math.isinf(float(columns["upper"][row])) for row in range(shown)):
         notes.append(

@@ -6,7 +6,7 @@ from onward.core import Information
 from onward.core.known import Known, Method
 
 OF_TARGETS: dict[Method, str] = {
-    "conformal": "Of all rows, a share of misses that tends to {delta:g}; nothing is assumed.",
+    "conformal": "The share of rows that are missed tends to {delta:g}, whatever comes: nothing is assumed.",
     "t": "Each row is missed with probability {delta:g}, if noise is Gaussian, of one variance, and rows do not depend "
     "on it.",
     "uniform": "Each row is missed with probability at most {delta:g}, if the target is linear and {noise}.",
@@ -50,7 +50,7 @@ def describe_coefficient_intervals(
         )
     said = f"{which} at every row at once {share}, if noise is Gaussian, of one variance, and rows do not depend on it."
     if binary:
-        said += " Targets are 0 or 1, so that it holds nearly, not exactly; robust intervals come nearer."
+        said += " Targets are 0 or 1: it holds nearly, not exactly; robust intervals allow for their changing variance."
     return said
 
 

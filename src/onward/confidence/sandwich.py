@@ -10,11 +10,12 @@ from onward.core.types import Matrix, Vector
 
 
 class Sandwich:
-    """Σ w² ê² xxᵀ, with ê the error of the prediction that was made before the row was learned, over √(1 + w q).
+    """Σ w² ê² xxᵀ, with ê the error of the prediction that was made before the row was learned.
 
     With it the variance of vᵀθ is (A⁻¹v)ᵀ(Σ w² ê² xxᵀ)(A⁻¹v), whatever spread each row's noise has (White 1980; with
-    errors of predictions in the place of residuals, which needs one pass only). Errors of the first predictions are
-    larger than the noise: it errs on the safe side. q is the leverage of the row.
+    errors of predictions in the place of residuals). Errors are larger than the noise where little is known, so that it
+    errs on the safe side. Divided by √(1 + leverage) they would not be, but then the first rows of a kind count for too
+    little: with one row in 20 treated, 42% of A/A tests were significant at some row, at δ = 5%; as it is, 5%.
 
     Attributes:
         state: the sums as a factor, without λ.
@@ -23,12 +24,12 @@ class Sandwich:
     def __init__(self, n_features: int, intercept: bool) -> None:
         self.state = Information(n_features, 1, 0.0, intercept)
 
-    def learn(self, X: Matrix, predictions: Vector, leverages: Vector, y: Vector, w: Vector) -> Self:
+    def learn(self, X: Matrix, predictions: Vector, y: Vector, w: Vector) -> Self:
         """Add rows (n, features), which may have features more than those before, at their end."""
         self._grow(X.shape[1])
-        with np.errstate(all="ignore"):
-            weights = (w * (y - predictions)) ** 2 / (1.0 + w * leverages)
-        weights[~np.isfinite(leverages)] = 0.0  # of a row of which nothing was known
+        weights = (w * (y - predictions)) ** 2
+        if self.state.rows == 0 and self.state.intercept:  # before the first row, not even the mean is known
+            weights[np.flatnonzero(w > 0)[:1]] = 0.0
         try:
             self.state.absorb(np.ascontiguousarray(X), np.zeros((len(X), 1)), weights)
         except TooExtremeError:  # the rows are learned already: what they make of intervals is beyond numbers
@@ -58,21 +59,22 @@ class Sandwich:
         return other
 
     def to_array(self) -> Matrix:
-        """For a model file: the triangle, the pivots, and what tells that a number was lost."""
-        d = len(self.state.D)
-        return np.vstack([self.state.U[:, :d], self.state.D, np.full(d, self.state.loss[0] == np.inf)])
+        """For a model file: the triangle, the pivots, how many rows, and whether a number was lost."""
+        state, d = self.state, len(self.state.D)
+        return np.vstack([state.U[:, :d], state.D, np.full(d, state.rows), np.full(d, state.loss[0] == np.inf)])
 
     @classmethod
     def from_array(cls, array: Matrix, n_features: int, intercept: bool) -> Self:
         """What `to_array` gave; ValueError if it cannot be that."""
         d = array.shape[1] if array.ndim == 2 else 0
-        if array.shape != (d + 2, d) or d > n_features + intercept or not np.isfinite(array).all():
+        if array.shape != (d + 3, d) or not 0 < d <= n_features + intercept or not np.isfinite(array).all():
             raise ValueError(
-                f"a sandwich of {n_features} features must be finite and of shape (d + 2, d), got {array.shape}"
+                f"a sandwich of {n_features} features must be finite and of shape (d + 3, d), got {array.shape}"
             )
-        if (array[d] < 0).any():
+        if (array[d:] < 0).any():
             raise ValueError("the pivots of a sandwich must not be negative")
         made = cls(d - intercept, intercept)
         made.state.U[:, :d], made.state.D[:] = array[:d], array[d]
-        made.state.loss[0] = np.inf if array[d + 1].any() else 0.0
+        made.state.tally = np.array([array[d + 1, 0], array[d + 1, 0], 0.0])
+        made.state.loss[0] = np.inf if array[d + 2].any() else 0.0
         return made

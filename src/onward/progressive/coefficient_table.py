@@ -82,7 +82,13 @@ class CoefficientTable(Mapping[str, Any]):
         notes = [f"and {total - shown:,} more; to_frame() has them all"] if shown < total else []
         if any("∞" in cell for row in rows for cell in row[1:]):
             notes.append(_OPEN[self.one_by_one])
-        return rows, [*([self.assumed] if self.assumed else []), *notes]
+        return rows, [*self.remarks, *notes]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the columns are, and what holds of the intervals."""
+        beside = ["Estimates are those of least squares on all rows, coefficients the model's own."]
+        return [*(beside if "coefficient" in self else []), *([self.assumed] if self.assumed else [])]
 
     @property
     def one_by_one(self) -> bool:

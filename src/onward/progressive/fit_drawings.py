@@ -280,7 +280,7 @@ def _describe_estimates(fit: Fit) -> str:
         own = (
             "the averages of the learners', by their weights" if isinstance(fit.model, AutoRegressor) else "the model's"
         )
-        return f" They lie around least squares on all rows; lines are {own}, and may leave them."
+        return f" Intervals lie around least squares on all rows; lines are {own}, and may leave them."
     if isinstance(fit.model, ForwardRegressor):
         return " Lines are the ridge coefficients; forward's intervals lie around its own, which are smaller."
     if isinstance(fit.model, AutoRegressor):

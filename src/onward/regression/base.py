@@ -234,11 +234,11 @@ class Learner(Estimator):
             self.feature_names_in_ = np.empty(len(fitted.names), dtype=object)
             self.feature_names_in_[:] = fitted.names
 
-    def _keep_errors(self, X: Matrix, predictions: Vector, leverages: Vector, y: Vector, w: Vector) -> None:
+    def _keep_errors(self, X: Matrix, predictions: Vector, y: Vector, w: Vector) -> None:
         """Let the sums of robust intervals learn rows, in the order of the model's features."""
         if self.sandwich_ is None:
             self.sandwich_ = Sandwich(X.shape[1], self._fitted().state.intercept)
-        self.sandwich_.learn(X, predictions, leverages, y, w)
+        self.sandwich_.learn(X, predictions, y, w)
 
     def _reserve(self, fitted: Fitted, rows: int) -> None:
         """See to it that there is room for rows in a window; the loops for single rows must know of it."""

@@ -137,7 +137,7 @@ class BatchLearner(Learner):
             self.calibration_ = ConformalIntervals(self.calibration_.deltas)
         self.anchors_ = self.sandwich_ = None
         self._track(predictions, leverages, targets, weights)
-        self._track_rows(rows, predictions, leverages, targets, weights)
+        self._track_rows(rows, predictions, targets, weights)
         return shaped(predictions, flat), leverages
 
     def _go_on(self, fitted: Fitted, rows: Rows, targets: Matrix, weights: Vector, flat: bool, times: Any) -> Learned:
@@ -149,14 +149,14 @@ class BatchLearner(Learner):
         predictions, leverages = self._learn(fitted, rows, targets, weights, times)
         self._commit(fitted)
         self._track(predictions, leverages, targets, weights)
-        self._track_rows(rows, predictions, leverages, targets, weights)
+        self._track_rows(rows, predictions, targets, weights)
         return shaped(predictions, flat), leverages
 
-    def _track_rows(self, rows: Rows, predictions: Matrix, leverages: Vector, targets: Matrix, weights: Vector) -> None:
+    def _track_rows(self, rows: Rows, predictions: Matrix, targets: Matrix, weights: Vector) -> None:
         """Keep what robust intervals need of rows that were learned, if they are to be had."""
         if self._tracks_sandwich:
             for where, block, _ in blocks(rows):
-                self._keep_errors(block, predictions[where, 0], leverages[where], targets[where, 0], weights[where])
+                self._keep_errors(block, predictions[where, 0], targets[where, 0], weights[where])
 
     def _track(self, predictions: Matrix, leverages: Vector, targets: Matrix, weights: Vector) -> None:
         """Let the calibration learn how far rows that were learned lay from their predictions."""

@@ -278,7 +278,7 @@ class NamedLearner(BatchLearner):
         if grown:
             self._commit(fitted)
         if self._tracks_sandwich:
-            self._keep_errors(X, predictions[:, 0], leverages, y, w)
+            self._keep_errors(X, predictions[:, 0], y, w)
         return predictions[:, 0], leverages
 
     def _fitted_or_new(self, names: list[Hashable] | None, n_features: int) -> tuple[Fitted, list[Hashable] | None]:

@@ -1,0 +1,6 @@
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+def load_diabetes(*, return_X_y: Literal[True]) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
