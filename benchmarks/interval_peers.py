@@ -144,7 +144,8 @@ def measure(X: Matrix, y: Vector, contenders: Sequence[Contender]) -> list[str]:
         lower, upper = contender.ends(X, y).T
         inside, width = np.mean((lower <= y[FIRST:]) & (y[FIRST:] <= upper)), upper - lower
         finite = np.isfinite(width)
-        more = "" if finite.all() else f" ({1 - finite.mean():.0%} infinite)"
+        infinite = 1 - finite.mean()
+        more = f" ({infinite:.0%} infinite)" if infinite >= 0.005 else ""
         cells += [f"{inside:.1%}", f"{number(float(width[finite].mean()))}{more}"]
     return cells
 
