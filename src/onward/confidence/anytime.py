@@ -169,8 +169,8 @@ def anytime_estimates(
     taken = anchors.take(directions, variance, known, fitted.rows, fitted.freedom)
     with np.errstate(all="ignore"):
         rho = 1.0 / (variance * taken[:, 0] * np.maximum(positive("tuned_for", tuned_for), taken[:, 1]) / BEST)
-    known &= np.isfinite(rho)
-    rho = np.where(known, rho, 0.0)
+    anchored = known & np.isfinite(rho)
+    rho = np.where(anchored, rho, 0.0)
     variance = np.where(known, variance, 1.0)
     if sandwich is None:
         error = fitted.spread * np.sqrt(variance)
@@ -183,10 +183,10 @@ def anytime_estimates(
     log_e = log_e_values(middle - null, error, rho, fitted.freedom) - math.log(together)
     return Estimates(
         np.where(known, estimate, np.nan),
-        np.where(known, error, np.nan),
+        np.where(np.isfinite(error), error, np.nan),
         middle - reach,
         middle + reach,
-        np.where(known, log_e, -math.log(together)),
+        np.where(anchored, log_e, -math.log(together)),
     )
 
 
