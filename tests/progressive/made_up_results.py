@@ -9,6 +9,7 @@ import numpy as np
 
 from onward import AutoRegressor, ForwardRegressor, Known
 from onward.core.types import Matrix, Vector
+from onward.progressive.interval_course import CourseRecorder, IntervalCourse
 from onward.progressive.results import Comparison, Fit, History, Scores
 from onward.regression import OnlineRegressor
 
@@ -74,6 +75,7 @@ def a_fit(
             "leverage": np.zeros(len(kept)),
         },
         weights=np.array(weights),
+        course=_course(y, predictions, ends),
     )
     made: dict[str, Any] = {
         "model": learner,
@@ -121,6 +123,12 @@ def a_comparison(
     curve = 0.49 + 1 / marks
     own = Scores(rows, float(rows), float(rows * curve[-1] ** 2), 0.7 * rows * curve[-1], 1.3 * rows, 0.9 * rows)
     return replace(made, auto=own, auto_curve=curve, auto_leaning="ridge (99%)")
+
+
+def _course(y: Vector, predictions: Vector, ends: Vector) -> IntervalCourse:
+    recorder = CourseRecorder(len(DELTAS))
+    recorder.add(np.arange(len(y)), y, predictions, ends)
+    return recorder.course()
 
 
 def _table(learner: OnlineRegressor) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from scipy.stats import binomtest
 
 from onward import AutoRegressor, ForwardRegressor, RidgeRegressor
 from onward.core.types import Matrix, Vector
-from onward.progressive import fit_drawings
+from onward.progressive import fit_drawings, interval_drawings
 from onward.progressive.report import save_comparison_plot, write_comparison_report, write_fit_report
 from onward.progressive.results import Comparison, Fit, Scores
 from tests.pages.browser import Browser
@@ -127,7 +127,7 @@ def test_a_fit_says_everything(usual: Written) -> None:
         "All coefficients, by",
     ):
         assert part in words
-    assert [tag for tag, _ in page.tags].count("figure") == 4
+    assert [tag for tag, _ in page.tags].count("figure") == 6
     assert fit.history is not None
     for name, value in zip(fit.history.names, fit.history.estimate[-1], strict=True):
         assert ("th", name) in page.texts
@@ -135,7 +135,7 @@ def test_a_fit_says_everything(usual: Written) -> None:
 
 
 def test_curves_are_those_of_the_scores(usual: Written) -> None:
-    (until, since), _, (at_end, over), coefficients = readings(usual.page)
+    (until, since), _, (at_end, over), _, _, coefficients = readings(usual.page)
     history = usual.fit.history
     assert history is not None
     lines = {line["label"]: line for line in until["lines"]}
@@ -158,7 +158,7 @@ def test_curves_are_those_of_the_scores(usual: Written) -> None:
 
 def test_shares_inside_have_exact_binomial_intervals() -> None:
     misses = np.array([0, 3, 50, 200])
-    share, lower, upper = fit_drawings.shares_inside(misses, 200)
+    share, lower, upper = interval_drawings.shares_inside(misses, 200)
     for i, missed in enumerate(misses):
         exact = binomtest(200 - int(missed), 200).proportion_ci(0.95, method="exact")
         assert (lower[i], upper[i]) == pytest.approx((exact.low, exact.high))
@@ -188,8 +188,8 @@ def test_edges_of_fits_are_shown(name: str, written: Callable[[str], Written]) -
     page = written(name).page
     words = said(page)
     assert not re.search(r"\bnan\b|\binf\b|None,|no value", words)
-    learning, *weights, residuals, _, coefficients = readings(page)
-    assert all(panel["lines"] for panel in (*learning, *residuals, *coefficients))
+    learning, *weights, residuals, _, course, latest, coefficients = readings(page)
+    assert all(panel["lines"] for panel in (*learning, *residuals, *course, *latest, *coefficients))
     assert len(weights) == ("auto" in name)
     if "one row" in name:
         assert "here of one row" in words
