@@ -247,17 +247,17 @@ def test_a_warm_start_is_kept_and_the_policy_left_alone() -> None:
 class Interrupting(Greedy):
     """Ctrl-C, pressed while the third repeat is played."""
 
-    started = 0
+    count = 0
 
     def buffer_for(self, d: int, given: int | None = None) -> Vector:
-        type(self).started += 1
-        if type(self).started == 3:
+        type(self).count += 1
+        if type(self).count == 3:
             raise KeyboardInterrupt
         return super().buffer_for(d, given)
 
 
 def test_an_interrupt_returns_what_is_done() -> None:
-    Interrupting.started = 0
+    Interrupting.count = 0
     runs = play({"p": Interrupting()}, WORLD, 40, repeats=5, seed=2)
     assert (runs.complete, runs.repeats, runs.repeat_numbers) == (False, 2, (0, 1))
     assert_array_equal(runs["p"], play({"p": Greedy()}, WORLD, 40, repeats=2, seed=2)["p"])
