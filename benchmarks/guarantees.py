@@ -46,6 +46,20 @@ def measure_intervals(rows: int, d: int, rounds: int) -> dict[str, dict[str, Tim
     return results
 
 
+def measure_calibration(rows: int, d: int, rounds: int) -> dict[str, Timing]:
+    """µs a row of learning many rows, without and with the calibration of conformal intervals."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((rows, d))
+    y = X[:, 0] + rng.standard_normal(rows)
+    tasks: dict[str, Task] = {
+        "fit": lambda: partial(ForwardRegressor().fit, X, y),
+        "fit, calibrated at one δ": lambda: partial(ForwardRegressor().calibrate([0.05]).fit, X, y),
+        "fit, calibrated at five δ": lambda: partial(ForwardRegressor().calibrate().fit, X, y),
+    }
+    interleaved(tasks, 1)
+    return {name: Timing(rows, each) for name, each in interleaved(tasks, rounds).items()}
+
+
 def _ready(function: Callable[..., object], *args: object, **settings: object) -> Task:
     return lambda: partial(function, *args, **settings)
 
@@ -71,6 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     console = Console()
     with one_thread():
         intervals = measure_intervals(rows, 20, rounds)
+        calibration = measure_calibration(rows, 20, rounds)
         check_coverage(1, 10)
         missed: list[int] = []
         seconds = clock(lambda: missed.append(check_coverage(runs, 1000)))
@@ -81,6 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name, timing in timings.items():
             table.add_row(learner, name, f"{timing.best:.4f}", f"{timing.best / timings['predict'].best:.2f}×")
     console.print(table)
+    plain = calibration["fit"].best
+    for name, timing in calibration.items():
+        console.print(f"ForwardRegressor, {name}: {timing.best:.3f} µs a row, {timing.best - plain:.3f} more")
     console.print(
         f"Coverage checked at every one of 1,000 rounds of {runs:,} runs, d = 5: {seconds:.2f} s; "
         f"{missed[0]} runs left the set at δ = 0.05."
@@ -89,6 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     record = {
         "machine": machine(),
         "intervals": {a: {b: timing.record() for b, timing in t.items()} for a, t in intervals.items()},
+        "calibration": {name: timing.record() for name, timing in calibration.items()},
         "coverage": {"runs": runs, "rounds": 1000, "d": 5, "seconds": seconds, "misses": missed[0]},
     }
     options.out.write_text(json.dumps(record, indent=1), encoding="utf-8")

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from onward.regression import AutoRegressor as AutoRegressor
     from onward.regression import ForwardRegressor as ForwardRegressor
     from onward.regression import RidgeRegressor as RidgeRegressor
+    from onward.regression.online_pipeline import OnlinePipeline as OnlinePipeline
+    from onward.regression.random_features import RandomFeatures as RandomFeatures
     from onward.storage import StorageError as StorageError
     from onward.storage import load as load
     from onward.tables.errors import DataError as DataError
@@ -27,6 +29,8 @@ __all__ = [
     "Fit",
     "ForwardRegressor",
     "Known",
+    "OnlinePipeline",
+    "RandomFeatures",
     "RidgeRegressor",
     "StorageError",
     "Table",
@@ -45,6 +49,8 @@ _HOMES = {
     "Fit": "onward.progressive.results",
     "ForwardRegressor": "onward.regression",
     "Known": "onward.core.known",
+    "OnlinePipeline": "onward.regression.online_pipeline",
+    "RandomFeatures": "onward.regression.random_features",
     "RidgeRegressor": "onward.regression",
     "StorageError": "onward.storage",
     "Table": "onward.tables.table",

@@ -45,18 +45,25 @@ _kinds: dict[str, Callable[[Settings, Arrays], Any]] = {}
 # Files of these kinds are loaded by modules that are imported when one comes, and not before.
 _HOMES = {
     "auto": "onward.regression",
+    "pipeline": "onward.regression.online_pipeline",
     "forward": "onward.regression",
     "ridge": "onward.regression",
     "checkpoint": "onward.progressive.checkpoints",
     "change alarm": "onward.confidence.change_alarm",
     "policy": "onward.bandits",
     "disjoint policy": "onward.bandits",
+    "spectral policy": "onward.bandits",
+    "meta policy": "onward.bandits",
     "runs": "onward.bandits",
 }
 
 
 class StorageError(ValueError):
     """A file that is not, or no longer, a model that can be loaded."""
+
+
+class UnknownKindError(ValueError):
+    """A record of a kind that nothing here makes."""
 
 
 def kind(name: str) -> Callable[[type[T]], type[T]]:
@@ -94,14 +101,21 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises StorageError if the file is truncated, altered, foreign, or written by a newer version.
     """
     name, settings, arrays = read(path)
+    try:
+        return made(name, settings, arrays)
+    except UnknownKindError as error:
+        raise StorageError(f"{path}: {error}") from None
+    except _MISFITS as error:
+        raise StorageError(f"{path}: the contents of this {name!r} do not fit together ({error!r})") from error
+
+
+def made(name: str, settings: Settings, arrays: Arrays) -> Any:
+    """What a record of that kind describes."""
     if name not in _kinds and name in _HOMES:
         importlib.import_module(_HOMES[name])
     if name not in _kinds:
-        raise StorageError(f"{path}: holds a {name!r}, expected one of {', '.join(sorted({*_kinds, *_HOMES}))}")
-    try:
-        return _kinds[name](settings, arrays)
-    except _MISFITS as error:
-        raise StorageError(f"{path}: the contents of this {name!r} do not fit together ({error!r})") from error
+        raise UnknownKindError(f"holds a {name!r}, expected one of {', '.join(sorted({*_kinds, *_HOMES}))}")
+    return _kinds[name](settings, arrays)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[str, Settings, Arrays]:

@@ -247,32 +247,32 @@ def test_a_warm_start_is_kept_and_the_policy_left_alone() -> None:
 class Interrupting(Greedy):
     """Ctrl-C, pressed while the third repeat is played."""
 
-    started = 0
+    n_begun = 0
 
     def buffer_for(self, d: int, given: int | None = None) -> Vector:
-        type(self).started += 1
-        if type(self).started == 3:
+        type(self).n_begun += 1
+        if type(self).n_begun == 3:
             raise KeyboardInterrupt
         return super().buffer_for(d, given)
 
 
 def test_an_interrupt_returns_what_is_done() -> None:
-    Interrupting.started = 0
+    Interrupting.n_begun = 0
     runs = play({"p": Interrupting()}, WORLD, 40, repeats=5, seed=2)
     assert (runs.complete, runs.repeats, runs.repeat_numbers) == (False, 2, (0, 1))
     assert_array_equal(runs["p"], play({"p": Greedy()}, WORLD, 40, repeats=2, seed=2)["p"])
-    Interrupting.started = 2
+    Interrupting.n_begun = 2
     with pytest.raises(KeyboardInterrupt):  # nothing is done yet
         play({"p": Interrupting()}, WORLD, 40, repeats=5, seed=2)
 
 
 def test_an_interrupted_game_and_its_continuation_are_the_whole() -> None:
-    Interrupting.started = 0
+    Interrupting.n_begun = 0
     begun = play({"p": Interrupting()}, WORLD, 40, repeats=5, seed=2)
     rest = play({"p": Interrupting()}, WORLD, 40, repeats=3, seed=2, first_repeat=2)
     whole = begun.merge(rest)
     assert whole.complete
-    Interrupting.started = 3
+    Interrupting.n_begun = 3
     assert whole == play({"p": Interrupting()}, WORLD, 40, repeats=5, seed=2)
 
 

@@ -329,8 +329,11 @@ def test_wrong_calls_exit_with_2(run: Run, data: Path, tmp_path: Path) -> None:
         (["fit", data, "-t", "y", "--start", model, "--features", "x"], "--features is the model's own"),
         (["fit", data, "-t", "y", "--sigma", "1"], "expected --learner forward or ridge beside --sigma"),
         (["fit", data, "-t", "y", "--intervals", "t"], "expected --learner forward or ridge beside --intervals t"),
-        (["fit", data, "-t", "y", "--start", model, "--sigma", "1"], "auto makes its intervals of past errors"),
-        (["fit", data, "-t", "y", *forgetting, "--sigma", "1"], "a model that forgets makes its intervals of past"),
+        (["fit", data, "-t", "y", "--start", model, "--sigma", "1"], "auto makes intervals for targets of past errors"),
+        (
+            ["fit", data, "-t", "y", *forgetting, "--sigma", "1"],
+            "a model that forgets makes intervals for targets",
+        ),
         (["fit", data, "-t", "y", *forgetting, "--intervals", "t"], "expected no --intervals t"),
         (["predict", model, data, "--sigma", "1"], "expected no --sigma"),
         (["predict", model, data, "--of", "mean"], "expected no --of mean"),

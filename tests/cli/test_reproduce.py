@@ -17,7 +17,7 @@ from onward.experiments import FIGURES
 from onward.experiments.reproduction import configure
 
 TINY = [
-    "--repeats", "2", "--jobs", "1",
+    "--repeats", "2", "--jobs", "1", "--undecided-times", "1",
     "--set", "figure4a.horizon=60", "--set", "figure4a.kept=5",
     "--set", "figure4b.horizon=60", "--set", "figure4b.kept=5",
 ]  # fmt: skip
@@ -34,14 +34,21 @@ def test_everything_is_written(tmp_path: Path) -> None:
         assert pl.read_parquet(out / "results" / f"{name}.parquet")["repeat"].n_unique() == 2
     claims = json.loads((out / "claims.json").read_text(encoding="utf-8"))
     assert {claim["figure"] for claim in claims} == {"figure4a", "figure4b"}
-    assert {claim["verdict"] for claim in claims} <= {"supported", "partly", "not supported"}
+    assert {claim["verdict"] for claim in claims} <= {"supported", "partly", "not supported", "undecided"}
     assert "Settings other than the full run" in (out / "report.html").read_text(encoding="utf-8")
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file() and path.name != "report.html"}
     again = CliRunner().invoke(app, ["reproduce", "figure4a", "figure4b", "--out", str(out), *TINY])
     assert again.exit_code == 0, again.output
     after = {path: path.read_bytes() for path in out.rglob("*") if path.is_file() and path.name != "report.html"}
     assert after == before
-    alone = CliRunner().invoke(app, ["reproduce", "figure4b", "--out", str(out), *TINY[:4], *TINY[8:]])
+    more = CliRunner().invoke(
+        app, ["reproduce", "figure4a", "figure4b", "--out", str(out), *TINY, "--undecided-times", "3"]
+    )
+    assert more.exit_code == 0, more.output
+    assert pl.read_parquet(out / "results" / "figure4a.parquet")["repeat"].n_unique() == 6
+    assert "Repeats were added where a verdict was undecided: repeats from 2 to 6." in (out / "report.html").read_text()
+    assert "undecided" in more.output
+    alone = CliRunner().invoke(app, ["reproduce", "figure4b", "--out", str(out), *TINY[:6], *TINY[10:]])
     assert alone.exit_code == 0, alone.output
     assert not list((out / "figures").glob("figure4a*"))  # what an earlier run left is not part of this one
     assert [path.name for path in (out / "results").iterdir()] == ["figure4b.parquet"]
@@ -55,6 +62,9 @@ def test_wrong_calls_say_what_was_expected(tmp_path: Path) -> None:
         (["figure4a", "--set", "figure4a.horizon"], "expected FIGURE.SETTING=VALUE"),
         (["figure4a", "--set", "figure3.horizon=3"], "figure3 is not among the figures to run"),
         (["figure4a", "--repeats", "0"], "repeats must be at least 1"),
+        (["figure4a", "--undecided-times", "0"], "undecided_times must be at least 1, got 0"),
+        (["figure2", "--set", "figure2.theta_law=cube"], "theta_law must be one of 'sphere', 'ball', got 'cube'"),
+        (["figure4a", "--set", "figure4a.beta=loose"], "beta and betas must be among unchanged, tight, paper"),
         (["figure4a", "--jobs", "0"], "expected a number other than 0"),
         (["figure4a", "--set", "figure4a.d=1"], "d must be a whole number >= 2, got 1"),
     ):
@@ -67,7 +77,7 @@ def test_wrong_calls_say_what_was_expected(tmp_path: Path) -> None:
 
 def test_a_failure_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    command = [sys.executable, "-m", "onward", "reproduce", "figure4a", *TINY[:4], "--out", str(tmp_path / "file")]
+    command = [sys.executable, "-m", "onward", "reproduce", "figure4a", *TINY[:6], "--out", str(tmp_path / "file")]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert len(result.stderr.strip().splitlines()) == 1

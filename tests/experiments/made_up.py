@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onward.experiments.claims import Claim, Finding, Regime, Verdict
+from onward.experiments.claims import Claim, Finding, Regime
 from onward.experiments.estimates import Estimate
 from onward.experiments.reproduction_report import Section
+from onward.experiments.verdicts import Condition, Rule, Verdict
 from tests.pages.made_up import AWKWARD, four_panels, heat_map, log_log, one_panel, two_panels
 
 VERSIONS = {"onward": "0.1.0", "Python": "3.11.2", "numpy": "2.4.0", "numba": "0.63.1", "matplotlib": "3.11.2"}
@@ -40,6 +41,16 @@ def sections() -> list[Section]:
     ]
 
 
+def rule_with(verdict: Verdict) -> Rule:
+    """A rule that comes out so."""
+    words = "Supported if the 99 % interval of the ratio lies below 1.1 at every λ, partly if at some, else not."
+    lines = {"supported": (1.1, 1.1), "partly": (0.9, 1.1), "not supported": (0.9, 0.9), "undecided": (0.9, 1.0)}
+    full, partial = (
+        Condition("ratio", Estimate(1.0, 0.95, 1.05, 100), "below", line, ("repeats",)) for line in lines[verdict]
+    )
+    return Rule(words, full, partial)
+
+
 def _claims(count: int, start: int = 0) -> Sequence[Claim]:
     sayings = (
         "Ridge’s first term vanishes quickly.",
@@ -59,13 +70,12 @@ def _claims(count: int, start: int = 0) -> Sequence[Claim]:
         "D-LinUCB with the forward estimate is on par with D-LinUCB under slow change.",
         "Discounting is better than a sliding window under slow change.",
     )
-    verdicts: tuple[Verdict, ...] = ("supported", "partly", "supported", "not supported")
+    verdicts: tuple[Verdict, ...] = ("supported", "partly", "supported", "not supported", "undecided")
     return [
         Claim(
             id=f"claim-{number}",
             statement=sayings[number],
-            rule="Supported if the 99 % interval of the ratio lies below 1.1 at every λ, partly if at some, else not.",
-            verdict=verdicts[number % len(verdicts)],
+            rule=rule_with(verdicts[number % len(verdicts)]),
             numbers={
                 "ratio": Estimate(1.1 + number / 7, 1.02, 1.31, 100),
                 "by_lam": {"1e-05": {"slope": -0.98, "spread": math.nan}, "10": {"slope": math.inf, "spread": 3}},

@@ -7,15 +7,27 @@ import numpy as np
 import polars as pl
 import pytest
 
+from onward.bandits import DLinUCB, Optimistic
 from onward.experiments import FIGURE_3, FIGURE_4A, FIGURE_4B, run
 from onward.experiments.bandit_games import regret_matrix, spaced_rounds
-from onward.experiments.figure3 import make_players, make_world
+from onward.experiments.changing_worlds import BETAS, make_players
+from onward.experiments.figure3 import make_players as make_figure3_players
+from onward.experiments.figure3 import make_world
 from onward.experiments.figure3_settings import ARMS, NORMS, VARIANTS, Variant
 
 SMALL3 = FIGURE_3.Config(
-    repeats=3, fresh_repeats=2, horizon=60, d=12, n_arms=4, kept=8, map_lams=(1e-5, 1.0), map_horizon=30, map_repeats=2
+    repeats=3,
+    undecided_times=1,
+    fresh_repeats=2,
+    horizon=60,
+    d=12,
+    n_arms=4,
+    kept=8,
+    map_lams=(1e-5, 1.0),
+    map_horizon=30,
+    map_repeats=2,
 )
-SMALL4 = FIGURE_4A.Config(repeats=3, horizon=120, kept=6)
+SMALL4 = FIGURE_4A.Config(repeats=3, undecided_times=1, horizon=120, kept=6)
 
 
 def verdicts(claims: Any) -> dict[str, str]:
@@ -56,7 +68,7 @@ def test_figure_3_draws_the_quartiles_where_they_are() -> None:
 
 
 def test_figure_3_plays_what_it_says() -> None:
-    players = make_players(FIGURE_3.Config(), 1e-5)
+    players = make_figure3_players(FIGURE_3.Config(), 1e-5)
     rules = {(each.labels["policy"], each.labels["index"]): each.policy.parameters for each in players}
     assert rules["OFUL^f", "printed"]["width"] == "printed"
     assert rules["OFUL^f", "no-bias"]["bias"] == rules["OFUL", "no-bias"]["bias"] == "none"
@@ -76,7 +88,7 @@ def made_up(forward: dict[Variant, float], small: float = 1.0) -> pl.DataFrame:
     lams = FIGURE_3.Config().map_lams
     cells = [("curves", 1e-5, 1.0), *(("map", lam, small if lam == 1e-5 else 1.0) for lam in lams)]
     for key, (part, lam, cost) in itertools.product(VARIANTS, cells):
-        for repeat in range(20):
+        for repeat in range(30):
             regret = 100 + rng.standard_normal()
             for policy, times in (("OFUL", cost), ("OFUL^f", forward[key])):
                 noisy = times * (regret + 0.1 * rng.standard_normal())
@@ -115,7 +127,11 @@ def test_settings_out_of_range_are_refused() -> None:
         (lambda: FIGURE_3.Config(map_lams=(1.0,)), "at least two values"),
         (lambda: FIGURE_4A.Config(d=1), "d must be a whole number >= 2, got 1"),
         (lambda: FIGURE_4A.Config(repeats=0), "repeats must be a whole number >= 1"),
+        (lambda: FIGURE_3.Config(theta_norm=2.0), "theta_bound must be at least theta_norm = 2, got 1"),
+        (lambda: FIGURE_3.Config(theta_law="cube"), "theta_law must be 'sphere' or 'ball', got 'cube'"),
         (lambda: FIGURE_4A.Config(variation=1e9), "variation must be below"),
+        (lambda: FIGURE_4A.Config(width="printed"), "width must be one of uniform, determinant, got 'printed'"),
+        (lambda: FIGURE_4A.Config(betas=("loose",)), "beta and betas must be among unchanged, tight"),
     ):
         with pytest.raises(ValueError, match=message):
             make()
@@ -123,14 +139,43 @@ def test_settings_out_of_range_are_refused() -> None:
 
 @pytest.mark.parametrize("figure", [FIGURE_4A, FIGURE_4B])
 def test_figure_4_in_miniature(figure: Any) -> None:
-    config = figure.Config(repeats=3, horizon=120, kept=6)
+    config = figure.Config(repeats=3, undecided_times=1, horizon=120, kept=6)
     frame = run(figure, config)
     players = {"D-LinUCB", "D-LinUCB^f", "SW-LinUCB", "LinUCB", "dLinUCB"}
     assert set(frame["policy"]) == players | ({"LinUCB-OR"} if figure is FIGURE_4A else set())
-    (drawing,) = figure.draw(config, frame)
-    assert len(drawing.panels[0].lines) == frame["policy"].n_unique()
-    assert np.allclose(drawing.panels[0].lines[0].y, regret_matrix(frame, policy="D-LinUCB").mean(axis=0))
+    assert set(frame.filter(policy="D-LinUCB^f")["beta"]) == set(BETAS)
+    regret, by_beta = figure.draw(config, frame)
+    assert len(regret.panels[0].lines) == frame["policy"].n_unique()
+    assert np.allclose(regret.panels[0].lines[0].y, regret_matrix(frame, policy="D-LinUCB").mean(axis=0))
+    own = regret_matrix(frame, policy="D-LinUCB^f", beta=config.beta)
+    assert np.allclose(regret.panels[0].lines[1].y, own.mean(axis=0))
+    assert all(words in by_beta.alternative for words in BETAS.values())
     assert len(figure.claims(config, frame)) == 2
+
+
+@pytest.mark.parametrize("width", ["uniform", "determinant"])
+def test_figure_4_plays_what_it_says(width: str) -> None:
+    """All have the same kind of width, and an unchanged β is D-LinUCB's own."""
+    config = FIGURE_4A.Config(width=width, theta_bound=2.0, lam=0.3, delta=0.05)
+    players = {(each.labels["policy"], each.labels["beta"]): each.policy for each in make_players(config, [20])}
+    assert len(players) == 5 + len(BETAS)
+    for (_, beta), policy in players.items():
+        if beta != "unchanged":
+            assert policy.parameters["width"] == width
+            assert policy.parameters["bias"] == (beta or "tight")
+    rule = players["D-LinUCB^f", "unchanged"].rule
+    assert isinstance(rule, Optimistic)
+    reread = DLinUCB(
+        config.gamma, 0.3, sigma=1.0, delta=0.05, estimator="ridge", width=rule.width, bias="none",
+        theta_bound=2.0, action_bound=1.0,
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        arms = rng.standard_normal((5, 2))
+        arms /= np.maximum(1.0, np.linalg.norm(arms, axis=1))[:, None]
+        np.testing.assert_allclose(reread.index(arms), players["D-LinUCB", ""].index(arms), rtol=1e-9)
+        for policy in (reread, players["D-LinUCB", ""]):
+            policy.learn(arms[0], float(arms[0, 0]))
 
 
 def test_figure_4_has_the_published_settings() -> None:
@@ -143,31 +188,49 @@ def test_figure_4_has_the_published_settings() -> None:
     assert FIGURE_4B.make_world(slow).theta.variation(3000) == pytest.approx(slow.variation, abs=1e-4)
 
 
+def changing(policies: dict[tuple[str, str], float], repeats: int = 60) -> pl.DataFrame:
+    """Policies, with their β, that lose so many times 100 ± 1."""
+    rng = np.random.default_rng(0)
+    rows = [
+        (policy, beta, repeat, 10, times * 100 + rng.standard_normal())
+        for repeat in range(repeats)
+        for (policy, beta), times in policies.items()
+    ]
+    return pl.DataFrame(rows, schema=["policy", "beta", "repeat", "round", "regret"], orient="row")
+
+
+def rivals(window: float, **betas: float) -> dict[tuple[str, str], float]:
+    forward = {("D-LinUCB^f", beta): betas.get(beta, betas["tight"]) for beta in BETAS}
+    return {("D-LinUCB", ""): 1.0, ("SW-LinUCB", ""): window, **forward}
+
+
 @pytest.mark.parametrize(
     ("forward", "window", "expected"),
     [
         (1.0, 0.7, ("supported", "supported")),
         (1.5, 1.4, ("not supported", "not supported")),
-        (1.1, 1.0, ("partly", "not supported")),
+        (1.1, 1.0, ("undecided", "undecided")),
     ],
 )
 def test_verdicts_of_figure_4_come_out_each_way(forward: float, window: float, expected: tuple[str, str]) -> None:
-    rng = np.random.default_rng(0)
-    rows = []
-    for repeat in range(30):
-        for policy, times in (("D-LinUCB", 1.0), ("D-LinUCB^f", forward), ("SW-LinUCB", window)):
-            rows.append((policy, repeat, 10, times * 100 + rng.standard_normal()))
-    frame = pl.DataFrame(rows, schema=["policy", "repeat", "round", "regret"], orient="row")
+    frame = changing(rivals(window, tight=forward))
     assert tuple(verdicts(FIGURE_4A.claims(SMALL4, frame)).values()) == expected
     slow = verdicts(FIGURE_4B.claims(SMALL4, frame))
     assert slow["forward-on-par"] == expected[0]
-    assert slow["d-linucb-better"] == ("supported" if window > 1.1 else "not supported")
+    better = "supported" if window > 1.1 else "not supported" if window < 1 else "undecided"
+    assert slow["d-linucb-better"] == better
+
+
+def test_another_beta_makes_it_partly_so() -> None:
+    claim = FIGURE_4B.claims(SMALL4, changing(rivals(1.0, tight=1.2, unchanged=1.0)))[0]
+    assert claim.verdict == "partly"
+    assert claim.regime == BETAS["unchanged"]
+    assert f"with {BETAS['unchanged']}: " in claim.finding
 
 
 def test_too_few_repeats_decide_nothing() -> None:
-    rows = [(policy, 0, 10, 100.0) for policy in ("D-LinUCB", "D-LinUCB^f", "SW-LinUCB")]
-    frame = pl.DataFrame(rows, schema=["policy", "repeat", "round", "regret"], orient="row")
-    assert set(verdicts(FIGURE_4A.claims(SMALL4, frame)).values()) == {"not supported"}
+    frame = changing(rivals(2.0, tight=1.0), repeats=1)
+    assert set(verdicts(FIGURE_4A.claims(SMALL4, frame)).values()) == {"undecided"}
 
 
 def test_rounds_are_kept_to_the_last() -> None:

@@ -3,8 +3,9 @@
 import math
 from typing import Any
 
-from onward.experiments.claims import Claim, Finding, Regime, decide, list_values
+from onward.experiments.claims import Claim, Finding, Regime, list_values
 from onward.experiments.estimates import Estimate
+from onward.experiments.verdicts import Condition, Rule
 
 SURE, DOUBTFUL = Estimate(0.5, 0.4, 0.6, 100, 0.01), Estimate(-0.25, -0.5, 0.125, 100, 0.2)
 
@@ -13,8 +14,7 @@ def claim(**changes: Any) -> Claim:
     settings: dict[str, Any] = {
         "id": "a-claim",
         "statement": "It is so.",
-        "rule": "supported if so",
-        "verdict": "supported",
+        "rule": Rule("supported if below 1", Condition("ratio", SURE, "below", 1.0, ("repeats",))),
         "numbers": {"ratio": SURE, "pairs": 7},
         "findings": [Finding("ratio", SURE, headline=True), Finding("pairs", 12_000)],
         "regimes": [Regime([1, 2], [1, 2, 3], "σ")],
@@ -23,7 +23,7 @@ def claim(**changes: Any) -> Claim:
 
 
 def test_words_of_judgement() -> None:
-    assert [decide(True, True), decide(False, True), decide(False, False)] == ["supported", "partly", "not supported"]
+    assert claim().verdict == "supported"
     assert list_values([0.1]) == "0.1"
     for held, words in (
         ([], "nowhere tried (σ = 1 and 2)"),
@@ -36,6 +36,9 @@ def test_words_of_judgement() -> None:
         claim(regimes=twice).regime
         == "much: σ = 2 (of 1 and 2 tried); more: everywhere tried; λ = 3 (of 3 and 4 tried)"
     )
+    open_at = Regime([2], [1, 2, 3], "σ", "so", [3])
+    assert claim(regimes=[open_at]).regime == "so: σ = 2 (of 1, 2 and 3 tried) (undecided: σ = 3)"
+    assert claim(regimes=[Regime([], ["a", "b"], undecided=["b"])]).regime == "nowhere tried (undecided: b)"
     variants = [Regime(["a", "b"], ["a", "b", "c"]), Regime([], ["a"], words="worse"), Regime(["a"], ["a"])]
     assert claim(regimes=variants).regime == "a; b; worse: nowhere tried; everywhere tried"
 
@@ -50,6 +53,18 @@ def test_a_finding_is_made_of_its_values() -> None:
     values = "Left: 50 % [40, 60] (99 % intervals in brackets) (without λ = 1); power: ≈ −0.25 [−0.5, +0.12]."
     assert said == f"{values} It falls."
     assert claim(findings=[Finding("pairs", 7)], comments=[]).finding == "Pairs: 7."
+
+
+def test_an_undecided_claim_says_what_it_hangs_on() -> None:
+    straddles = Condition("ratio", SURE, "below", 0.5, ("repeats",))
+    doubtful = Condition("power", DOUBTFUL, "above", -9.0, ("repeats",))
+    said = claim(rule=Rule("", straddles, doubtful)).finding
+    assert "Undecided between supported, partly supported and not supported: " in said
+    assert "not supported: ratio (0.5 [0.4, 0.6], 100 repeats) straddles 0.5." in said
+    said = claim(rule=Rule("", Condition("ratio", SURE, "above", 1.0, ()), doubtful)).finding
+    assert "Undecided between partly supported and not supported: power" in said
+    assert "100 repeats) rests too much on one repeat." in said
+    assert "Undecided" not in claim().finding
 
 
 def test_estimates_that_are_not_to_be_trusted_are_counted() -> None:

@@ -16,7 +16,7 @@ from onward.experiments.figure1_settings import Figure1Config as Config
 from onward.experiments.regression_problems import LEARNERS, Problem
 from onward.experiments.repeat_frame import make_frame, value_matrix
 
-MINI = Config(repeats=6, d=3, rounds=30, sigmas=(0.1, 2.0), sums_times=1)
+MINI = Config(repeats=6, undecided_times=1, d=3, rounds=30, sigmas=(0.1, 2.0), sums_times=1)
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_the_claims_say_all_that_a_report_needs(frame: pl.DataFrame) -> None:
     for claim in found:
         assert claim.statement
         assert claim.finding
-        assert "supported if" in claim.rule
+        assert "supported if" in claim.rule.words
         assert claim.regime
         assert "[" in claim.effect
         assert claim.finding.count("99 % interval") == 1
@@ -208,11 +208,10 @@ def test_drawings(frame: pl.DataFrame) -> None:
 
 
 def test_the_smallest_run_comes_through() -> None:
-    config = Config(repeats=1, d=1, rounds=4, sigmas=(0.1,), sums_times=1)
+    config = Config(repeats=1, undecided_times=1, d=1, rounds=4, sigmas=(0.1,), sums_times=1)
     frame = run(FIGURE_1, config)
-    assert {claim.verdict for claim in FIGURE_1.claims(config, frame)} == {
-        "not supported"
-    }  # one repeat decides nothing
+    found = {claim.verdict for claim in FIGURE_1.claims(config, frame)}
+    assert found == {"undecided"}  # one repeat decides nothing
     for drawing in FIGURE_1.draw(config, frame):
         drawing.figure.savefig(io.BytesIO())
 
@@ -233,8 +232,10 @@ def test_settings_out_of_range_are_refused(changes: dict[str, Any], message: str
 def test_what_one_repeat_makes_up_decides_nothing() -> None:
     frame = run(FIGURE_1, MINI)  # six repeats: each makes up more than a twentieth
     found = FIGURE_1.claims(MINI, frame)
-    assert {claim.verdict for claim in found} == {"not supported"}
+    assert {claim.verdict for claim in found} == {"undecided"}
     for claim in found:
+        assert "Undecided between supported, partly supported and not supported: " in claim.finding
+        assert "rests too much on one repeat" in claim.finding
         assert "≈" in claim.effect
         assert "their intervals are too short" in claim.finding
         assert "everywhere" not in claim.regime

@@ -32,6 +32,13 @@ def test_rows_and_truth_have_the_laws_they_are_said_to_have() -> None:
         assert 0 <= uniform.min() < uniform.max() <= 1
     np.testing.assert_allclose(ball.X.T @ ball.X / T, np.eye(d) / (d + 2), atol=5 / np.sqrt(T) / (d + 2))
     np.testing.assert_allclose(ball.signal, ball.X @ ball.theta, atol=1e-14)
+    scaled = Problem.draw(0, 0, "ball", d, T, theta_norm=0.1)
+    np.testing.assert_allclose(scaled.theta, 0.1 * ball.theta)
+    np.testing.assert_array_equal(scaled.noise, ball.noise)
+    inside = [Problem.draw(0, i, "ball", d, 1, "ball", 2.0).theta for i in range(2000)]
+    radii = np.linalg.norm(inside, axis=1) / 2.0
+    assert radii.max() <= 1
+    assert abs(np.mean(radii**d) - 0.5) < 5 / np.sqrt(12 * 2000) < abs(np.mean(radii) - 0.5)
 
 
 @pytest.mark.parametrize("sigma", [0.01, 3.0])
@@ -80,6 +87,7 @@ def test_a_missing_value_is_noticed() -> None:
 
 
 def test_pieces_hold_every_repeat_once() -> None:
-    pieces = split_repeats("map", 25, 10)
-    assert [repeat for piece in pieces for repeat in range(piece.about["start"], piece.about["stop"])] == [*range(25)]
-    assert len({piece.name for piece in pieces}) == 3
+    pieces = split_repeats("map", 0, 25, 10) + split_repeats("map", 25, 50, 10)
+    assert [repeat for piece in pieces for repeat in range(piece.about["start"], piece.about["stop"])] == [*range(50)]
+    assert len({piece.name for piece in pieces}) == 6
+    assert split_repeats("map", 20, 25, 10)[0].name != split_repeats("map", 20, 30, 10)[0].name  # other repeats

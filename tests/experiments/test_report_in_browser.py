@@ -45,6 +45,29 @@ def test_the_first_screen_says_what_came_out(window: Browser, report: Written) -
     assert bottom < PHONE[1]
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_verdict_looks_different(window: Browser, report: Written, theme: str) -> None:
+    """By colour, by sign and by the edge of its card; and an undecided one can be read on either theme."""
+    show(window, report.path, DESK, theme)
+    kinds = ("supported", "partly", "not-supported", "undecided")
+    looks = [
+        window.run(
+            f"const badge = document.querySelector('article.{kind} .verdict'), style = getComputedStyle(badge);"
+            f"const card = getComputedStyle(document.querySelector('article.{kind}'));"
+            "return [style.color, badge.querySelector('use').getAttribute('href'), card.borderLeftColor,"
+            "card.borderLeftStyle, badge.innerText.trim(), badge.getBoundingClientRect().height]"
+        )
+        for kind in kinds
+    ]
+    for each in zip(*[look[:3] for look in looks], strict=True):
+        assert len(set(each)) == len(kinds)
+    assert [look[4] for look in looks] == ["supported", "partly supported", "not supported", "undecided"]
+    assert looks[3][3] == "dashed"
+    assert len({round(look[5]) for look in looks}) == 1
+    ink = window.run("return getComputedStyle(document.body).color")
+    assert looks[3][0] == ink  # on nothing but the page itself
+
+
 def test_paper_is_always_light_and_open(window: Browser, report: Written) -> None:
     show(window, report.path, DESK, "dark")
     dark = [{"name": "prefers-color-scheme", "value": "dark"}]

@@ -58,7 +58,7 @@ def test_says_everything(report: Written, page: Page) -> None:
         assert section.title in said
         for claim in section.claims:
             assert said.count(claim.statement) >= 2  # on the first screen and with its figure
-            for part in (claim.finding, claim.effect, claim.rule, claim.regime):
+            for part in (claim.finding, claim.effect, claim.rule.words, claim.regime):
                 assert part in said
         for drawing in section.drawings:
             assert drawing.caption in said
@@ -68,9 +68,30 @@ def test_says_everything(report: Written, page: Page) -> None:
     assert AWKWARD in said  # as it is, not as markup
     for value in (*VERSIONS.values(), "onward reproduce --out out --seed 7", "7 min 11 s", "<i>Made up</i>", "100,000"):
         assert value in said
-    assert "8 supported, 4 partly supported, 3 not supported" in said
+    assert "6 supported, 3 partly supported, 3 not supported, 3 undecided" in said
     assert "1.1 [1.02, 1.31], 100 repeats" in said
     assert ("html", {"lang": "en"}) in page.tags
+
+
+def test_an_undecided_claim_is_of_its_own_kind(report: Written, page: Page, text: str) -> None:
+    kinds = {value for value in page.values("class") if value.startswith("verdict ")}
+    assert kinds == {f"verdict {kind}" for kind in ("supported", "partly", "not-supported", "undecided")}
+    for kind in ("supported", "partly", "not-supported", "undecided"):
+        assert f"sign-{kind}" in page.values("id")
+        assert f".verdict.{kind} {{" in text
+        assert f"article.{kind} {{" in text
+
+
+def test_a_section_of_ours_is_no_figure_of_the_paper(report: Written, tmp_path: Path) -> None:
+    first = replace(report.sections[0], drawings=[])
+    claims = [replace(claim, ours=True) for claim in first.claims]
+    ours = replace(first, name="sharp", title="Sharp forward: figures 3 and 4b", of_paper=False, claims=claims)
+    assert (first.label, ours.label, ours.heading) == ("Figure 1", "Sharp forward", "Sharp forward: figures 3 and 4b")
+    _write(tmp_path / "page.html", [first, ours])
+    said = " ".join((tmp_path / "page.html").read_text().split())
+    assert "We ran 1 figure of the paper again" in said
+    assert "held 3 of its claims" in said
+    assert ("What the paper says of it, and" in said, "What we say of it, and" in said) == (True, True)
 
 
 def test_a_reduced_run_says_so_in_every_section(report: Written, text: str, tmp_path: Path) -> None:
@@ -103,10 +124,22 @@ def test_claims_are_strict_json(report: Written, tmp_path: Path) -> None:
     claims = [(section.name, claim) for section in report.sections for claim in section.claims]
     assert len(records) == len(claims) == 15
     for record, (figure, claim) in zip(records, claims, strict=True):
-        assert list(record) == ["figure", "id", "statement", "verdict", "finding", "rule", "regime", "numbers"]
+        assert list(record) == [
+            "figure",
+            "id",
+            "statement",
+            "verdict",
+            "finding",
+            "rule",
+            "undecided",
+            "regime",
+            "numbers",
+        ]
         assert (record["figure"], record["id"], record["statement"]) == (figure, claim.id, claim.statement)
         assert (record["verdict"], record["finding"]) == (claim.verdict, claim.finding)
-        assert (record["rule"], record["regime"]) == (claim.rule, claim.regime)
+        assert (record["rule"], record["regime"]) == (claim.rule.words, claim.regime)
+        open_one = {"of": "ratio", "side": "below", "line": 1.0, "holds": None}
+        assert record["undecided"] == ([open_one] if claim.verdict == "undecided" else [])
         assert record["numbers"]["by_lam"] == {
             "1e-05": {"slope": -0.98, "spread": None},
             "10": {"slope": None, "spread": 3},

@@ -9,6 +9,7 @@ import numpy as np
 
 from onward import AutoRegressor, ForwardRegressor, Known
 from onward.core.types import Matrix, Vector
+from onward.progressive.interval_course import CourseRecorder, IntervalCourse
 from onward.progressive.results import Comparison, Fit, History, Scores
 from onward.regression import OnlineRegressor
 
@@ -74,6 +75,7 @@ def a_fit(
             "leverage": np.zeros(len(kept)),
         },
         weights=np.array(weights),
+        course=_course(y, predictions, ends),
     )
     made: dict[str, Any] = {
         "model": learner,
@@ -123,11 +125,14 @@ def a_comparison(
     return replace(made, auto=own, auto_curve=curve, auto_leaning="ridge (99%)")
 
 
+def _course(y: Vector, predictions: Vector, ends: Vector) -> IntervalCourse:
+    recorder = CourseRecorder(len(DELTAS))
+    recorder.add(np.arange(len(y)), y, predictions, ends)
+    return recorder.course()
+
+
 def _table(learner: OnlineRegressor) -> dict[str, Any]:
-    if learner.has_sets():
-        return learner.coefficient_table(0.05)
-    theta = np.append(learner.intercept_, learner.coef_)
-    return {"estimate": theta, "lower": np.full(len(theta), -np.inf), "upper": np.full(len(theta), np.inf)}
+    return learner.coefficient_table(0.05) | {"estimate": np.append(learner.intercept_, learner.coef_)}
 
 
 def _intervals(learner: OnlineRegressor, X: Matrix) -> Vector:

@@ -15,7 +15,7 @@ from scipy.stats import binomtest
 
 from onward import AutoRegressor, ForwardRegressor, RidgeRegressor
 from onward.core.types import Matrix, Vector
-from onward.progressive import fit_drawings
+from onward.progressive import fit_drawings, interval_drawings
 from onward.progressive.report import save_comparison_plot, write_comparison_report, write_fit_report
 from onward.progressive.results import Comparison, Fit, Scores
 from tests.pages.browser import Browser
@@ -127,7 +127,7 @@ def test_a_fit_says_everything(usual: Written) -> None:
         "All coefficients, by",
     ):
         assert part in words
-    assert [tag for tag, _ in page.tags].count("figure") == 4
+    assert [tag for tag, _ in page.tags].count("figure") == 6
     assert fit.history is not None
     for name, value in zip(fit.history.names, fit.history.estimate[-1], strict=True):
         assert ("th", name) in page.texts
@@ -135,7 +135,7 @@ def test_a_fit_says_everything(usual: Written) -> None:
 
 
 def test_curves_are_those_of_the_scores(usual: Written) -> None:
-    (until, since), _, (at_end, over), coefficients = readings(usual.page)
+    (until, since), _, (at_end, over), _, _, coefficients = readings(usual.page)
     history = usual.fit.history
     assert history is not None
     lines = {line["label"]: line for line in until["lines"]}
@@ -158,7 +158,7 @@ def test_curves_are_those_of_the_scores(usual: Written) -> None:
 
 def test_shares_inside_have_exact_binomial_intervals() -> None:
     misses = np.array([0, 3, 50, 200])
-    share, lower, upper = fit_drawings.shares_inside(misses, 200)
+    share, lower, upper = interval_drawings.shares_inside(misses, 200)
     for i, missed in enumerate(misses):
         exact = binomtest(200 - int(missed), 200).proportion_ci(0.95, method="exact")
         assert (lower[i], upper[i]) == pytest.approx((exact.low, exact.high))
@@ -188,8 +188,8 @@ def test_edges_of_fits_are_shown(name: str, written: Callable[[str], Written]) -
     page = written(name).page
     words = said(page)
     assert not re.search(r"\bnan\b|\binf\b|None,|no value", words)
-    learning, *weights, residuals, _, coefficients = readings(page)
-    assert all(panel["lines"] for panel in (*learning, *residuals, *coefficients))
+    learning, *weights, residuals, _, course, latest, coefficients = readings(page)
+    assert all(panel["lines"] for panel in (*learning, *residuals, *course, *latest, *coefficients))
     assert len(weights) == ("auto" in name)
     if "one row" in name:
         assert "here of one row" in words
@@ -199,7 +199,7 @@ def test_edges_of_fits_are_shown(name: str, written: Callable[[str], Written]) -
         assert len(coefficients) == 12
         assert [tag for tag, _ in page.tags].count("tr") > 200
     if name in ("300 features", "20 decades, λ = 0"):
-        assert "None of them has a finite interval at the end" in words
+        assert ("None of them has a finite interval at the end" in words) == (name == "300 features")
         assert "no such row" in words
     if name == "target 0, ridge":
         assert ("dd", "undefined") in page.texts
@@ -219,11 +219,10 @@ def test_of_auto_the_page_says_whom_it_leaned_on(written: Callable[[str], Writte
     assert isinstance(model, AutoRegressor)
     assert ("h1", "Auto on made-up.csv") in made.page.texts
     assert words.count(f"It leans on {model.leaning_}.") == 1
-    assert "A coefficient is the average of the learners', by their weights." in words
+    assert "lines are the averages of the learners', by their weights, and may leave them." in words
     heads = [text for tag, text in made.page.texts if tag == "th"]
-    assert "Estimate" in heads
-    assert not {"Lower", "Upper"} & set(heads)
-    assert "∞" not in words
+    assert {"Coefficient", "Estimate", "Std. error", "Lower", "Upper", "p-value"} <= set(heads)
+    assert words.count("Each interval holds at every row at once with probability 0.95, if noise is Gaussian") == 2
     _, panels, *_ = readings(made.page)
     assert len(panels) == 3
     for panel, of_each in zip(panels, ("learner", "lam", "half_life"), strict=True):

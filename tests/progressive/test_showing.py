@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import onward
-from onward import AutoRegressor, Comparison, Fit, ForwardRegressor, Table, compare, fit
+from onward import AutoRegressor, Comparison, Fit, ForwardRegressor, Known, Table, compare, fit
 from onward.core.words import counted
 from onward.pages.numbers import format_number
 from onward.pages.plain_tables import html_table, text_table
@@ -70,10 +70,16 @@ def test_a_fit_shows_what_was_learned() -> None:
     expected = pl.DataFrame({"feature": ["(intercept)", AWKWARD, "x0", "x1"]} | {c: table[c] for c in list(table)[1:]})
     assert table.to_frame().equals(expected)
     assert result.to_frame().equals(expected)
-    assert dict(table).keys() == {"feature", "estimate", "lower", "upper"}
+    assert list(table) == [
+        *("feature", "coefficient", "estimate", "standard_error", "lower", "upper"),
+        *("e_value", "log_e_value", "p_value"),
+    ]
+    assert list(fit(made_up(200), "y", ForwardRegressor(), known=Known(sigma=1.0)).coefficients()) == [
+        *("feature", "estimate", "lower", "upper")
+    ]
 
 
-def test_a_fit_of_auto_says_whom_it_leans_on_and_no_intervals() -> None:
+def test_a_fit_of_auto_says_whom_it_leans_on_and_has_intervals() -> None:
     result = fit(made_up(200), "y")
     check_screen(str(result))
     assert isinstance(result.model, AutoRegressor)
@@ -81,9 +87,9 @@ def test_a_fit_of_auto_says_whom_it_leans_on_and_no_intervals() -> None:
     leaning = f"It leans on {result.model.leaning_}."
     assert leaning in str(result).splitlines()
     assert leaning in check_html(result._repr_html_()).texts
-    assert "probability" not in str(result)
-    assert result.to_frame().columns == ["feature", "estimate"]
-    assert result.to_frame()["estimate"].to_list() == [result.model.intercept_, *result.model.coef_]
+    assert "with probability 0.95, if noise is Gaussian" in " ".join(str(result).split())
+    assert result.to_frame()["coefficient"].to_list() == [result.model.intercept_, *result.model.coef_]
+    assert np.isfinite(result.to_frame()["upper"].to_numpy()).all()
 
 
 def test_a_fit_without_scores_shows_none() -> None:

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from onward import AutoRegressor, ForwardRegressor, Known, RidgeRegressor, Table, fit, load
 from onward.confidence import DELTAS, ConformalIntervals, TIntervals
 from onward.core.known import METHODS, Method
-from onward.progressive.fit_drawings import draw_calibration
+from onward.progressive.interval_drawings import draw_calibration
 from onward.progressive.predicting import predict
 from onward.progressive.scoring import score
 from onward.scale import Engine, parallel_fit

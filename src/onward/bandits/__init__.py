@@ -3,6 +3,7 @@
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.functions import index_function, width_function
 from onward.bandits.memories import Detecting, Discounted, Everything, Restarting, Window
+from onward.bandits.meta import MetaOFUL
 from onward.bandits.policies import (
     OFUL,
     DetectingLinUCB,
@@ -21,6 +22,8 @@ from onward.bandits.replay import LoggedData, Value, evaluate
 from onward.bandits.rules import AtRandom, EpsilonGreedily, Greedily, Optimistic, Sampling
 from onward.bandits.runs import Runs
 from onward.bandits.simulate import play
+from onward.bandits.spectral import SpectralBandit
+from onward.bandits.spectral_basis import SpectralBasis
 
 __all__ = [
     "OFUL",
@@ -39,6 +42,7 @@ __all__ = [
     "LinTS",
     "LinUCB",
     "LoggedData",
+    "MetaOFUL",
     "Optimistic",
     "OracleRestart",
     "Policy",
@@ -47,6 +51,8 @@ __all__ = [
     "Runs",
     "SWLinUCB",
     "Sampling",
+    "SpectralBandit",
+    "SpectralBasis",
     "Value",
     "Window",
     "evaluate",

@@ -3,7 +3,7 @@
 import copy
 import math
 import numbers
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 from onward.bandits.buffers import grown, refusal
 from onward.bandits.environments import Block, EnvironmentRun
 from onward.bandits.game import play_rounds
+from onward.bandits.meta import MetaOFUL
 from onward.bandits.policy import Policy
 from onward.bandits.randomness import own_generator
 from onward.bandits.settings import Status
+from onward.bandits.task_game import TaskGame
 from onward.core.types import Matrix, Vector
+
+P = TypeVar("P", bound="Player")
 
 
 class Player(Protocol):
@@ -37,7 +41,7 @@ def is_compiled(policy: Player) -> bool:
     )
 
 
-def copied(policy: Player, seed: np.random.SeedSequence) -> Player:
+def copied(policy: P, seed: np.random.SeedSequence) -> P:
     """A copy for one repeat, with random numbers of its own: the same ones for every policy."""
     player = copy.deepcopy(policy)
     reseed = getattr(player, "reseed", None)
@@ -137,10 +141,12 @@ class CompiledGame:
         self._buffer = policy.buffer_for(d).copy()
 
 
-def new_player(name: str, policy: Player, seed: np.random.SeedSequence) -> Steps | CompiledGame:
+def new_player(name: str, policy: Player, seed: np.random.SeedSequence) -> Steps | CompiledGame | TaskGame:
     """Who plays this policy's rounds of a repeat."""
     if isinstance(policy, Policy) and is_compiled(policy):
         return CompiledGame(policy, seed)
+    if type(policy) is MetaOFUL:
+        return TaskGame(copied(policy, seed))
     return Steps(name, copied(policy, seed))
 
 

@@ -152,7 +152,7 @@ class Policy(LateRewards, SavedPolicy):
         table, mask = self._offer(actions, available)
         if not self._has_compiled_index:
             return self._choose_by_index(table, mask)
-        buffer = self._started(table.shape[1])
+        buffer = self.started(table.shape[1])
         if self._choose_loop and mask is ALL_AVAILABLE:  # what it needs is compiled already
             best = self._choose_loop(buffer, table)
             if best == Status.TOO_MANY:
@@ -173,7 +173,7 @@ class Policy(LateRewards, SavedPolicy):
         """The largest of a subclass's own indices."""
         free = np.ones(len(table), dtype=bool) if mask is ALL_AVAILABLE else mask
         best = np.flatnonzero(share_of_best(self._own_index(table), free))
-        head_in(self._started(table.shape[1])).log["offered"] = max(
+        head_in(self.started(table.shape[1])).log["offered"] = max(
             self.largest_square, float(np.einsum("ij,ij->i", table, table).max())
         )
         return int(best[0] if len(best) == 1 else best[int(self._rng.random() * len(best))])
@@ -272,7 +272,7 @@ class Policy(LateRewards, SavedPolicy):
                 pass
         row = self.checked_row(action)
         reward = as_reward(reward)
-        buffer = self._started(len(row))
+        buffer = self.started(len(row))
         loop = memories.learn_loop(self.memory.kind)
         while (status := loop(buffer, row, reward)) == Status.FULL:
             buffer = self._buffer = grown(self.memory, buffer)
@@ -392,7 +392,8 @@ class Policy(LateRewards, SavedPolicy):
         """Its name and settings, as plain values."""
         return {"policy": type(self).__name__, **self.parameters}
 
-    def _started(self, d: int) -> Vector:
+    def started(self, d: int) -> Vector:
+        """The buffer itself, to be learned into; a new one for d features if it knows nothing yet."""
         if not self._dimension:
             self._buffer, self._dimension = self.buffer_for(d), d
         if not self._learn_loop:

@@ -39,11 +39,15 @@ class SavedPolicy:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file, random numbers and waiting decisions included: to go on exactly from here."""
+        storage.save(path, "policy", *self.to_record())
+
+    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """Settings and arrays for a model file, which `from_record` takes."""
         keys, rows = self._pending.record(self._dimension)
         arrays = {"pending": rows} | ({"buffer": self._buffer} if self._dimension else {})
         own = {"generator": self._rng.bit_generator.state, "dimension": self._dimension, "pending": keys}
         own["n_settings"] = N_SETTINGS
-        storage.save(path, "policy", self.describe() | own, arrays)
+        return self.describe() | own, arrays
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:

@@ -16,6 +16,9 @@ def conformal_misses(horizon: Vector, *, error_ratio: float) -> Vector:
     in all (2·33 + 3 + log₂(T r))/T, of which 2 are for the first rows, whose intervals are infinite. Rows count that
     have a prediction and a weight > 0, but for those whose interval is one point, which their target hits.
 
+    Of intervals at several δ, each is widened to hold those of the k larger δ. Its misses are no more than this, too;
+    how many fewer than δ there can be, each of the k raises by 4·33/T.
+
     Args:
         horizon: T, or several.
         error_ratio: r, the largest error over the first that is not 0, in units of √(1/w + q) each.

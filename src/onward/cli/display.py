@@ -232,7 +232,7 @@ def chunks_done(quiet: bool, what: str = "chunks") -> "Iterator[Advance]":
         def advance(name: str, done: int, total: int) -> None:
             if name not in tasks:
                 tasks[name] = bar.add_task(name, total=total)
-            bar.update(tasks[name], completed=done)
+            bar.update(tasks[name], completed=done, total=total)  # it may grow
 
         yield advance
 

@@ -234,10 +234,14 @@ def command(
 
         show_json(fit_record(result))
     elif not quiet and not follow:
+        from onward.confidence.assumptions import describe_target_intervals
+
         show(result)
         for named, path in (("Model", save), ("Predictions", predictions), ("Report", report)):
             if path is not None:
                 typer.echo(f"{named}: {path}")
+            if path is not None and named == "Predictions":
+                typer.echo(f"Intervals in it: {describe_target_intervals(result.method, known)}")
     if result.stopped is not None:
         from onward.core.stopping import StoppedError
 

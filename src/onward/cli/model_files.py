@@ -52,7 +52,7 @@ def check_interval_options(
         if was_asked:
             expected = f"--learner forward or ridge beside {flag}" if new and who == "auto" else f"no {flag}"
             raise typer.BadParameter(
-                f"{who} makes its intervals of past errors (conformal), and has no others: expected {expected}"
+                f"{who} makes intervals for targets of past errors (conformal), and has no others: expected {expected}"
             )
 
 

@@ -47,6 +47,7 @@ def command(
 
 def _show(result: "ModelScores", without_intervals: list[str]) -> None:
     from onward.cli import display
+    from onward.confidence.assumptions import describe_target_intervals
 
     out = display.console()
     out.print(
@@ -66,5 +67,8 @@ def _show(result: "ModelScores", without_intervals: list[str]) -> None:
         open_ended = f", {result.open:,} of which may be anything (∞)" if result.open else ""
         said[f"in {result.method} intervals for {1 - result.known.delta:g}"] = inside + open_ended
     out.print(display.pairs(said), highlight=False)
+    if result.method is not None:
+        holds = describe_target_intervals(result.method, result.known, learned=False)
+        out.print(holds, markup=False, highlight=False)
     for line in without_intervals:
         out.print(f"{line[0].upper()}{line[1:]}.", markup=False, highlight=False)

@@ -12,12 +12,12 @@ with probability at most δ (Ville), {m : E < 1/δ} is an interval that holds at
 p-value whenever one stops. The smallest such p ever seen is one, too.
 
 *λ' must be one number at all rows.* Given all rows' features the proof takes these for fixed, so λ' may be made of
-features, past or future, but never of targets; and it must not be made anew: with λ' = z/rows·const at each look, as
-software has it, E is no martingale: in 10,000 rows, a column that counts time is missed in 10% of runs at δ = 5%, and
-one that grows like 1.02^row in 82%. Yet λ' is in the units of z, those of a column squared, which nobody states beforehand. So it is
-made of the features once, when an interval is first asked for (an *anchor*), and kept: λ' = rate·N/8, with `rate` the
-information that a row brought until then. It is the best λ' for the N rows that are stated (`tuned_for`), or for those
-that there are by then, if they are more: at z = 8λ' the interval is narrowest, at δ = 0.05 or so.
+features, past or future, but never of targets; and it must not be made anew at each look. With λ' = const·z/rows each
+time E is no martingale: in 10,000 rows, a column that counts time is missed in 10% of runs at δ = 5%, and one that
+grows like 1.02^row in 82%. Yet λ' is in the units of z, those of a column squared, which nobody states beforehand. So
+it is made of the features once, when an interval is first asked for (an *anchor*), and kept: λ' = rate·N/8, with `rate`
+the information that a row brought until then. It is the best λ' for the N rows that are stated (`tuned_for`), or for
+those that there are by then, if they are more: at z = 8λ' the interval is narrowest, at δ = 0.05 or so.
 """
 
 import math
@@ -169,23 +169,24 @@ def anytime_estimates(
     taken = anchors.take(directions, variance, known, fitted.rows, fitted.freedom)
     with np.errstate(all="ignore"):
         rho = 1.0 / (variance * taken[:, 0] * np.maximum(positive("tuned_for", tuned_for), taken[:, 1]) / BEST)
-    known &= np.isfinite(rho)
-    rho = np.where(known, rho, 0.0)
+    anchored = known & np.isfinite(rho)
+    rho = np.where(anchored, rho, 0.0)
     variance = np.where(known, variance, 1.0)
     if sandwich is None:
         error = fitted.spread * np.sqrt(variance)
     else:
         error = np.sqrt(sandwich.variances(fitted.solve(directions)))
     error = np.where(known, error, np.inf)
-    reach = error * standard_errors(rho, fitted.freedom, log_level)
+    wide = standard_errors(rho, fitted.freedom, log_level)
+    reach = np.where(np.isinf(wide), np.inf, error) * np.where(np.isinf(wide), 1.0, wide)  # the error may be 0
     middle = np.where(known, estimate, 0.0)
     log_e = log_e_values(middle - null, error, rho, fitted.freedom) - math.log(together)
     return Estimates(
         np.where(known, estimate, np.nan),
-        np.where(known, error, np.nan),
+        np.where(np.isfinite(error), error, np.nan),
         middle - reach,
         middle + reach,
-        np.where(known, log_e, -math.log(together)),
+        np.where(anchored, log_e, -math.log(together)),
     )
 
 

@@ -14,8 +14,10 @@ OF_TARGETS: dict[Method, str] = {
 """Of intervals for targets, by their method."""
 
 
-def describe_target_intervals(method: Method, known: Known) -> str:
-    """What holds of intervals for targets."""
+def describe_target_intervals(method: Method, known: Known, *, learned: bool = True) -> str:
+    """What holds of intervals for targets: of a pass, or of rows that are not learned."""
+    if method == "conformal" and not learned:
+        return f"A share of {known.delta:g} of the rows is missed, if their errors are like those of late."
     return OF_TARGETS[method].format(delta=known.delta, noise=describe_noise(known.sigma, known.bounds))
 
 

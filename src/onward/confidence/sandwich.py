@@ -59,21 +59,22 @@ class Sandwich:
         return other
 
     def to_array(self) -> Matrix:
-        """For a model file: the triangle, the pivots, and what tells that a number was lost."""
-        d = len(self.state.D)
-        return np.vstack([self.state.U[:, :d], self.state.D, np.full(d, self.state.loss[0] == np.inf)])
+        """For a model file: the triangle, the pivots, how many rows, and whether a number was lost."""
+        state, d = self.state, len(self.state.D)
+        return np.vstack([state.U[:, :d], state.D, np.full(d, state.rows), np.full(d, state.loss[0] == np.inf)])
 
     @classmethod
     def from_array(cls, array: Matrix, n_features: int, intercept: bool) -> Self:
         """What `to_array` gave; ValueError if it cannot be that."""
         d = array.shape[1] if array.ndim == 2 else 0
-        if array.shape != (d + 2, d) or d > n_features + intercept or not np.isfinite(array).all():
+        if array.shape != (d + 3, d) or not 0 < d <= n_features + intercept or not np.isfinite(array).all():
             raise ValueError(
-                f"a sandwich of {n_features} features must be finite and of shape (d + 2, d), got {array.shape}"
+                f"a sandwich of {n_features} features must be finite and of shape (d + 3, d), got {array.shape}"
             )
-        if (array[d] < 0).any():
+        if (array[d:] < 0).any():
             raise ValueError("the pivots of a sandwich must not be negative")
         made = cls(d - intercept, intercept)
         made.state.U[:, :d], made.state.D[:] = array[:d], array[d]
-        made.state.loss[0] = np.inf if array[d + 1].any() else 0.0
+        made.state.tally = np.array([array[d + 1, 0], array[d + 1, 0], 0.0])
+        made.state.loss[0] = np.inf if array[d + 2].any() else 0.0
         return made

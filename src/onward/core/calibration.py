@@ -4,7 +4,10 @@ An error is told in units of its own spread, e = (y − ŷ)/√(1/w + q). It say
 q = 0 would: where q is large, it is rather λ that has made e small. In these units the next error is expected between
 two ends, each of which may be passed by a share α = δ/2 of the errors. The upper one, after errors that say n, is
 
-    m + S·(θ·t_n + 0.3·α·E/f) + 17·P·(E/32)⁶·sign E,    its first part held within ±15·P
+    m + S·(θ·t_n + 0.3·α·E/f + 0.06·(1 + |θ|)·(|E| − 2)₊²·sign E) + 17·P·(E/32)⁶·sign E
+
+the part before the last + held within ±15·P, where
+
 
 - m and S are the location and the mean absolute deviation of the errors: of five memories, each weighted by how likely
   it has made the errors (a density ∝ (1 + |e − m|/6S)⁻⁸/S; the weights are shared out a little at every row, after
@@ -13,11 +16,15 @@ two ends, each of which may be passed by a share α = δ/2 of the errors. The up
   is estimated as well (Tierney 1983). It begins at that of a Gaussian law.
 - t_n is by how much the t quantile is above the Gaussian one, as long as n is small.
 - E is the number of errors beyond the end so far, less the share α of them that there should be: so that every error
-  too many makes the share that is aimed at 0.3·α less. E = ±32 moves the end beyond all errors: the integrator of
-  Angelopoulos, Candès and Tibshirani 2023, which holds E within ±33 on whatever sequence.
+  too many makes the share that is aimed at 0.3·α less. While θ is right, E stays within ±3 or so. Beyond ±2 the square
+  moves the end on, in units of S: so a law that has changed its shape, for which θ and f are wrong, is made up for long
+  before they are learned anew. E = ±32 moves the end beyond all errors: the integrator of Angelopoulos, Candès and
+  Tibshirani 2023, which holds E within ±33 on whatever sequence.
 - P is the largest error so far, those long ago counting less: that of row i at row t, i/t of its size.
 
-The lower end is the same for −e.
+The lower end is the same for −e. Of several δ, the largest comes first, and each interval is widened to hold the one
+before it. E counts the errors beyond the ends as they are then: so it is these whose share tends to δ. A smaller δ can
+then be behind by as much as all before it together: E ≥ −33·(2k + 1) for the one after k others.
 """
 
 import math
@@ -53,6 +60,8 @@ FREEDOM = 5.0 / 9.0  # of n errors, of which later ones count more, the freedom 
 SLOWEST = 1.0 / 5000.0  # the least rate of a quantile
 PRIOR = 50.0  # errors that its start counts for
 REGAIN = 0.3  # by which part of α a miss too many lowers the share that is aimed at
+USUAL_EXCESS = 2.0  # |E| beyond which the law has rather changed
+PUSH = 0.06  # by which part of 1 + |θ| the square beyond it moves an end, in units of S
 MOST_EXCESS = 32.0  # |E| from which on an end lies beyond all errors
 LARGEST = 1e290  # a larger error is not learned: its multiples would overflow
 REACH = 15.0  # times P: no further is an end while E = 0
@@ -163,52 +172,46 @@ def _floored_density(calibration: Calibration, place: int, side: int) -> float:
 def _end(calibration: Calibration, place: int, side: int, m: float, S: float, makes_up: bool) -> float:
     """How far from 0 the next error may be on a side; it makes up for misses so far, or is as if E were 0."""
     peak, E = calibration.header[0].peak, calibration.excess[place, side] if makes_up else 0.0
-    f = _floored_density(calibration, place, side)
-    away = calibration.quantile[place, side] * _inflation(calibration, place)
-    away = (m if side == 0 else -m) + S * (away + REGAIN * 0.5 * calibration.delta[place] * E / f)
+    f, quantile = _floored_density(calibration, place, side), calibration.quantile[place, side]
+    unusual = max(abs(E) - USUAL_EXCESS, 0.0)
+    away = quantile * _inflation(calibration, place) + REGAIN * 0.5 * calibration.delta[place] * E / f
+    away += math.copysign(PUSH * (1.0 + abs(quantile)) * unusual * unusual, E)
+    away = (m if side == 0 else -m) + S * away
     away = min(max(away, -REACH * peak), REACH * peak)
-    share = E / MOST_EXCESS
+    share = min(abs(E) / MOST_EXCESS, 1.0 + 1.0 / MOST_EXCESS)
     push = share * share * share
     return float(away + math.copysign((REACH + 2.0) * peak * push * push, E))
 
 
 @inlined
 def _put_ends(
-    calibration: Calibration,
-    prediction: float,
-    spread: float,
-    makes_up: bool,
-    own: Matrix,
-    lower: Vector,
-    upper: Vector,
+    calibration: Calibration, prediction: float, spread: float, makes_up: bool, lower: Vector, upper: Vector
 ) -> None:
-    """Overwrites `own` (δ, 2) with the ends at each δ, and lower and upper with the same, nested."""
+    """Overwrites lower and upper (δ,) with the ends at each δ, each interval widened to hold the one before it."""
     count = calibration.delta.shape[0]
     if not (calibration.header[0].rows >= FEWEST and spread < math.inf and math.isfinite(prediction)):
         for k in range(count):
             lower[k], upper[k] = -math.inf, math.inf
-            own[k, 0], own[k, 1] = math.inf, -math.inf
         return
     m, S = _mixed(calibration)
     for k in range(count):
         high = prediction + spread * _end(calibration, k, 0, m, S, makes_up)
         low = prediction - spread * _end(calibration, k, 1, m, S, makes_up)
-        if low > high:
+        if k == 0 and low > high:
             low = high = 0.5 * (low + high)
-        own[k, 0], own[k, 1] = high, low
         upper[k] = high if k == 0 else max(high, upper[k - 1])
         lower[k] = low if k == 0 else min(low, lower[k - 1])
 
 
 @inlined
-def _learn(calibration: Calibration, error: float, share: float, y: float, own: Matrix) -> None:
-    """Learn an error, whose ends were `own`, and which says the given share of what one can say."""
+def _learn(calibration: Calibration, error: float, share: float, y: float, lower: Vector, upper: Vector) -> None:
+    """Learn an error, whose ends were these, and which says the given share of what one can say."""
     header = calibration.header[0]
     n = header.learned
     m, S = _mixed(calibration)
     if header.rows >= FEWEST:
         for k in range(calibration.delta.shape[0]):
-            _learn_ends(calibration, k, error, share, m, S, y, own)
+            _learn_ends(calibration, k, error, share, m, S, y, lower[k], upper[k])
     header.peak = max(header.peak * (header.rows / (header.rows + 1.0)), abs(error))
     header.rows += 1.0
     header.learned = n + share
@@ -232,18 +235,27 @@ def _learn(calibration: Calibration, error: float, share: float, y: float, own: 
 
 @inlined
 def _learn_ends(
-    calibration: Calibration, place: int, error: float, share: float, m: float, S: float, y: float, own: Matrix
+    calibration: Calibration,
+    place: int,
+    error: float,
+    share: float,
+    m: float,
+    S: float,
+    y: float,
+    lower: float,
+    upper: float,
 ) -> None:
     """What an error says of the ends at one δ."""
     alpha = 0.5 * calibration.delta[place]
     rate = share * max(1.0 / (calibration.header[0].learned + PRIOR), SLOWEST)
     inflation = _inflation(calibration, place)
-    hit = own[place, 0] == own[place, 1] and y == own[place, 0]  # an interval of one point says nothing of shares
+    hit = lower == upper and y == lower  # an interval of one point says nothing of shares
+    least = -(MOST_EXCESS + 1.0) * (2.0 * place + 1.0)
     for side in range(2):
-        missed = y > own[place, 0] if side == 0 else y < own[place, 1]
+        missed = y > upper if side == 0 else y < lower
         if not hit:
             E = calibration.excess[place, side] + ((1.0 if missed else 0.0) - alpha)
-            calibration.excess[place, side] = min(max(E, -MOST_EXCESS - 1.0), MOST_EXCESS + 1.0)
+            calibration.excess[place, side] = min(max(E, least), MOST_EXCESS + 1.0)
         if S > 0.0:
             f = _floored_density(calibration, place, side)
             quantile = calibration.quantile[place, side]
@@ -262,12 +274,19 @@ def _spread(leverage: float, weight: float) -> float:
 
 @inlined
 def _learn_row(
-    calibration: Calibration, prediction: float, leverage: float, weight: float, spread: float, y: float, own: Matrix
+    calibration: Calibration,
+    prediction: float,
+    leverage: float,
+    weight: float,
+    spread: float,
+    y: float,
+    lower: Vector,
+    upper: Vector,
 ) -> None:
     """Learn the error of a row, if it has one."""
     error = (y - prediction) / spread
     if spread < math.inf and abs(error) < LARGEST:
-        _learn(calibration, error, 1.0 / (1.0 + weight * leverage), y, own)
+        _learn(calibration, error, 1.0 / (1.0 + weight * leverage), y, lower, upper)
 
 
 @compiled
@@ -276,9 +295,8 @@ def put_intervals(
 ) -> None:
     """Intervals of rows that are not learned: they make up for no misses. Overwrites lower and upper (n, δ)."""
     calibration = view_calibration(buffer)
-    own = np.empty((calibration.delta.shape[0], 2))
     for i in range(predictions.shape[0]):
-        _put_ends(calibration, predictions[i], _spread(leverages[i], w[i]), False, own, lower[i], upper[i])
+        _put_ends(calibration, predictions[i], _spread(leverages[i], w[i]), False, lower[i], upper[i])
 
 
 @compiled
@@ -287,19 +305,17 @@ def track_rows(
 ) -> None:
     """The interval of each row before its error is learned. Overwrites the buffer, lower and upper (n, δ)."""
     calibration = view_calibration(buffer)
-    own = np.empty((calibration.delta.shape[0], 2))
     for i in range(predictions.shape[0]):
         spread = _spread(leverages[i], w[i])
-        _put_ends(calibration, predictions[i], spread, True, own, lower[i], upper[i])
-        _learn_row(calibration, predictions[i], leverages[i], w[i], spread, y[i], own)
+        _put_ends(calibration, predictions[i], spread, True, lower[i], upper[i])
+        _learn_row(calibration, predictions[i], leverages[i], w[i], spread, y[i], lower[i], upper[i])
 
 
 @compiled
 def put_interval(buffer: Vector, prediction: float, leverage: float, weight: float, ends: Matrix) -> None:
     """The interval of the next row, as `track_rows` has it: overwrites ends (2, δ) with lower and upper."""
     calibration = view_calibration(buffer)
-    own = np.empty((calibration.delta.shape[0], 2))
-    _put_ends(calibration, prediction, _spread(leverage, weight), True, own, ends[0], ends[1])
+    _put_ends(calibration, prediction, _spread(leverage, weight), True, ends[0], ends[1])
 
 
 @compiled
@@ -308,8 +324,7 @@ def learn_error(buffer: Vector, prediction: float, leverage: float, y: float, we
     if not (math.isfinite(y) and 0.0 <= weight < math.inf):
         return False
     calibration = view_calibration(buffer)
-    count = calibration.delta.shape[0]
-    own, nested, spread = np.empty((count, 2)), np.empty((2, count)), _spread(leverage, weight)
-    _put_ends(calibration, prediction, spread, True, own, nested[0], nested[1])
-    _learn_row(calibration, prediction, leverage, weight, spread, y, own)
+    ends, spread = np.empty((2, calibration.delta.shape[0])), _spread(leverage, weight)
+    _put_ends(calibration, prediction, spread, True, ends[0], ends[1])
+    _learn_row(calibration, prediction, leverage, weight, spread, y, ends[0], ends[1])
     return True

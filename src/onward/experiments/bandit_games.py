@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from onward.bandits import play
+from onward.bandits import play, players
 from onward.bandits.environments import LinearWorld
 from onward.bandits.policy import Policy
 from onward.core.types import Matrix
@@ -23,6 +24,18 @@ class Player:
     labels: Mapping[str, str | float]
 
 
+class Entrant(Protocol):
+    """What plays a game: a `Player`, or one whose policy is no `Policy`."""
+
+    @property
+    def policy(self) -> players.Player:
+        """Who plays."""
+
+    @property
+    def labels(self) -> Mapping[str, str | float]:
+        """What tells it apart from others."""
+
+
 def spaced_rounds(horizon: int, count: int, log: bool) -> NDArray[np.int64]:
     """About so many rounds to keep, spread evenly or by ratios, with the first and the last."""
     points = np.geomspace(1, horizon, count) if log else np.linspace(horizon / count, horizon, count)
@@ -30,7 +43,7 @@ def spaced_rounds(horizon: int, count: int, log: bool) -> NDArray[np.int64]:
 
 
 def play_piece(
-    players: Sequence[Player],
+    entrants: Sequence[Entrant],
     world: LinearWorld,
     horizon: int,
     seed: int,
@@ -38,9 +51,9 @@ def play_piece(
     rounds: NDArray[np.int64],
     **labels: str,
 ) -> pl.DataFrame:
-    """The regret of each player in a piece's repeats: the labels, repeat, round and regret."""
+    """The regret of each entrant in a piece's repeats: the labels, repeat, round and regret."""
     start, stop = piece.about["start"], piece.about["stop"]
-    policies = {str(place): player.policy for place, player in enumerate(players)}
+    policies = {str(place): entrant.policy for place, entrant in enumerate(entrants)}
     runs = play(policies, world, horizon, stop - start, seed, keep=rounds, first_repeat=start, progress=False)
     if not runs.complete:
         raise KeyboardInterrupt
@@ -48,12 +61,12 @@ def play_piece(
     parts = frame.partition_by("policy", as_dict=True)
     return pl.concat(
         parts[(place,)].select(
-            *(pl.lit(value).alias(name) for name, value in (labels | dict(player.labels)).items()),
+            *(pl.lit(value).alias(name) for name, value in (labels | dict(entrant.labels)).items()),
             pl.col("repeat").cast(pl.Int64),
             pl.col("round").cast(pl.Int64),
             pl.col("regret").cast(pl.Float64),
         )
-        for place, player in zip(policies, players, strict=True)
+        for place, entrant in zip(policies, entrants, strict=True)
     )
 
 

@@ -8,35 +8,33 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from onward.bandits import OFUL, DetectingLinUCB, DLinUCB, OracleRestart, SWLinUCB
+from onward.bandits import OFUL, DetectingLinUCB, DLinUCB, OracleRestart, SWLinUCB, width_function
 from onward.bandits.environments import LinearWorld
+from onward.bandits.functions import CompiledFunction
 from onward.bandits.policy import Policy
 from onward.core.checks import positive, probability, whole
-from onward.experiments import bandit_games, repeat_frame
-from onward.experiments.bandit_games import Player, kept_rounds, play_piece, regret_matrix, spaced_rounds
-from onward.experiments.claims import Claim, Finding, Regime, decide
-from onward.experiments.estimates import mean, ratio
+from onward.experiments import bandit_games, changing_claims, changing_drawings, repeat_frame
+from onward.experiments.bandit_games import Player, play_piece, spaced_rounds
+from onward.experiments.claims import Claim
 from onward.experiments.figure import Figure, Piece, Settings
 from onward.experiments.repeat_frame import split_repeats
-from onward.experiments.repeat_lines import mean_line, standard_deviation, standard_error
-from onward.pages.drawing import Drawing, Panel
-from onward.pages.style import COLORS, add_figure_legend, draw_line, make_figure, style_axes
+from onward.pages.drawing import Drawing
 
-LINES = {
-    "D-LinUCB": COLORS["ridge"],
-    "D-LinUCB^f": COLORS["forward"],
-    "SW-LinUCB": "#3d8b5f",
-    "LinUCB": "#8a6d9c",
-    "LinUCB-OR": "#b08d00",
-    "dLinUCB": "#5f6b73",
+BETAS = {
+    "unchanged": "D-LinUCB's own β",
+    "tight": "the tight β, √(λ + ‖x‖²)S for √λS",
+    "paper": "the paper's β, (√λ + ‖x‖)S for √λS",
+    "sharp": "the sharp index",
 }
-PAR = 0.1  # "on par": regrets within this share of each other
+WIDTHS = ("uniform", "determinant")
+LONGEST = 1.0  # no arm is longer
 
 
 @dataclass(frozen=True)
 class ChangingConfig(Settings):
-    """Settings; those that the paper gives are its own."""
+    """Settings; those that the paper gives are its own, the others those of Russac et al."""
 
+    undecided_times: int = 8
     horizon: int = 6000
     d: int = 2
     n_arms: int = 50
@@ -46,6 +44,9 @@ class ChangingConfig(Settings):
     theta_bound: float = 1.0
     variation: float = 4 + 2**0.5  # B_T
     detection_window: int = 200
+    width: str = "uniform"  # of all policies, as in the code of Russac et al.; or "determinant", the tightest
+    beta: str = "tight"  # of D-LinUCB^f, which the paper does not print
+    betas: tuple[str, ...] = tuple(BETAS)  # for which the claim on it is tried, too
     kept: int = 120  # rounds that are kept, evenly spread
 
     def __post_init__(self) -> None:
@@ -58,6 +59,16 @@ class ChangingConfig(Settings):
         whole("d", self.d, 2)
         if not self.variation < self.d * self.horizon:
             raise ValueError(f"variation must be below d·horizon = {self.d * self.horizon}, got {self.variation!r}")
+        if self.width not in WIDTHS:
+            raise ValueError(f"width must be one of {', '.join(WIDTHS)}, got {self.width!r}")
+        for beta in self.all_betas:
+            if beta not in BETAS:
+                raise ValueError(f"beta and betas must be among {', '.join(BETAS)}, got {beta!r}")
+
+    @property
+    def all_betas(self) -> tuple[str, ...]:
+        """Every β that D-LinUCB^f is played with; its own first."""
+        return tuple(dict.fromkeys((self.beta, *self.betas)))
 
     @property
     def gamma(self) -> float:
@@ -70,29 +81,50 @@ class ChangingConfig(Settings):
         return max(1, int((self.d * self.horizon / self.variation) ** (2 / 3)))
 
 
-def make_policies(config: ChangingConfig, change_points: Sequence[int]) -> dict[str, Policy]:
-    """Those of the figure. The oracle is told the change points; without any it is LinUCB."""
-    known: dict[str, Any] = {"sigma": config.sigma, "theta_bound": config.theta_bound, "delta": config.delta}
-    known |= {"radius": "sum", "bias": "tight"}
-    # β as printed: no arm is longer than 1.
-    forgetting: dict[str, Any] = {**known, "width": "uniform", "action_bound": 1.0}
+def make_players(config: ChangingConfig, change_points: Sequence[int]) -> list[Player]:
+    """Those of the figure, D-LinUCB^f with every β. The oracle is told the change points; without any it is LinUCB."""
+    known: dict[str, Any] = {
+        "sigma": config.sigma,
+        "theta_bound": config.theta_bound,
+        "delta": config.delta,
+        "action_bound": LONGEST,
+        "radius": "sum",
+    }
+    ridge: dict[str, Any] = {**known, "width": config.width, "bias": "tight", "estimator": "ridge"}
     found: dict[str, Policy] = {
-        "D-LinUCB": DLinUCB(config.gamma, config.lam, estimator="ridge", **forgetting),
-        "D-LinUCB^f": DLinUCB(config.gamma, config.lam, estimator="forward", **forgetting),
-        "SW-LinUCB": SWLinUCB(config.window, config.lam, estimator="ridge", **forgetting),
-        "LinUCB": OFUL(config.lam, estimator="ridge", **known),
-        "dLinUCB": DetectingLinUCB(config.detection_window, config.lam, estimator="ridge", **known),
+        "D-LinUCB": DLinUCB(config.gamma, config.lam, **ridge),
+        "SW-LinUCB": SWLinUCB(config.window, config.lam, **ridge),
+        "LinUCB": OFUL(config.lam, **ridge),
+        "dLinUCB": DetectingLinUCB(config.detection_window, config.lam, **ridge),
     }
     if change_points:
-        found["LinUCB-OR"] = OracleRestart(change_points, config.lam, estimator="ridge", **known)
-    return found
+        found["LinUCB-OR"] = OracleRestart(change_points, config.lam, **ridge)
+    players = [Player(policy, {"policy": name, "beta": ""}) for name, policy in found.items()]
+    for beta in config.all_betas:
+        own = {"width": _unchanged_radius(config), "bias": "none"} if beta == "unchanged" else {"bias": beta}
+        forward: dict[str, Any] = {**known, "width": config.width, **own, "estimator": "forward"}
+        players.append(Player(DLinUCB(config.gamma, config.lam, **forward), {"policy": "D-LinUCB^f", "beta": beta}))
+    return players
+
+
+def _unchanged_radius(config: ChangingConfig) -> CompiledFunction:
+    """The whole β of D-LinUCB, √λ S included, as the width of a policy without a bias of its own."""
+    bound, square, uniform = float(config.theta_bound), LONGEST**2, config.width == "uniform"
+
+    @width_function
+    def unchanged(gain: float, rounds: float, dimension: float, lam: float, sigma: float, delta: float) -> float:
+        if uniform:  # `rounds` is Σ γ^2s
+            gain = dimension * math.log(1.0 + rounds * square / (lam * dimension))
+        return math.sqrt(lam) * bound + sigma * math.sqrt(gain - 2.0 * math.log(delta))
+
+    return unchanged
 
 
 class ChangingWorld(Figure[ChangingConfig]):
     """What both have in common: the policies, the pieces, the claims and the picture."""
 
     Config: type[ChangingConfig] = ChangingConfig
-    quick_settings: ClassVar[Mapping[str, Any]] = {"repeats": 10}
+    quick_settings: ClassVar[Mapping[str, Any]] = {"repeats": 10, "undecided_times": 1}
     computing_modules = (bandit_games, repeat_frame)
     better: ClassVar[str]  # the policy that the paper says is the better one here,
     worse: ClassVar[str]  # and the one that it is compared with,
@@ -104,105 +136,49 @@ class ChangingWorld(Figure[ChangingConfig]):
 
     def remarks(self, config: ChangingConfig) -> list[str]:
         """What is derived from the settings, and what was changed."""
+        widths = (
+            "All policies have widths of one kind, uniform, as in the code of Russac et al.: SW-LinUCB's is the one of "
+            "Cheung et al., d log((1 + τ/λ)/δ)."
+            if config.width == "uniform"
+            else "All policies have the width by the determinant of their own design."
+        )
         derived = (
-            f"γ = {config.gamma:.5f} and τ = {config.window}, from B_T = {config.variation:.5g}. D-LinUCB and "
-            "SW-LinUCB have the widths that their authors print (uniform), LinUCB, LinUCB-OR and dLinUCB the "
-            "determinant's; dLinUCB has δ₂ = 0.01 and δ̃ = 0.002."
+            f"γ = {config.gamma:.5f} and τ = {config.window}, from B_T = {config.variation:.5g}. {widths} dLinUCB has "
+            f"δ₂ = 0.01 and δ̃ = 0.002. The paper does not print β of D-LinUCB^f: here it has {BETAS[config.beta]}."
         )
         return [derived, *super().remarks(config)]
 
-    def pieces(self, config: ChangingConfig) -> Sequence[Piece]:
+    def groups(self, config: ChangingConfig) -> Mapping[str, int]:
+        """One: all policies meet in every repeat."""
+        return {"repeats": config.repeats}
+
+    def cut(self, config: ChangingConfig, group: str, start: int, stop: int) -> Sequence[Piece]:
         """Ten repeats at a time."""
-        return split_repeats("repeats", config.repeats, 10)
+        return split_repeats(group, start, stop, 10)
 
     def compute(self, config: ChangingConfig, piece: Piece) -> pl.DataFrame:
         """All policies in some repeats."""
         world = self.make_world(config)
         rounds = spaced_rounds(config.horizon, config.kept, log=False)
-        policies = make_policies(config, world.theta.change_points)
-        players = [Player(policy, {"policy": name}) for name, policy in policies.items()]
+        players = make_players(config, world.theta.change_points)
         return play_piece(players, world, config.horizon, config.seed, piece, rounds)
 
     def claims(self, config: ChangingConfig, frame: pl.DataFrame) -> Sequence[Claim]:
         """On par with its forward form, and which policy is better suited to such changes."""
-        return [self._forward_on_par(frame), self._better_suited(frame)]
-
-    def draw(self, config: ChangingConfig, frame: pl.DataFrame) -> Sequence[Drawing]:
-        """Regret over rounds."""
-        figure, (axes,) = make_figure(1, 1, (9.0, 4.4))
-        rounds, lines = kept_rounds(frame).astype(float), []
-        repeats = 0
-        for policy, color in LINES.items():
-            if not (frame["policy"] == policy).any():
-                continue
-            regret = regret_matrix(frame, policy=policy)
-            repeats, error = len(regret), standard_error(regret)
-            lines.append(mean_line(policy, rounds, regret, standard_deviation(regret)))
-            draw_line(axes, lines[-1], color, "--" if policy == "D-LinUCB^f" else "-")
-            axes.fill_between(rounds, lines[-1].y - error, lines[-1].y + error, color=color, alpha=0.35, linewidth=0)
-        points = self.make_world(config).theta.change_points
-        for point in points:
-            axes.axvline(point, color="0.5", linewidth=0.8, linestyle=":")
-        axes.set(xlim=(0, config.horizon), ylim=(0, None))
-        what = self.title.partition(": ")[2]
-        title = f"{what[0].upper()}{what[1:]}: mean ± 1 standard deviation over {repeats} repeats"
-        style_axes(axes, title=title, xlabel="round", ylabel="cumulative regret")
-        add_figure_legend(figure, *axes.get_legend_handles_labels())
-        changes = f" Dotted: θ* changes after rounds {', '.join(map(str, points))}." if points else ""
+        names = {beta: BETAS[beta] for beta in config.all_betas}
         return [
-            Drawing(
-                self.name,
-                self.title,
-                figure,
-                f"Cumulative pseudo-regret, mean of {repeats} repeats; shaded: one standard deviation, darker: one "
-                f"standard error.{changes} d = {config.d}, {config.n_arms} fresh arms a round, σ = {config.sigma:g}, "
-                f"λ = {config.lam:g}, δ = {config.delta:g}, γ = {config.gamma:.5f}, τ = {config.window}.",
-                "Line chart of the regret over rounds of "
-                + ", ".join(f"{line.label} ({line.y[-1]:.0f} at the end)" for line in lines)
-                + ".",
-                [Panel(axes, lines)],
-            )
+            changing_claims.decide_on_par(names, frame),
+            changing_claims.decide_better_suited(self.better, self.worse, self.changes, frame),
         ]
 
-    def _forward_on_par(self, frame: pl.DataFrame) -> Claim:
-        forward, ridge = (regret_matrix(frame, policy=policy)[:, -1] for policy in ("D-LinUCB^f", "D-LinUCB"))
-        found = ratio(forward, ridge)
-        inside = found.lower > 1 - PAR and found.upper < 1 + PAR
-        near = found.upper >= 1 - PAR and found.lower <= 1 + PAR and found.upper - found.lower < 2 * PAR
-        who = "loses more" if found.lower > 1 else "loses less" if found.upper < 1 else "is neither ahead nor behind"
-        return Claim(
-            id="forward-on-par",
-            statement="D-LinUCB^f compares on par with D-LinUCB.",
-            rule=(
-                f"Ratio of mean regrets, paired over repeats: supported if its 99% interval lies within 1 ± {PAR:g}; "
-                "partly if it reaches into that range and is narrower than it; otherwise, too few repeats to tell "
-                "included, not supported."
-            ),
-            verdict=decide(inside, near),
-            numbers={"ratio": found},
-            findings=[Finding("regret of D-LinUCB^f over D-LinUCB's at the end", found, headline=True)],
-            regimes=[Regime(["this setting"] if inside else [], ["this setting"])],
-            comments=[f"D-LinUCB^f {who}."],
+    def draw(self, config: ChangingConfig, frame: pl.DataFrame) -> Sequence[Drawing]:
+        """Regret over rounds, and how that of D-LinUCB^f hangs on its β."""
+        points = self.make_world(config).theta.change_points
+        what = (
+            f"d = {config.d}, {config.n_arms} fresh arms a round, σ = {config.sigma:g}, λ = {config.lam:g}, "
+            f"δ = {config.delta:g}, γ = {config.gamma:.5f}, τ = {config.window}."
         )
-
-    def _better_suited(self, frame: pl.DataFrame) -> Claim:
-        a, b = (regret_matrix(frame, policy=policy)[:, -1] for policy in (self.better, self.worse))
-        gap, found = mean(a - b), ratio(a, b)
-        holds = gap.upper < 0
-        return Claim(
-            id=f"{self.better}-better".lower(),
-            statement=f"{self.better} is better suited to {self.changes} changes than {self.worse}.",
-            rule=(
-                f"Paired difference {self.better} − {self.worse} over repeats: supported if its 99% interval is below "
-                "0, otherwise not supported."
-            ),
-            verdict=decide(holds, False),
-            numbers={"difference": gap, "ratio": found},
-            findings=[
-                Finding(f"regret at the end of {self.better}", round(float(a.mean()))),
-                Finding(f"of {self.worse}", round(float(b.mean()))),
-                Finding("difference", gap),
-                Finding(f"ratio of {self.better}'s to {self.worse}'s", found, headline=True),
-            ],
-            regimes=[Regime(["this setting"] if holds else [], ["this setting"])],
-        )
+        return [
+            changing_drawings.draw_regret(self.name, self.title, frame, config.beta, points, what),
+            changing_drawings.draw_betas(self.name, frame, {beta: BETAS[beta] for beta in config.all_betas}),
+        ]

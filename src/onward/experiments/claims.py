@@ -8,9 +8,15 @@ from typing import Any, Literal
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from onward.experiments.estimates import LEVEL, TRUSTED, Estimate
+from onward.experiments.verdicts import Question, Rule, Verdict, split_by_answer
 from onward.pages.numbers import format_number, use_minus_signs
 
-Verdict = Literal["supported", "partly", "not supported"]
+VERDICT_WORDS: dict[Verdict, str] = {
+    "supported": "supported",
+    "partly": "partly supported",
+    "not supported": "not supported",
+    "undecided": "undecided",
+}
 DISTRUST = f"An estimate is undecided if one repeat makes up more than {TRUSTED:.0%} of a mean behind it."
 
 
@@ -50,6 +56,13 @@ class Regime:
     tried: Sequence[float | str]
     symbol: str = ""
     words: str = ""  # what held there
+    undecided: Sequence[float | str] = ()  # where that is open
+
+    @classmethod
+    def of(cls, questions: Mapping[Any, Question], symbol: str = "", words: str = "") -> "Regime":
+        """Where the answer is yes, of the values that were tried."""
+        held, undecided = split_by_answer(questions)
+        return cls(held, list(questions), symbol, words, undecided)
 
 
 @dataclass(frozen=True)
@@ -58,13 +71,31 @@ class Claim:
 
     id: str  # short and unique within its figure, such as "robust-to-lambda"
     statement: str  # the paper's claim, in plain words
-    rule: str  # how the verdict is decided, so that it could have come out otherwise
-    verdict: Verdict
+    rule: Rule
     numbers: Mapping[str, Any]  # measured values by name: estimates, or plain values
     findings: Sequence[Finding]  # those of them that matter
     regimes: Sequence[Regime]
     comments: Sequence[str] = ()  # sentences that the measured values call for
     ours: bool = False  # a question of our own, that the paper does not ask
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the rule says."""
+        return self.rule.verdict
+
+    @property
+    def possible_words(self) -> list[str]:
+        """The verdicts that are not ruled out, in words."""
+        return [VERDICT_WORDS[verdict] for verdict in self.rule.possible]
+
+    @property
+    def undecided_because(self) -> list[str]:
+        """The numbers that an undecided verdict hangs on, with the line that they should leave."""
+        said = []
+        for each in self.rule.open_conditions():
+            why = f"straddles {each.line:.4g}" if each.estimate.trusted else "rests too much on one repeat"
+            said.append(f"{each.name} ({Finding('', each.estimate).text}, {each.estimate.repeats:,} repeats) {why}")
+        return list(dict.fromkeys(said))
 
     @property
     def records(self) -> dict[str, Any]:
@@ -95,11 +126,6 @@ class Claim:
         template = _SENTENCES.get_template("claim_sentences.txt")
         text: str = getattr(template.module, macro)(self)
         return " ".join(text.split())
-
-
-def decide(full: bool, partial: bool) -> Verdict:
-    """Supported if the whole rule holds, partly if its lesser part does."""
-    return "supported" if full else "partly" if partial else "not supported"
 
 
 def list_values(values: Sequence[float | str]) -> str:

@@ -23,6 +23,7 @@ class Settings:
 
     seed: int = 0
     repeats: int = 100
+    undecided_times: int = 4  # up to so many times the repeats where a verdict is undecided; 1 adds none
 
 
 C = TypeVar("C", bound=Settings)
@@ -37,18 +38,28 @@ class Piece:
 
 
 class Figure(ABC, Generic[C]):
-    """A figure of the paper. The frame of its results is that of all pieces, one below the other."""
+    """A figure of the paper, or one of ours. The frame of its results is that of all pieces, one below the other."""
 
     name: ClassVar[str]  # on the command line and of files
     title: ClassVar[str]
+    of_paper: ClassVar[bool] = True  # or of ours
+    source: ClassVar[str] = ""  # whose claims they are, if not the paper's nor ours
     Config: type[C]  # a frozen dataclass: every setting, the paper's by default
     quick_settings: ClassVar[Mapping[str, Any]]  # what a reduced run changes
     repeat_settings: ClassVar[Sequence[str]] = ("repeats",)  # settings that say how often something is repeated
     computing_modules: ClassVar[Sequence[ModuleType]] = ()  # whose code decides what a piece holds, beside its own
 
     @abstractmethod
+    def groups(self, config: C) -> Mapping[str, int]:
+        """The groups of repeats that can grow by themselves, by name, and how many repeats each has at first."""
+
+    @abstractmethod
+    def cut(self, config: C, group: str, start: int, stop: int) -> Sequence[Piece]:
+        """Some repeats of a group, cut into pieces that can be done apart and in any order."""
+
     def pieces(self, config: C) -> Sequence[Piece]:
-        """The work, cut into pieces that can be done apart and in any order."""
+        """All of the work, before repeats are added."""
+        return [piece for group, count in self.groups(config).items() for piece in self.cut(config, group, 0, count)]
 
     @abstractmethod
     def compute(self, config: C, piece: Piece) -> pl.DataFrame:
@@ -85,9 +96,54 @@ class Figure(ABC, Generic[C]):
         return sorted(files + [Path(inspect.getfile(module)) for module in modules])
 
 
+@dataclass(frozen=True)
+class Progress(Generic[C]):
+    """How many repeats each group of a figure has, and which pieces hold them."""
+
+    figure: Figure[C]
+    config: C
+    counts: Mapping[str, int]
+    pieces: Sequence[Piece]
+
+    @classmethod
+    def begin(cls, figure: Figure[C], config: C) -> "Progress[C]":
+        """The repeats that every run has."""
+        return cls(figure, config, dict(figure.groups(config)), list(figure.pieces(config)))
+
+    def extend(self, frame: pl.DataFrame) -> "Progress[C]":
+        """Twice the repeats, within the limit, of groups that an undecided verdict hangs on; itself if there are none.
+
+        Repeat i is the same whatever else is run, so those added are the next ones, and all of this can be done again.
+        """
+        figure, config = self.figure, self.config
+        if config.undecided_times <= 1:
+            return self
+        hanging = {
+            group
+            for claim in figure.claims(config, frame)
+            for condition in claim.rule.open_conditions()
+            for group in condition.groups
+        }
+        first, counts, pieces = figure.groups(config), dict(self.counts), list(self.pieces)
+        for group in sorted(hanging):
+            start, stop = counts[group], min(2 * counts[group], config.undecided_times * first[group])
+            counts[group] = stop
+            pieces += figure.cut(config, group, start, stop)
+        return self if counts == self.counts else Progress(figure, config, counts, pieces)
+
+    def added(self) -> dict[str, tuple[int, int]]:
+        """Of each group that has grown: its repeats at first and now."""
+        first = self.figure.groups(self.config)
+        return {group: (first[group], count) for group, count in self.counts.items() if count > first[group]}
+
+
 def run(figure: Figure[C], config: C) -> pl.DataFrame:
     """All of a figure, here and now. `onward.experiments.runner` does it in parallel and can be interrupted."""
-    return pl.concat([figure.compute(config, piece) for piece in figure.pieces(config)])
+    progress, frames = Progress.begin(figure, config), list[pl.DataFrame]()
+    while len(frames) < len(progress.pieces):
+        frames += [figure.compute(config, piece) for piece in progress.pieces[len(frames) :]]
+        progress = progress.extend(pl.concat(frames))
+    return pl.concat(frames)
 
 
 def settings_values(config: Any) -> dict[str, Any]:

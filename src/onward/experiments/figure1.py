@@ -28,13 +28,17 @@ class Figure1(Figure[Figure1Config]):
     name = "figure1"
     title = "The terms of the regret"
     Config = Figure1Config
-    quick_settings: ClassVar[Mapping[str, Any]] = {"repeats": 10}
+    quick_settings: ClassVar[Mapping[str, Any]] = {"repeats": 10, "undecided_times": 1}
     computing_modules = (regression_problems, repeat_frame)
     repeats_a_piece = 25
 
-    def pieces(self, config: Figure1Config) -> Sequence[Piece]:
+    def groups(self, config: Figure1Config) -> Mapping[str, int]:
+        """One: every repeat is run at all σ."""
+        return {"repeats": config.sums_times * config.repeats}
+
+    def cut(self, config: Figure1Config, group: str, start: int, stop: int) -> Sequence[Piece]:
         """Repeats, some at a time."""
-        return split_repeats("repeats", config.sums_times * config.repeats, self.repeats_a_piece)
+        return split_repeats(group, start, stop, self.repeats_a_piece)
 
     def compute(self, config: Figure1Config, piece: Piece) -> pl.DataFrame:
         """Terms at every round for the picture's σ; for each σ, their sums, losses, regrets and bounds at a few rounds.
@@ -50,7 +54,10 @@ class Figure1(Figure[Figure1Config]):
             found.setdefault((part, quantity, learner, sigma), []).append(values)
 
         for repeat in range(start, stop):
-            learned = Problem.draw(config.seed, repeat, "cube", config.d, config.rounds).learn(config.lam)
+            problem = Problem.draw(
+                config.seed, repeat, "cube", config.d, config.rounds, config.theta_law, config.theta_norm
+            )
+            learned = problem.learn(config.lam)
             for sigma in config.all_sigmas:
                 trace = learned.trace(sigma)
                 ridge, forward = bounds.ridge_identity(trace), bounds.forward_identity(trace)

@@ -7,15 +7,17 @@ import numpy as np
 import polars as pl
 
 from onward.core.types import Matrix
-from onward.experiments.claims import DISTRUST, Claim, Finding, Regime, decide, list_values
+from onward.experiments.claims import DISTRUST, Claim, Finding, Regime, list_values
 from onward.experiments.estimates import Estimate, log_contrast, ratio
 from onward.experiments.figure1_settings import Figure1Config
 from onward.experiments.regression_problems import LEARNERS
 from onward.experiments.repeat_frame import value_matrix
+from onward.experiments.verdicts import Condition, Every, Rule, Side, within
 
 VANISHED, SHRUNK = 0.01, 0.1  # of a term, what may be left at most
 STEADY, STEADIER = 1 / 3, 10.0  # what must be left of a stable term; how many times less it falls than ridge's
 CANCELLED = 0.9  # of forward's first terms, what its second must take off
+GROUPS = ("repeats",)
 
 
 @dataclass(frozen=True)
@@ -70,19 +72,30 @@ def decide_claims(config: Figure1Config, frame: pl.DataFrame) -> Sequence[Claim]
     ]
 
 
+def _conditions(
+    measured: dict[float, Measured], quantity: str, name: str, side: Side, line: float
+) -> dict[float, Condition]:
+    """That a quantity lies on one side of a line, at each σ."""
+    return {
+        sigma: Condition(f"{name} at σ={sigma:g}", getattr(each, quantity), side, line, GROUPS)
+        for sigma, each in measured.items()
+    }
+
+
 def _ridge_vanishes(config: Figure1Config, measured: dict[float, Measured], soon: Estimate) -> Claim:
     here, noisiest = measured[config.sigma].ridge_left, config.all_sigmas[-1]
     most = measured[noisiest].ridge_left
     last = config.rounds - config.marks[1]
-    held = [sigma for sigma, m in measured.items() if m.ridge_left.below(VANISHED)]
+    vanished, shrunk = (_conditions(measured, "ridge_left", "left", "below", line) for line in (VANISHED, SHRUNK))
     return Claim(
         id="ridge-vanishes",
         statement="The first term of ridge's regret, (p − y)² h, vanishes quickly.",
-        rule=(
+        rule=Rule(
             f"Mean over the last tenth of the rounds, divided by that over the first d: supported if its interval lies "
-            f"below {VANISHED:.0%} at σ = {config.sigma:g}, partly if below {SHRUNK:.0%}. {DISTRUST}"
+            f"below {VANISHED:.0%} at σ = {config.sigma:g}, partly if below {SHRUNK:.0%}. {DISTRUST}",
+            vanished[config.sigma],
+            shrunk[config.sigma],
         ),
-        verdict=decide(here.below(VANISHED), here.below(SHRUNK)),
         numbers={
             **{f"left at σ={sigma:g}": m.ridge_left for sigma, m in measured.items()},
             f"left in rounds {_soon(config)} at σ={config.sigma:g}": soon,
@@ -92,7 +105,7 @@ def _ridge_vanishes(config: Figure1Config, measured: dict[float, Measured], soon
             Finding(f"in rounds {_soon(config)}", soon, "percent"),
             Finding(f"in the last {last} at σ = {noisiest:g}", most, "percent"),
         ],
-        regimes=[Regime(held, config.all_sigmas, "σ")],
+        regimes=[Regime.of(vanished, "σ")],
         comments=["It cannot fall below σ²h, so the noisier, the more is left."] if most.value > here.value else [],
     )
 
@@ -110,18 +123,19 @@ def _left_soon(config: Figure1Config, frame: pl.DataFrame) -> Estimate:
 def _forward_stable(config: Figure1Config, measured: dict[float, Measured]) -> Claim:
     here = measured[config.sigma]
     left, times = here.forward_left, here.ridge_falls_more
-    steady = [sigma for sigma, m in measured.items() if m.forward_left.above(STEADY)]
-    steadier = [sigma for sigma, m in measured.items() if m.ridge_falls_more.above(STEADIER)]
+    steady = _conditions(measured, "forward_left", "left", "above", STEADY)
+    steadier = _conditions(measured, "ridge_falls_more", "times ridge's", "above", STEADIER)
     falls = "It falls, because the leverage h falls as d/t while y² stays."
     return Claim(
         id="forward-stable",
         statement="The first term of forward's regret, y² h, is quite stable.",
-        rule=(
+        rule=Rule(
             f"Mean over the last tenth of the rounds, divided by that over the first d: supported if its interval lies "
             f"above {STEADY:.0%} at σ = {config.sigma:g}; partly if it is more than {STEADIER:g} times ridge's. The "
-            f"leverage h falls as d/t for any σ, so it can be supported only where y² grows. {DISTRUST}"
+            f"leverage h falls as d/t for any σ, so it can be supported only where y² grows. {DISTRUST}",
+            steady[config.sigma],
+            steadier[config.sigma],
         ),
-        verdict=decide(left.above(STEADY), times.above(STEADIER)),
         numbers={
             **{f"left at σ={sigma:g}": m.forward_left for sigma, m in measured.items()},
             **{f"times ridge's at σ={sigma:g}": m.ridge_falls_more for sigma, m in measured.items()},
@@ -131,8 +145,8 @@ def _forward_stable(config: Figure1Config, measured: dict[float, Measured]) -> C
             Finding("times what is left of ridge's", times),
         ],
         regimes=[
-            Regime(steady, config.all_sigmas, "σ", "as it stands"),
-            Regime(steadier, config.all_sigmas, "σ", f"{STEADIER:g} times steadier than ridge's"),
+            Regime.of(steady, "σ", "as it stands"),
+            Regime.of(steadier, "σ", f"{STEADIER:g} times steadier than ridge's"),
         ],
         comments=[falls]
         if left.upper < 1
@@ -145,16 +159,17 @@ def _forward_stable(config: Figure1Config, measured: dict[float, Measured]) -> C
 def _cancelled(config: Figure1Config, measured: dict[float, Measured]) -> Claim:
     here, noisiest = measured[config.sigma], config.all_sigmas[-1]
     least = measured[noisiest].cancelled
-    held = [sigma for sigma, m in measured.items() if m.cancelled.above(CANCELLED)]
-    late = [sigma for sigma, m in measured.items() if m.cancelled_late.above(CANCELLED)]
+    always = _conditions(measured, "cancelled", "cancelled", "above", CANCELLED)
+    late = _conditions(measured, "cancelled_late", "cancelled late", "above", CANCELLED)
     return Claim(
         id="cancelled",
         statement="Forward's first term is essentially cancelled by its second term, q ŷ².",
-        rule=(
+        rule=Rule(
             "Sum of the second terms divided by that of the first: supported if its interval lies above "
-            f"{CANCELLED:.0%} over all rounds at σ = {config.sigma:g}, partly if in the last tenth of them. {DISTRUST}"
+            f"{CANCELLED:.0%} over all rounds at σ = {config.sigma:g}, partly if in the last tenth of them. {DISTRUST}",
+            always[config.sigma],
+            late[config.sigma],
         ),
-        verdict=decide(here.cancelled.above(CANCELLED), here.cancelled_late.above(CANCELLED)),
         numbers={
             **{f"cancelled at σ={sigma:g}": m.cancelled for sigma, m in measured.items()},
             **{f"cancelled late at σ={sigma:g}": m.cancelled_late for sigma, m in measured.items()},
@@ -165,17 +180,23 @@ def _cancelled(config: Figure1Config, measured: dict[float, Measured]) -> Claim:
             Finding(f"over all rounds at σ = {noisiest:g}", least, "percent"),
         ],
         regimes=[
-            Regime(held, config.all_sigmas, "σ", "over all rounds"),
-            Regime(late, config.all_sigmas, "σ", "over the last tenth of them"),
+            Regime.of(always, "σ", "over all rounds"),
+            Regime.of(late, "σ", "over the last tenth of them"),
         ],
         comments=["It cancels signal, not noise."] if least.upper < here.cancelled.lower else [],
     )
 
 
 def _on_par(config: Figure1Config, measured: dict[float, Measured]) -> Claim:
-    def alike(estimate: Estimate) -> bool:
-        return estimate.within(1 / (1 + config.margin), 1 + config.margin)
+    def alike(quantity: str, name: str) -> dict[float, Every]:
+        return {
+            sigma: within(
+                f"{name} at σ={sigma:g}", getattr(each, quantity), 1 / (1 + config.margin), 1 + config.margin, GROUPS
+            )
+            for sigma, each in measured.items()
+        }
 
+    regrets, losses = alike("regret_ratio", "regret ratio"), alike("loss_ratio", "loss ratio")
     here = measured[config.sigma]
     ahead = {
         "Ridge": [sigma for sigma, m in measured.items() if m.regret_ratio.below(1)],
@@ -184,12 +205,13 @@ def _on_par(config: Figure1Config, measured: dict[float, Measured]) -> Claim:
     return Claim(
         id="on-par",
         statement="Overall, the two strategies perform on par.",
-        rule=(
+        rule=Rule(
             "Ridge's over forward's, of the same repeats: supported if the interval for the regrets to θ* lies within "
             f"a factor of {1 + config.margin:g} at σ = {config.sigma:g}; partly if only that for the total losses, "
-            f"noise included, does. {DISTRUST}"
+            f"noise included, does. {DISTRUST}",
+            regrets[config.sigma],
+            losses[config.sigma],
         ),
-        verdict=decide(alike(here.regret_ratio), alike(here.loss_ratio)),
         numbers={
             **{f"regret ratio at σ={sigma:g}": m.regret_ratio for sigma, m in measured.items()},
             **{f"loss ratio at σ={sigma:g}": m.loss_ratio for sigma, m in measured.items()},
@@ -200,13 +222,8 @@ def _on_par(config: Figure1Config, measured: dict[float, Measured]) -> Claim:
             Finding("its total loss over forward's", here.loss_ratio),
         ],
         regimes=[
-            Regime([s for s, m in measured.items() if alike(m.regret_ratio)], config.all_sigmas, "σ", "regrets on par"),
-            Regime(
-                [s for s, m in measured.items() if alike(m.loss_ratio)],
-                config.all_sigmas,
-                "σ",
-                "total losses on par, noise included",
-            ),
+            Regime.of(regrets, "σ", "regrets on par"),
+            Regime.of(losses, "σ", "total losses on par, noise included"),
         ],
         comments=[
             f"{learner} has the smaller regret at σ = {list_values(sigmas)}."

@@ -147,7 +147,8 @@ def draw_noise(config: Figure1Config, frame: pl.DataFrame) -> Drawing:
     style.style_axes(right, title="What becomes of the terms", xlabel="σ of the noise", ylabel="share")
     style.add_axes_legend(right)
     figure.suptitle(
-        f"The same for other noise, λ = {config.lam:g}, |θ*| = 1: {repeats:,} repeats, 99 % intervals", fontsize=11
+        f"The same for other noise, λ = {config.lam:g}, {config.theta_words}: {repeats:,} repeats, 99 % intervals",
+        fontsize=11,
     )
     doubtful = sum(
         not each.trusted

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from onward.core.checks import not_negative, positive
-from onward.experiments.figure import Settings
+from onward.experiments.regression_problems import RegressionSettings
 
 TERMS = (("ridge", "first"), ("forward", "first"), ("forward", "second"))
 
 
 @dataclass(frozen=True)
-class Figure1Config(Settings):
-    """The paper's settings. It does not give θ*, which is uniform on the unit sphere here."""
+class Figure1Config(RegressionSettings):
+    """The paper's settings. It does not give θ*, which is uniform on the unit sphere unless told otherwise."""
 
     d: int = 5
     rounds: int = 200
@@ -22,6 +22,7 @@ class Figure1Config(Settings):
     margin: float = 0.1  # on par: neither has more than 1 + margin times the other's
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("sigma", "lam", "repeats", "sums_times", "d"):
             positive(name, getattr(self, name))
         not_negative("margin", self.margin)

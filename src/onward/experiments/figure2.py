@@ -28,38 +28,40 @@ class Figure2(Figure[Figure2Config]):
     name = "figure2"
     title = "How the regret depends on λ"
     Config = Figure2Config
-    quick_settings: ClassVar[Mapping[str, Any]] = {"repeats": 10}
+    quick_settings: ClassVar[Mapping[str, Any]] = {"repeats": 10, "undecided_times": 1}
     computing_modules = (regression_problems, repeat_frame)
     repeats_a_piece: ClassVar[Mapping[str, int]] = {"lines": 50, "map": 50, "early": 500, "made": 250}
 
-    def pieces(self, config: Figure2Config) -> Sequence[Piece]:
-        """Repeats of each part, some at a time."""
+    def groups(self, config: Figure2Config) -> Mapping[str, int]:
+        """The parts."""
         many = config.map_times * config.repeats
-        sizes = {"lines": config.repeats, "map": many, "early": config.early_times * config.repeats, "made": many}
-        return [
-            piece
-            for part, repeats in sizes.items()
-            for piece in split_repeats(part, repeats, self.repeats_a_piece[part])
-        ]
+        return {"lines": config.repeats, "map": many, "early": config.early_times * config.repeats, "made": many}
+
+    def cut(self, config: Figure2Config, group: str, start: int, stop: int) -> Sequence[Piece]:
+        """Repeats of a part, some at a time."""
+        return split_repeats(group, start, stop, self.repeats_a_piece[group])
 
     def compute(self, config: Figure2Config, piece: Piece) -> pl.DataFrame:
         """One part for some repeats.
 
         - lines: for each λ of the curves, squared errors of the predictions (`instant`), their sums (`error`) and the
           regret to θ* so far (`regret`).
-        - map: for each λ and σ of the map, sums of squared errors at a few rounds, and the regret at the last.
+        - map: for each σ of the map and each λ of it or of the curves, sums of squared errors at a few rounds, and the
+          regret at the last.
         - early: the same sums of ridge for small λ and those of the curves, at the first of these rounds, of many more
           repeats.
         - made: the sum of both squared errors on two rows, √λe₁ and e₁, made for ridge to lose as 1/λ.
         """
         part, start, stop = piece.about["part"], piece.about["start"], piece.about["stop"]
-        lams = {"lines": config.curve_lams, "early": config.early_lams}.get(part, config.map_lams)
+        lams = {"lines": config.curve_lams, "early": config.early_lams, "made": config.map_lams}.get(
+            part, config.all_lams
+        )
         sigmas = config.all_sigmas if part in ("map", "early") else (config.sigma,)
         learners = LEARNERS[:1] if part == "early" else LEARNERS
         rounds = config.marks[1] if part == "early" else config.rounds
         found: dict[tuple[str, str, float, float], list[Vector]] = {}
         for repeat in range(start, stop):
-            problem = Problem.draw(config.seed, repeat, "ball", config.d, rounds)
+            problem = Problem.draw(config.seed, repeat, "ball", config.d, rounds, config.theta_law, config.theta_norm)
             for lam in lams:
                 learned = (_made_problem(problem, lam) if part == "made" else problem).learn(lam)
                 for sigma, learner in product(sigmas, learners):

@@ -12,7 +12,7 @@ from matplotlib.ticker import NullLocator
 from onward import bounds
 from onward.core.types import Vector
 from onward.experiments.estimates import TRUSTED, Estimate
-from onward.experiments.figure2_claims import Cells, map_ratio
+from onward.experiments.figure2_cells import Cells, map_ratio
 from onward.experiments.figure2_settings import Figure2Config
 from onward.experiments.regression_problems import LEARNERS
 from onward.experiments.repeat_frame import value_matrix
@@ -118,7 +118,8 @@ def _draw_learner(
             f"show). Lines are means over {repeats:,} repeats, bands reach one standard deviation to either side; "
             f"downwards they are cut off at 1/{style.CUT} of the mean, for the edge may be negative. The standard "
             f"error of a mean is the deviation over √{repeats:,}.{hidden} Dashed: the "
-            f"corrected bound of Thm {THEOREMS[learner]} at δ = {config.delta:g}, with X = S = 1. All axes are "
+            f"corrected bound of Thm {THEOREMS[learner]} at δ = {config.delta:g}, with X = 1 and S = "
+            f"{config.theta_norm:g}. All axes are "
             "logarithmic, the same for both learners."
         ),
         alternative=(
@@ -132,7 +133,13 @@ def _draw_learner(
 
 def _bound_line(config: Figure2Config, learner: str, lam: float, rounds: Vector) -> Line:
     values = BOUNDS[learner](
-        rounds, d=config.d, lam=lam, feature_bound=1.0, theta_bound=1.0, sigma=config.sigma, delta=config.delta
+        rounds,
+        d=config.d,
+        lam=lam,
+        feature_bound=1.0,
+        theta_bound=config.theta_norm,
+        sigma=config.sigma,
+        delta=config.delta,
     )
     return Line(f"bound, {_label(config, lam)}", rounds, values)
 
@@ -197,7 +204,8 @@ def _draw_map(config: Figure2Config, frame: pl.DataFrame) -> Drawing:
         caption=(
             f"Ridge's regret to θ* over forward's after {config.rounds:,} rounds, as a ratio of means over {repeats:,} "
             "paired repeats with its 99 % interval; above 1 (blue) forward loses less, below 1 (orange) ridge does. "
-            "|θ*| = 1, so rows downwards have less noise; in brackets the variance of xᵀθ* over that of the noise. "
+            f"{config.theta_words}, so rows downwards have less noise; in brackets the variance of xᵀθ* over that of "
+            "the noise. "
             f"The curves above are at σ = {config.sigma:g}.{doubt}"
         ),
         alternative=(

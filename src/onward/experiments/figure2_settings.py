@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from onward.core.checks import positive, probability
-from onward.experiments.figure import Settings
+from onward.experiments.regression_problems import RegressionSettings
 
 
 @dataclass(frozen=True)
-class Figure2Config(Settings):
-    """The paper's settings. It gives neither the number of rounds nor θ*, which is uniform on the unit sphere here."""
+class Figure2Config(RegressionSettings):
+    """The paper's settings. It gives neither the number of rounds nor θ*, uniform on the unit sphere unless told so."""
 
     d: int = 5
     rounds: int = 1000
@@ -29,6 +29,7 @@ class Figure2Config(Settings):
     margin: float = 0.05  # on par: neither has more than 1 + margin times the other's
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("repeats", "d", "sigma", "points", "map_times", "early_times", "small_lam", "alike", "margin"):
             positive(name, getattr(self, name))
         probability("delta", self.delta)
@@ -63,6 +64,11 @@ class Figure2Config(Settings):
         return tuple(sorted({*self.small_lams, *self.curve_lams}))
 
     @property
+    def all_lams(self) -> tuple[float, ...]:
+        """Every λ on the map or in the curves, ascending."""
+        return tuple(sorted({*self.map_lams, *self.curve_lams}))
+
+    @property
     def all_sigmas(self) -> tuple[float, ...]:
         """Every σ on the map, ascending."""
         return tuple(sorted({self.sigma, *self.map_sigmas}))
@@ -80,4 +86,5 @@ class Figure2Config(Settings):
 
     def signal_to_noise(self, sigma: float) -> float:
         """Variance of xᵀθ* over that of the noise: rows uniform in the ball have 1/(d + 2) in each direction."""
-        return 1.0 / ((self.d + 2) * sigma**2)
+        square = self.theta_norm**2 * (self.d / (self.d + 2) if self.theta_law == "ball" else 1.0)
+        return square / ((self.d + 2) * sigma**2)

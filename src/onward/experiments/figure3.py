@@ -33,7 +33,12 @@ class Figure3(Figure[Figure3Config]):
     name = "figure3"
     title = "Figure 3: OFUL and OFUL^f on a linear bandit, with hardly any regularisation"
     Config = Figure3Config
-    quick_settings: ClassVar[Mapping[str, Any]] = {"repeats": 5, "fresh_repeats": 3, "horizon": 3000}
+    quick_settings: ClassVar[Mapping[str, Any]] = {
+        "repeats": 5,
+        "fresh_repeats": 3,
+        "horizon": 3000,
+        "undecided_times": 1,
+    }
     repeat_settings = ("repeats", "fresh_repeats")
     computing_modules = (bandit_games, repeat_frame)
 
@@ -48,14 +53,19 @@ class Figure3(Figure[Figure3Config]):
             )
         return found + super().remarks(config)
 
-    def pieces(self, config: Figure3Config) -> Sequence[Piece]:
-        """Ten repeats of fixed arms at a time, one of fresh ones; and the map, five repeats at a time."""
-        found = []
+    def groups(self, config: Figure3Config) -> Mapping[str, int]:
+        """Curves and map of each world."""
+        found = {}
         for arms, norm in itertools.product(ARMS, NORMS):
-            repeats, size = (config.fresh_repeats, 1) if arms == "fresh" else (config.repeats, 10)
-            found += split_repeats("curves", repeats, size, arms=arms, norm=norm)
-            found += split_repeats("map", config.map_repeats, 5, arms=arms, norm=norm)
+            found[f"curves-{arms}-{norm}"] = config.fresh_repeats if arms == "fresh" else config.repeats
+            found[f"map-{arms}-{norm}"] = config.map_repeats
         return found
+
+    def cut(self, config: Figure3Config, group: str, start: int, stop: int) -> Sequence[Piece]:
+        """Ten repeats of fixed arms at a time, one of fresh ones; of the map, five."""
+        part, arms, norm = group.split("-")
+        size = 5 if part == "map" else 1 if arms == "fresh" else 10
+        return split_repeats(part, start, stop, size, arms=arms, norm=norm)
 
     def compute(self, config: Figure3Config, piece: Piece) -> pl.DataFrame:
         """All policies in some repeats of one world."""
@@ -109,10 +119,11 @@ def make_players(config: Figure3Config, lam: float) -> list[Player]:
 
 
 def make_world(config: Figure3Config, arms: str, norm: str) -> LinearWorld:
-    """Arms, θ* from the unit ball, Gaussian noise."""
+    """Arms, θ* from the unit ball unless told otherwise, Gaussian noise."""
     kind = SphereArms if norm == "full" else UniformNormArms
     offered = kind(config.n_arms, config.d, radius=config.norm, fresh=arms == "fresh")
-    return LinearWorld(offered, Stationary.random(config.d, law="ball"), Gaussian(config.variance**0.5))
+    theta = Stationary.random(config.d, "ball" if config.theta_law == "ball" else "sphere", config.theta_norm)
+    return LinearWorld(offered, theta, Gaussian(config.variance**0.5))
 
 
 FIGURE_3 = Figure3()

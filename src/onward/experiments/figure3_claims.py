@@ -10,9 +10,10 @@ import polars as pl
 
 from onward.core.types import Vector
 from onward.experiments.bandit_games import regret_matrix
-from onward.experiments.claims import Claim, Finding, Regime, decide
+from onward.experiments.claims import DISTRUST, Claim, Finding, Regime
 from onward.experiments.estimates import Estimate, log_contrast, ratio
 from onward.experiments.figure3_settings import ARMS, NORMS, VARIANTS, Figure3Config, Variant
+from onward.experiments.verdicts import Condition, Every, Rule, Side, Some
 
 MUCH = 1.25  # "much worse": a regret so many times the other's
 LESS = 2.0  # "substantial": the other's regret so many times as large
@@ -35,19 +36,20 @@ def decide_claims(config: Figure3Config, frame: pl.DataFrame) -> Sequence[Claim]
         **{f"{config.describe(variant)}: regret over OFUL's": each for variant, each in ratios.items()},
         **{f"{config.describe(variant)}: share of repeats with less regret": each for variant, each in fewer.items()},
     }
-    worse = [variant for variant, estimate in ratios.items() if estimate.lower > MUCH]
-    safe = [variant for variant, estimate in ratios.items() if estimate.upper < MUCH]
-    better = [variant for variant, estimate in ratios.items() if estimate.upper < 1 / LESS]
+    safe = _conditions(config, "curves", "regret over OFUL's", ratios, "below", MUCH)
+    better = _conditions(config, "curves", "regret over OFUL's", ratios, "below", 1 / LESS)
+    worse = [variant for variant, condition in safe.items() if condition.holds is False]
     least, most = (pick(ratios, key=lambda variant: ratios[variant].value) for pick in (min, max))
     return [
         Claim(
             id="never-much-worse",
             statement="OFUL^f is generally as good as OFUL, never much worse.",
-            rule=(
+            rule=Rule(
                 f"Ratio of mean regrets over paired repeats: supported if its 99% interval lies below {MUCH:g} in "
-                "every variant, not supported if in none, partly otherwise."
+                f"every variant, not supported if in none, partly otherwise. {DISTRUST}",
+                Every(list(safe.values())),
+                Some(list(safe.values())),
             ),
-            verdict=decide(len(safe) == len(ratios), bool(safe)),
             numbers=numbers,
             findings=[
                 Finding(
@@ -66,14 +68,19 @@ def decide_claims(config: Figure3Config, frame: pl.DataFrame) -> Sequence[Claim]
         Claim(
             id="less-regret",
             statement=f"With λ = {config.lam:g}, OFUL incurs substantial regret, and OFUL^f much less.",
-            rule=(
+            rule=Rule(
                 f"The same ratio: supported if its 99% interval lies below 1/{LESS:g} in every variant, partly if in "
-                "some."
+                f"some. {DISTRUST}",
+                Every(list(better.values())),
+                Some(list(better.values())),
             ),
-            verdict=decide(len(better) == len(ratios), bool(better)),
             numbers=numbers,
             findings=[
-                Finding(f"variants in which OFUL^f's regret is below 1/{LESS:g} of OFUL's", len(better), headline=True),
+                Finding(
+                    f"variants in which OFUL^f's regret is below 1/{LESS:g} of OFUL's",
+                    sum(each.holds is True for each in better.values()),
+                    headline=True,
+                ),
                 Finding("variants tried", len(ratios), headline=True),
             ],
             regimes=[_regime(config, better)],
@@ -100,18 +107,20 @@ def costs_of_small_lam(
 
 def _more_robust(config: Figure3Config, frame: pl.DataFrame) -> Claim:
     costs = {variant: costs_of_small_lam(config, frame, variant) for variant in VARIANTS}
-    held = [variant for variant, (_, _, excess) in costs.items() if excess.lower > STEADIER]
+    excess = {variant: each[2] for variant, each in costs.items()}
+    steadier = _conditions(config, "map", "OFUL over OFUL^f", excess, "above", STEADIER)
     least, most = min(config.map_lams), max(config.map_lams)
     ridge, forward = (max((each[i] for each in costs.values()), key=lambda cost: cost.value) for i in (0, 1))
     what = f"regret at λ = {least:g} over that at the best of λ = {least:g} … {most:g}, {config.map_horizon:,} rounds"
     return Claim(
         id="more-robust",
         statement="OFUL^f is significantly more robust to λ than OFUL.",
-        rule=(
+        rule=Rule(
             f"Regret at λ = {least:g} over that at the best λ tried, OFUL's over OFUL^f's, paired over repeats: "
-            f"supported if the 99% interval lies above {STEADIER:g} in every variant, partly if in some."
+            f"supported if the 99% interval lies above {STEADIER:g} in every variant, partly if in some. {DISTRUST}",
+            Every(list(steadier.values())),
+            Some(list(steadier.values())),
         ),
-        verdict=decide(len(held) == len(costs), bool(held)),
         numbers={
             f"{config.describe(variant)}: {name}": estimate
             for variant, each in costs.items()
@@ -121,7 +130,7 @@ def _more_robust(config: Figure3Config, frame: pl.DataFrame) -> Claim:
             Finding(f"{what}, OFUL in its worst variant", ridge, headline=True),
             Finding("OFUL^f in its own", forward, headline=True),
         ],
-        regimes=[_regime(config, held)],
+        regimes=[_regime(config, steadier)],
     )
 
 
@@ -134,5 +143,17 @@ def _ranges(config: Figure3Config, ratios: dict[Variant, Estimate]) -> str:
     return "; ".join(said)
 
 
-def _regime(config: Figure3Config, held: Sequence[Variant]) -> Regime:
-    return Regime([config.describe(each) for each in held], [config.describe(each) for each in VARIANTS])
+def _conditions(
+    config: Figure3Config, part: str, name: str, estimates: dict[Variant, Estimate], side: Side, line: float
+) -> dict[Variant, Condition]:
+    """That an estimate lies on one side of a line, in each variant."""
+    return {
+        variant: Condition(
+            f"{config.describe(variant)}: {name}", each, side, line, (f"{part}-{variant.arms}-{variant.norm}",)
+        )
+        for variant, each in estimates.items()
+    }
+
+
+def _regime(config: Figure3Config, conditions: dict[Variant, Condition]) -> Regime:
+    return Regime.of({config.describe(variant): each for variant, each in conditions.items()})

@@ -14,7 +14,7 @@ from onward.experiments.bandit_games import kept_rounds, regret_matrix
 from onward.experiments.estimates import ratio
 from onward.experiments.figure3_claims import final_regret
 from onward.experiments.figure3_settings import ARMS, INDICES, NORMS, VARIANTS, Figure3Config, Variant
-from onward.experiments.repeat_lines import standard_error
+from onward.experiments.repeat_lines import name_counts, standard_error
 from onward.pages.drawing import Drawing, Line, Panel
 from onward.pages.style import (
     COLORS,
@@ -35,14 +35,14 @@ def draw_curves(config: Figure3Config, frame: pl.DataFrame, arms: str, log_round
     figure, all_axes = make_figure(len(NORMS), len(INDICES), (9.5, 6.4))
     rounds = kept_rounds(frame)
     limits = _bound_values(config, rounds)
-    panels, repeats, ends = [], 0, []
+    panels, counts, ends = [], set(), []
     for axes, (norm, index) in zip(all_axes, itertools.product(NORMS, INDICES), strict=True):
         axes.set_yscale("log")
         axes.set_xscale("log" if log_rounds else "linear")
         lines = []
         for policy, color in POLICIES.items():
             regret = regret_matrix(frame, policy=policy, arms=arms, norm=norm, index=index)
-            repeats = len(regret)
+            counts.add(len(regret))
             low, high = np.quantile(regret, [0.25, 0.75], axis=0)
             middle = regret.mean(axis=0)
             error = standard_error(regret)
@@ -56,6 +56,7 @@ def draw_curves(config: Figure3Config, frame: pl.DataFrame, arms: str, log_round
         panels.append(Panel(axes, lines))
         title = f"{INDICES[index]}, {config.describe_norm(norm)}"
         style_axes(axes, title=title, xlabel="round", ylabel="cumulative regret")
+    repeats = name_counts(counts)
     drawn = [line for panel in panels for line in panel.lines]
     lowest = min(float(line.y[line.y > 0].min()) for line in drawn if (line.y > 0).any())
     highest = max(float(line.y.max()) for line in drawn)
@@ -114,7 +115,7 @@ def draw_map(config: Figure3Config, frame: pl.DataFrame) -> Drawing:
     axes.set_xticks(np.arange(len(lams)) + 0.5, [f"{lam:g}" for lam in lams])
     axes.set_yticks(np.arange(len(rows)) + 0.5, [config.describe(row) for row in rows])
     axes.invert_yaxis()
-    repeats = found[0][0].repeats
+    repeats = name_counts(each.repeats for line in found for each in line)
     title = f"OFUL's regret over OFUL^f's after {config.map_horizon:,} rounds: {repeats} repeats, 99% intervals"
     style_axes(axes, title=title, xlabel="λ", ylabel="")
     axes.grid(visible=False)

@@ -9,16 +9,37 @@ from typing import Literal
 
 import numpy as np
 
+from onward.core.checks import positive
 from onward.core.state import Information
 from onward.core.trace import Trace
 from onward.core.types import Matrix, Vector
+from onward.experiments.figure import Settings
 
 LEARNERS = ("ridge", "forward")
+THETA_LAWS = {"sphere": "uniform on the sphere", "ball": "uniform in the ball"}
+
+
+@dataclass(frozen=True)
+class RegressionSettings(Settings):
+    """What both figures are told of θ*, which the paper does not give."""
+
+    theta_law: str = "sphere"  # or "ball": θ* is uniform on the one or in the other,
+    theta_norm: float = 1.0  # whose radius this is. Only σ over it matters: all losses grow with its square
+
+    def __post_init__(self) -> None:
+        positive("theta_norm", self.theta_norm)
+        if self.theta_law not in THETA_LAWS:
+            raise ValueError(f"theta_law must be one of {', '.join(map(repr, THETA_LAWS))}, got {self.theta_law!r}")
+
+    @property
+    def theta_words(self) -> str:
+        """The law of θ*, as a caption says it."""
+        return f"‖θ*‖ {'≤' if self.theta_law == 'ball' else '='} {self.theta_norm:g}"
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One repeat: rows (T, d), θ* on the unit sphere (d,), the signal Xθ* (T,) and noise of variance 1 (T,)."""
+    """One repeat: rows (T, d), θ* (d,), the signal Xθ* (T,) and noise of variance 1 (T,)."""
 
     X: Matrix
     theta: Vector
@@ -26,14 +47,25 @@ class Problem:
     noise: Vector
 
     @classmethod
-    def draw(cls, seed: int, repeat: int, rows: Literal["cube", "ball"], d: int, rounds: int) -> "Problem":
-        """The problem of a repeat, rows uniform in [0, 1]^d or in the unit ball.
+    def draw(
+        cls,
+        seed: int,
+        repeat: int,
+        rows: Literal["cube", "ball"],
+        d: int,
+        rounds: int,
+        theta_law: str = "sphere",
+        theta_norm: float = 1.0,
+    ) -> "Problem":
+        """The problem of a repeat, rows uniform in [0, 1]^d or in the unit ball, θ* on a sphere or in a ball.
 
         θ*, directions, lengths and noise come from streams of their own: a longer run begins with the shorter one.
         """
         children = np.random.SeedSequence(seed, spawn_key=(repeat,)).spawn(4)
         truth, direction, length, noise = (np.random.default_rng(child) for child in children)
-        theta = _unit(truth.standard_normal((1, d)))[0]
+        theta = theta_norm * _unit(truth.standard_normal((1, d)))[0]
+        if theta_law == "ball":
+            theta *= truth.random() ** (1.0 / d)
         if rows == "cube":
             X = direction.random((rounds, d))
         else:

@@ -69,10 +69,13 @@ def value_matrix(frame: pl.DataFrame, column: str = "value", **where: str | floa
     return values.reshape(repeats, -1)
 
 
-def split_repeats(part: str, repeats: int, size: int, **about: str) -> list[Piece]:
-    """The repeats of a part, cut into pieces of at most `size`."""
+def split_repeats(part: str, start: int, stop: int, size: int, **about: str) -> list[Piece]:
+    """The repeats of a part from `start` up to `stop`, cut into pieces of at most `size`."""
     return [
-        Piece("-".join([part, *about.values(), f"{start:05d}"]), {"part": part, **about, "start": start, "stop": stop})
-        for start in range(0, repeats, size)
-        for stop in (min(start + size, repeats),)
+        Piece(
+            "-".join([part, *about.values(), f"{first:05d}", f"{last:05d}"]),
+            {"part": part, **about, "start": first, "stop": last},
+        )
+        for first in range(start, stop, size)
+        for last in (min(first + size, stop),)
     ]

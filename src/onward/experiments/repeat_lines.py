@@ -1,6 +1,6 @@
 """Lines over repeats: their means with bands around them, and what to say where an axis cannot show them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -24,6 +24,12 @@ def standard_deviation(values: Vector) -> Vector:
     """The standard deviation of repeats (rows); 0 for a single one."""
     reach: Vector = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
     return reach
+
+
+def name_counts(counts: Iterable[int]) -> str:
+    """How many repeats there are, in words: "40", or "40 to 80" where some have more than others."""
+    least, most = min(found := list(counts)), max(found)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def hidden_points_note(lines: Sequence[Line]) -> str:

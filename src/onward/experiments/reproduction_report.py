@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onward.experiments.claims import Claim, Verdict
+from onward.experiments.claims import VERDICT_WORDS, Claim
 from onward.json_values import to_json_values
 from onward.pages.drawing import Drawing
 from onward.pages.image_files import UNDATED, render_image
@@ -27,11 +27,6 @@ from onward.storage import write_atomically
 
 TITLE = "The forward algorithm beside ridge: the paper, run again"
 DESCRIPTION = "The figures of a paper on the forward algorithm, run again, and what became of its claims."
-VERDICT_WORDS: dict[Verdict, str] = {
-    "supported": "supported",
-    "partly": "partly supported",
-    "not supported": "not supported",
-}
 
 
 @dataclass(frozen=True)
@@ -45,11 +40,14 @@ class Section:
     drawings: Sequence[Drawing]
     seconds: float
     remarks: Sequence[str] = ()  # what a reader must know, such as "ran at 25 repeats because ..."
+    of_paper: bool = True  # or of ours
+    source: str = ""  # whose claims they are, if not the paper's nor ours
 
     @property
     def label(self) -> str:
-        """What it is called in running text: "Figure 4a"."""
-        return re.sub(r"^figure[ _-]?", "Figure ", self.name)
+        """What it is called in running text: "Figure 4a", or what its title begins with if it has another name."""
+        found, replaced = re.subn(r"^figure[ _-]?", "Figure ", self.name)
+        return found if replaced else self.title.partition(":")[0]
 
     @property
     def heading(self) -> str:
@@ -118,7 +116,8 @@ def write_claims(path: str | os.PathLike[str], sections: Sequence[Section]) -> N
             "statement": claim.statement,
             "verdict": claim.verdict,
             "finding": claim.finding,
-            "rule": claim.rule,
+            "rule": claim.rule.words,
+            "undecided": [condition.record() for condition in claim.rule.open_conditions()],
             "regime": claim.regime,
             "numbers": claim.records,
         }

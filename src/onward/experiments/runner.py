@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from onward.experiments.figure import Figure, Piece, Settings, settings_values
+from onward.experiments.figure import Figure, Piece, Progress, Settings, settings_values
 from onward.scale import Engine
 from onward.scale.engine import Workers
 from onward.storage import replacing
@@ -26,6 +26,7 @@ class Outcome:
 
     frame: pl.DataFrame
     seconds: float
+    added: Mapping[str, tuple[int, int]]  # of groups that have grown: repeats at first, and now
 
 
 def run_figures(
@@ -38,7 +39,8 @@ def run_figures(
     """Run what is missing and return everything, by the figure's name.
 
     Pieces are kept in the folder under a digest of the settings, each written whole or not at all. So a run that was
-    stopped goes on where it was, and a finished one is only read. The result does not depend on the engine, nor on the
+    stopped goes on where it was, and a finished one is only read. Where a verdict is undecided repeats are added, up to
+    the settings' limit. The result does not depend on the engine, nor on the
     number of its workers; they must see the folder under the same path.
     """
     with (engine or Engine()).started() as workers:
@@ -48,18 +50,26 @@ def run_figures(
 
 
 def _run_figure(figure: Figure[Any], config: Settings, folder: Path, workers: Workers, advance: Advance) -> Outcome:
-    pieces = figure.pieces(config)
-    cache = folder / f"{figure.name}-{digest(figure, config, pieces)}"
+    progress = Progress.begin(figure, config)
+    cache = folder / f"{figure.name}-{digest(figure, config, progress.pieces)}"
     cache.mkdir(parents=True, exist_ok=True)
-    missing = [piece for piece in pieces if not _is_whole(_piece_path(cache, piece))]
-    done = len(pieces) - len(missing)
-    advance(figure.name, done, len(pieces))
-    tasks = [_Task(figure, config, piece, _piece_path(cache, piece)) for piece in missing]
-    for _ in workers.run(_compute_piece, tasks):
-        done += 1
-        advance(figure.name, done, len(pieces))
-    frames, seconds = zip(*(_read(_piece_path(cache, piece)) for piece in pieces), strict=True)
-    return Outcome(pl.concat(frames), sum(seconds))
+    frames: list[pl.DataFrame] = []
+    seconds = 0.0
+    while len(frames) < len(progress.pieces):
+        new = progress.pieces[len(frames) :]
+        total, missing = len(progress.pieces), [piece for piece in new if not _is_whole(_piece_path(cache, piece))]
+        done = total - len(missing)
+        advance(figure.name, done, total)
+        tasks = [_Task(figure, config, piece, _piece_path(cache, piece)) for piece in missing]
+        for _ in workers.run(_compute_piece, tasks):
+            done += 1
+            advance(figure.name, done, total)
+        for piece in new:
+            frame, spent = _read(_piece_path(cache, piece))
+            frames.append(frame)
+            seconds += spent
+        progress = progress.extend(pl.concat(frames))
+    return Outcome(pl.concat(frames), seconds, progress.added())
 
 
 @dataclass(frozen=True)
@@ -78,9 +88,12 @@ def _compute_piece(task: _Task) -> str:
 
 
 def digest(figure: Figure[Any], config: Settings, pieces: Sequence[Piece]) -> str:
-    """Of all that decides the result: the settings, how they are cut into pieces, the sources and what they run on."""
+    """Of all that decides the pieces: the settings, how they are cut, the sources and what they run on.
+
+    How many repeats may be added is no part of it: a higher limit goes on from what is there.
+    """
     about = {
-        "settings": settings_values(config),
+        "settings": {key: value for key, value in settings_values(config).items() if key != "undecided_times"},
         "pieces": [[piece.name, dict(piece.about)] for piece in pieces],
         "sources": hashlib.sha256(b"".join(path.read_bytes() for path in figure.source_files())).hexdigest(),
         "versions": {library: metadata.version(library) for library in ("numpy", "numba", "scipy")},

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from onward.core.types import Vector
 from onward.pages.drawing import Line
@@ -49,6 +51,13 @@ def draw_line(axes: Axes, line: Line, color: str, style: str = "-", width: float
         shown = lower > 0 if log else np.ones(len(lower), dtype=np.bool_)
         axes.fill_between(line.x, lower, line.upper, where=shown.tolist(), color=color, alpha=0.2, linewidth=0)
     axes.plot(line.x, line.y, color=color, linestyle=style, linewidth=width, label=line.label)
+
+
+def use_plain_numbers(axis: Axis) -> None:
+    """Ticks at 1, 2 and 5 times powers of ten, written out: for a logarithmic axis of a few decades."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
+    axis.set_minor_locator(NullLocator())
 
 
 def add_axes_legend(axes: Axes, columns: int = 2) -> None:

@@ -1,4 +1,4 @@
-"""The pictures of one pass: how the error fell, what is left of it, whether intervals held, how coefficients moved."""
+"""The pictures of one pass: how the error fell, what is left of it, how coefficients moved."""
 
 from __future__ import annotations  # results are shown by this, and known here by name only
 
@@ -10,12 +10,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
-from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter, StrMethodFormatter
+from matplotlib.ticker import MaxNLocator, NullLocator, StrMethodFormatter
 
 from onward.confidence import Change
-from onward.confidence.binomial import binomial_interval
-from onward.core.known import Method
-from onward.core.types import Matrix, Vector
+from onward.core.types import Vector
 from onward.core.words import counted
 from onward.pages.drawing import Drawing, Line, Panel
 from onward.pages.labels import make_drawable, make_labels
@@ -23,9 +21,7 @@ from onward.pages.numbers import format_number
 from onward.pages.scales import central_limits, fit_y_axis, set_log_rows, spans_decades
 from onward.pages.style import (
     COLORS,
-    SETTINGS,
     SMALL,
-    add_axes_legend,
     add_figure_legend,
     draw_line,
     make_figure,
@@ -40,18 +36,9 @@ if TYPE_CHECKING:
 
 MODEL, MEAN = COLORS["forward"], "#888888"
 MOST_PANELS = 12  # of coefficients: more are not looked at one by one
-LEVEL = 0.95  # of the interval around a share of rows
 _DOTS = 1_500
 _WINDOWS = 40
 _NORMAL = "normal curve of the same mean and spread"
-_EXPECTED: dict[Method, str] = {  # of the share of rows inside
-    "conformal": "They are conformal: made of the errors before, so that the share of rows inside tends to 1 − δ, "
-    "whatever comes. Points lie near the diagonal, the nearer the more rows; a single row is promised nothing.",
-    "t": "They are t intervals: if noise is Gaussian and rows do not depend on it, one for δ holds its target with "
-    "probability 1 − δ, so points on the diagonal are expected; points below it are a warning.",
-    "uniform": "If the model's assumptions hold, one for δ holds its target with probability at least 1 − δ, so points "
-    "above the diagonal are expected, and the more cautious the intervals, the higher; points below it are a warning.",
-}
 
 
 def draw_learning(history: History, changes: Sequence[Change] = ()) -> Drawing:
@@ -123,48 +110,6 @@ def draw_residuals(history: History, changes: Sequence[Change] = ()) -> Drawing:
     )
 
 
-def draw_calibration(history: History, method: Method) -> Drawing:
-    """The share of rows inside of their intervals, against what was promised by how they were made."""
-    promised = 1 - history.deltas
-    order = np.argsort(promised)
-    share, lower, upper = shares_inside(history.misses[-1], history.scores[-1].rows)
-    figure, (left, right) = make_figure(1, 2)
-    x, y = promised[order], share[order]
-    reach = np.abs(np.stack([y - lower[order], upper[order] - y]))
-    left.plot([0, 1], [0, 1], color=MEAN, linestyle="--", linewidth=1.2, label="exactly as promised")
-    left.errorbar(x, y, yerr=reach, fmt="o", color=MODEL, markersize=4, linewidth=1.3, capsize=3, label="rows inside")
-    floor = max(0.0, min(float(x.min()), float(lower.min())) - 0.06)
-    left.set(xlim=(floor, 1.015), ylim=(floor, 1.015))
-    style_axes(left, title="At the end", xlabel="promised: 1 − δ", ylabel="share of rows inside")
-    read = [Line("rows inside", x, y, lower[order], upper[order])]
-    rows = history.rows.astype(np.float64)
-    set_log_rows(right, rows)
-    lines = []
-    for place, color in zip(order[::-1], _cycle_colors(len(order)), strict=True):
-        lines.append(Line(f"1 − δ = {1 - history.deltas[place]:g}", rows, 1 - history.misses[:, place] / rows))
-        right.axhline(promised[place], color=color, linestyle=":", linewidth=1.0)
-        draw_line(right, lines[-1], color)
-        if len(rows) <= 20:
-            right.plot(lines[-1].x, lines[-1].y, ".", color=color)
-    style_axes(right, title="Until then", xlabel="rows learned", ylabel="share of rows inside")
-    right.set_ylim(max(-0.02, min(floor, *(float(line.y[len(rows) // 2 :].min()) for line in lines)) - 0.02), 1.015)
-    for axis in (left.xaxis, left.yaxis, right.yaxis):
-        axis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-    add_axes_legend(left)
-    add_axes_legend(right, columns=3)
-    said = ", ".join(f"{100 * s:.4g} % for {100 * p:.4g} %" for p, s in zip(x, y, strict=True))
-    return Drawing(
-        "calibration",
-        "Whether the intervals held",
-        figure,
-        f"Each row had an interval for its target before that was seen. {_EXPECTED[method]} Bars: "
-        f"{LEVEL:.0%} binomial intervals, as if rows missed apart from each other. Right: the same until then, dotted "
-        "what was promised.",
-        f"Two charts. Share of rows inside against what was promised: {said}.",
-        [Panel(left, read), Panel(right, lines)],
-    )
-
-
 def draw_coefficients(fit: Fit, history: History) -> Drawing:
     """The coefficients that move predictions most, over the rows, with their intervals."""
     weights = prediction_moves(fit, history)
@@ -221,12 +166,6 @@ def prediction_moves(fit: Fit, history: History) -> Vector:
     """|estimate| × the feature's root mean square: how far each coefficient moves the prediction of a typical row."""
     moved: Vector = np.abs(history.estimate[-1]) * np.sqrt(fit.model._mean_squares())
     return np.nan_to_num(moved, nan=0.0, posinf=np.finfo(np.float64).max)
-
-
-def shares_inside(misses: Vector | Matrix, rows: int) -> tuple[Vector, Vector, Vector]:
-    """The share of rows inside, and the ends of its exact binomial (Clopper–Pearson) interval."""
-    held = rows - np.asarray(misses, dtype=np.float64)
-    return held / rows, *binomial_interval(held, rows, LEVEL)
 
 
 def _error_lines(scores: Sequence[Scores], rows: Vector, *, since: bool) -> list[Line]:
@@ -327,10 +266,6 @@ def _panel_limits(estimate: Vector, lower: Vector, upper: Vector) -> tuple[float
 def _widen(low: float, high: float, margin: float) -> tuple[float, float]:
     reach = (high - low) * margin or abs(high) * 0.1 or 1.0
     return low - reach, high + reach
-
-
-def _cycle_colors(count: int) -> list[str]:
-    return [SETTINGS[i % len(SETTINGS)] for i in range(count)]
 
 
 def _describe_open_ends(count: int, total: int) -> str:

@@ -214,6 +214,7 @@ class Pass:
         if self.recorder is not None:
             self.recorder.count_misses(y, ends)
             self.recorder.sample.add(np.column_stack([part.rows, *columns]))
+            self.recorder.course.add(part.rows, y, predictions, ends)
         if self.intervals is not None and self.learned >= self.next_reading:
             self._read_off(self.intervals)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from onward import storage
 from onward.core.types import Matrix, Vector
+from onward.progressive.interval_course import CourseRecorder
 from onward.progressive.results import History
 from onward.progressive.running_scores import scores
 from onward.regression import AutoRegressor, OnlineRegressor
@@ -47,7 +48,7 @@ class Recorder:
     """Scores, coefficients and misses at rising numbers of rows."""
 
     def __init__(self, deltas: list[float]) -> None:
-        self.sample = Sample()
+        self.sample, self.course = Sample(), CourseRecorder(len(deltas))
         self._deltas = deltas
         self._misses, self._open = np.zeros(len(deltas)), np.zeros(len(deltas))
         self._totals: list[Vector] = []
@@ -91,24 +92,28 @@ class Recorder:
             counts[:, L:],
             self.sample.columns(),
             np.array(self._weights),
+            self.course.course(),
         )
 
     def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
         """For a checkpoint."""
         settings, arrays = self.sample.to_record()
+        course, spans = self.course.to_record()
         widths = [each.shape[1] for each in self._coefficients]
-        arrays |= {
+        arrays |= spans | {
             "misses": np.stack([self._misses, self._open]),
             "totals": np.array(self._totals).reshape(len(widths), -1),
             "counts": np.array(self._counts).reshape(len(widths), -1),
             "coefficients": np.concatenate([each.ravel() for each in self._coefficients] or [np.empty(0)]),
             "weights": np.array(self._weights).reshape(len(widths), -1),
         }
-        return {"sample": settings, "widths": widths}, arrays
+        return {"sample": settings, "course": course, "widths": widths}, arrays
 
     def restore(self, settings: storage.Settings, arrays: storage.Arrays) -> None:
         """Go on from what `to_record` gave."""
         self.sample.restore(settings["sample"], arrays)
+        if "course" in settings:  # a checkpoint of an earlier version has none, and it then begins here
+            self.course.restore(settings["course"], arrays)
         self._misses, self._open = arrays["misses"][0].copy(), arrays["misses"][1].copy()
         self._totals, self._counts = list(arrays["totals"]), list(arrays["counts"])
         ends = np.cumsum([3 * width for width in settings["widths"]])

@@ -25,7 +25,7 @@ from onward.pages.labels import NAMELESS
 from onward.pages.numbers import format_duration, format_number, use_minus_signs
 from onward.pages.page import render_page
 from onward.pages.versions import library_versions
-from onward.progressive import comparison_drawings, fit_drawings
+from onward.progressive import comparison_drawings, fit_drawings, interval_drawings
 from onward.progressive.changes import describe_changes
 from onward.progressive.coefficient_table import CoefficientTable
 from onward.progressive.results import Comparison, Fit, History
@@ -48,7 +48,7 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
     history = fit.history
     if history is None:
         raise ValueError("a report is drawn from the readings along the pass, but this fit has none (history is None)")
-    shares = fit_drawings.shares_inside(history.misses[-1], history.scores[-1].rows)
+    shares = interval_drawings.shares_inside(history.misses[-1], history.scores[-1].rows)
     table = fit.coefficients()
     coefficients, left = _coefficient_rows(fit, table, history)
     _write(
@@ -59,9 +59,10 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
         [
             fit_drawings.draw_learning(history, fit.changes or ()),
             fit_drawings.draw_residuals(history, fit.changes or ()),
-            fit_drawings.draw_calibration(history, fit.method),
+            interval_drawings.draw_calibration(history, fit.method),
             fit_drawings.draw_coefficients(fit, history),
             *_weight_drawings(fit, history),
+            *_course_drawings(fit, history),
         ],
         kicker="online fit",
         summary=_fit_summary(fit),
@@ -69,7 +70,7 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
         changed=describe_changes(fit.changes or (), fit.known.delta, fit.on_change),
         short_shares=_short_shares(history, shares),
         method=fit.method,
-        interval_level=f"{fit_drawings.LEVEL:.0%} interval",
+        interval_level=f"{interval_drawings.LEVEL:.0%} interval",
         calibration=_calibration_rows(history, shares),
         coefficient_head=[*(_capital(head) for head in table.heads.values()), "Moves predictions by"],
         coefficients=coefficients,
@@ -160,6 +161,16 @@ def _weight_drawings(fit: Fit, history: History) -> list[Drawing]:
     if not isinstance(fit.model, AutoRegressor):
         return []
     return [draw_weights(history, fit.model.experts, fit.model.leaning_)]
+
+
+def _course_drawings(fit: Fit, history: History) -> list[Drawing]:
+    if history.course is None or not len(history.course.rows):
+        return []
+    course, delta, changes = history.course, fit.known.delta, fit.changes or ()
+    return [
+        interval_drawings.draw_course(history, course, delta, fit.method, changes),
+        interval_drawings.draw_latest(history, course, delta, changes),
+    ]
 
 
 def _fit_summary(fit: Fit) -> str:

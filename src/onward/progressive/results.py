@@ -17,6 +17,7 @@ from onward.core.types import Matrix, Vector
 from onward.progressive.changes import OnChange
 from onward.progressive.coefficient_table import CoefficientTable
 from onward.progressive.contrasts import find_contrasts
+from onward.progressive.interval_course import IntervalCourse
 from onward.regression import OnlineRegressor
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class History:
         sample: at most 4,096 rows, evenly spaced: columns row, target, prediction, lower, upper, leverage; the
             interval is that of the run's own δ.
         weights: (k, experts) of a model that weighs experts; (k, 0) for others.
+        course: what came of the rows' intervals, in spans of rows, and the latest of them; None if it was not kept.
     """
 
     scores: list[Scores]
@@ -93,6 +95,7 @@ class History:
     open: NDArray[np.int64]
     sample: Mapping[str, Vector]
     weights: Matrix = field(default_factory=lambda: np.empty((0, 0)))
+    course: IntervalCourse | None = None
 
     @property
     def rows(self) -> NDArray[np.int64]:

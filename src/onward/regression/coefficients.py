@@ -1,13 +1,14 @@
 """What a learner can say of its coefficients: a table of them, and contrasts, each with an interval."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from onward.confidence.anytime import Anchors, Contrast, Estimates, anytime_estimates
 from onward.confidence.assumptions import has_binary_targets
+from onward.confidence.choose import SetChoices
 from onward.confidence.ordinary import OrdinaryLeastSquares
 from onward.core import Information
 from onward.core.inference import TUNED_FOR
@@ -33,7 +34,7 @@ class CoefficientLearner(Guarantees):
         robust: bool = False,
         tuned_for: float = TUNED_FOR,
         target: int | None = None,
-        **of_set: Any,
+        **choices: Unpack[SetChoices],
     ) -> dict[str, Any]:
         """Each coefficient with an interval that holds at every row at once: a dict of columns.
 
@@ -55,21 +56,21 @@ class CoefficientLearner(Guarantees):
             robust: as of `contrast`.
             tuned_for: as of `contrast`.
             target: which one, if the model has several.
-            of_set: further arguments of `confidence_set`, for `uniform`.
+            choices: how the set is made, for `uniform`: see `SetChoices`.
         """
         fitted = self._fitted()
-        chosen = method or ("anytime" if sigma is None and theta_bound is None and not of_set else "uniform")
+        chosen = method or ("anytime" if sigma is None and theta_bound is None and not choices else "uniform")
         if chosen not in ("anytime", "uniform"):
             raise ValueError(f"method must be 'anytime' or 'uniform', got {method!r}")
         names = self._coordinate_names()
         if chosen == "uniform":
             if simultaneous or robust:
                 raise ValueError("simultaneous and robust are for 'anytime' intervals, got 'uniform'")
-            region = self.confidence_set(delta, sigma, theta_bound, target=target, **of_set)
+            region = self.confidence_set(delta, sigma, theta_bound, target=target, **choices)
             ends = region.coordinates()
             theta = self._theta()[:, target or 0]
             return {"feature": names, "estimate": theta, "lower": ends[:, 0], "upper": ends[:, 1]}
-        given = {"sigma": sigma, "theta_bound": theta_bound, **of_set}
+        given: dict[str, Any] = {"sigma": sigma, "theta_bound": theta_bound, **choices}
         for name, value in given.items():
             if value is not None:
                 raise ValueError(f"{name} is for 'uniform' intervals, got 'anytime'")

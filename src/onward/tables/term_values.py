@@ -1,16 +1,15 @@
 """The values of terms, row by row: the same to the last bit for one row and for many."""
 
-import hashlib
 import math
 from collections.abc import Callable, Mapping
 from functools import cache
-from statistics import NormalDist
 from typing import NamedTuple, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onward.core.types import Matrix, Vector
+from onward.tables.fourier import cosines, direction, shift
 from onward.tables.recipe_memory import Memory
 from onward.tables.terms import (
     Cycle,
@@ -124,7 +123,8 @@ def feature_values(term: Term, read: Read, lags: LagValues) -> tuple[Matrix, Fla
             return _splines(term, numbers), unknown
         case RandomFeatures():
             found = [number_values(each, read, lags) for each in term.inners]
-            return _random(term, [each.numbers for each in found]), _either([each.unknown for each in found])
+            made = cosines([each.numbers for each in found], *_directions(term), len(found[0].numbers))
+            return made, _either([each.unknown for each in found])
     assert_never(term)
 
 
@@ -210,32 +210,11 @@ def _splines(term: Spline, numbers: Vector) -> Matrix:
     return made
 
 
-def _random(term: RandomFeatures, columns: list[Vector]) -> Matrix:
-    directions, shifts = _directions(term)
-    made = np.empty((len(columns[0]), term.count))
-    scale = math.sqrt(2 / term.count)
-    with np.errstate(all="ignore"):
-        for place in range(term.count):
-            # One column after the other: a product of matrices may sum in another order for other numbers of rows.
-            angles = np.full(len(columns[0]), shifts[place])
-            for column, weight in zip(columns, directions[place], strict=True):
-                angles += weight * column
-            made[:, place] = np.where(np.isinf(angles), angles, scale * np.cos(angles))
-    return made
-
-
 @cache
-def _directions(term: RandomFeatures) -> tuple[list[list[float]], list[float]]:
-    """For each feature its direction, N(0, 2γ), and its shift, uniform on [0, 2π)."""
-    width, normal = math.sqrt(2 * term.gamma), NormalDist()
-
-    def uniform(*address: int) -> float:
-        """In (0, 1), by where it stands."""
-        digest = hashlib.sha256(f"{term.text} {address}".encode()).digest()
-        return ((int.from_bytes(digest[:8], "big") >> 12) + 0.5) / 2.0**52
-
+def _directions(term: RandomFeatures) -> tuple[list[Vector], Vector]:
+    """For each column the directions of all features, and their shifts."""
     directions = [
-        [width * normal.inv_cdf(uniform(place, column)) for column in range(len(term.inners))]
-        for place in range(term.count)
+        np.array([direction(term.gamma, f"{term.text} {(place, column)}") for place in range(term.count)])
+        for column in range(len(term.inners))
     ]
-    return directions, [2 * math.pi * uniform(place, -1) for place in range(term.count)]
+    return directions, np.array([shift(f"{term.text} {(place, -1)}") for place in range(term.count)])

@@ -1,0 +1,222 @@
+"""A transformer before a learner, with all that the learner can do online."""
+
+import copy
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onward import storage
+from onward.core.types import Matrix, Vector
+from onward.core.words import counted
+from onward.regression.estimator import Estimator
+from onward.regression.learners import OnlineRegressor
+from onward.regression.name_matching import Row
+from onward.regression.random_features import transform_one
+from onward.regression.transformer_files import transformer_from_record, transformer_to_record
+from onward.tables import as_mapping
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+_OF_MODEL, _OF_TRANSFORMER = "model ", "transformer "  # before the names of arrays in files
+
+
+@storage.kind("pipeline")
+class OnlinePipeline(Estimator):
+    """Rows go through a transformer, and what comes out is learned: scikit-learn's pipeline for the online protocol.
+
+    `fit` fits both, as scikit-learn's does. The online methods (`partial_fit`, `predict_then_learn`, `learn_one`,
+    `predict_one`) leave the transformer as it is: a prediction would otherwise depend on rows that came later. So it
+    must be fitted, or need no fitting, as `RandomFeatures`. Model and transformer that are given stay as they are;
+    `model_` and `transformer_` are what has learned, and everything else a learner knows is asked of `model_`.
+
+    Args:
+        transformer: with `transform`: `RandomFeatures`, or one of scikit-learn, such as `RBFSampler`, `Nystroem`, or a
+            pipeline of several.
+        model: a learner of this library.
+    """
+
+    model_: OnlineRegressor
+    transformer_: Any
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
+    def __init__(self, transformer: Any, model: OnlineRegressor) -> None:
+        self.transformer = transformer
+        self.model = model
+
+    # Both at once
+
+    def fit(self, X: Any, y: Any, **given: Any) -> Self:
+        """Forget everything, fit the transformer to X, then learn the rows in order."""
+        from sklearn.base import clone
+
+        self._check_parts()
+        transformer = clone(self.transformer)
+        rows = transformer.fit(X).transform(X)
+        model = clone(self.model).fit(_dense(rows), y, **given)
+        self._check_columns(X, reset=True)
+        self.transformer_, self.model_ = transformer, model
+        return self
+
+    def partial_fit(self, X: Any, y: Any, **given: Any) -> Self:
+        """Learn further rows, in order."""
+        self.predict_then_learn(X, y, **given)
+        return self
+
+    def predict_then_learn(self, X: Any, y: Any, **given: Any) -> Any:
+        """The online protocol, as the model has it: for each row in order, predict it, then learn its target."""
+        transformer, model = self._begun()
+        rows = _dense(transformer.transform(X))
+        first = not hasattr(self, "n_features_in_")
+        if not first:
+            self._check_columns(X)
+        learned = model.predict_then_learn(rows, y, **given)
+        if first:
+            self._check_columns(X, reset=True)
+        self.transformer_, self.model_ = transformer, model
+        return learned
+
+    def learn_one(self, x: Row, y: Any, **given: Any) -> Self:
+        """Learn one row: an array, or a dict if the transformer takes names."""
+        transformer, model = self._begun()
+        row = self._row(transformer, x)
+        model.learn_one(row, y, **given)
+        if not hasattr(self, "n_features_in_") and not isinstance(as_mapping(x), Mapping):
+            self.n_features_in_ = len(np.asarray(x))
+        self.transformer_, self.model_ = transformer, model
+        return self
+
+    def predict_one(self, x: Row, **given: Any) -> Any:
+        """Predict one row."""
+        transformer, model = self._begun()
+        return model.predict_one(self._row(transformer, x), **given)
+
+    def predict(self, X: Any, **given: Any) -> NDArray[np.float64]:
+        """Predict each row as if it came next."""
+        return self._learned().predict(self._rows(X), **given)
+
+    def leverage(self, X: Any) -> Vector:
+        """φᵀG⁻¹φ of each row's features φ: with a kernel, the posterior variance by λ."""
+        return self._learned().leverage(self._rows(X))
+
+    def interval(self, X: Any, *arguments: Any, **given: Any) -> NDArray[np.float64]:
+        """Lower and upper ends for each row: the model's `interval`, of the features."""
+        return self._learned().interval(self._rows(X), *arguments, **given)
+
+    def calibrate(self, *arguments: Any, **given: Any) -> Self:
+        """From now on, keep the errors of rows that are learned, for `conformal` intervals."""
+        transformer, model = self._begun()
+        model.calibrate(*arguments, **given)
+        self.transformer_, self.model_ = transformer, model
+        return self
+
+    # Parts
+
+    def _begun(self) -> tuple[Any, OnlineRegressor]:
+        """What learns: of the parts that were given, copies, if nothing was learned yet."""
+        if hasattr(self, "model_"):
+            return self.transformer_, self.model_
+        from sklearn.base import clone
+        from sklearn.exceptions import NotFittedError
+        from sklearn.utils.validation import check_is_fitted
+
+        self._check_parts()
+        try:
+            check_is_fitted(self.transformer)
+        except NotFittedError as error:
+            raise NotFittedError(
+                f"the transformer must be fitted before rows are learned one after the other: give "
+                f"{type(self.transformer).__name__}(…).fit(some rows), or call fit; got one that is not fitted"
+            ) from error
+        return copy.deepcopy(self.transformer), clone(self.model)
+
+    def _check_parts(self) -> None:
+        if not hasattr(self.transformer, "transform"):
+            raise ValueError(f"transformer must have a method transform, got {self.transformer!r}")
+        if not isinstance(self.model, OnlineRegressor):
+            raise ValueError(f"model must be a learner of onward, such as ForwardRegressor(), got {self.model!r}")
+
+    def _learned(self) -> OnlineRegressor:
+        if not hasattr(self, "model_"):
+            self._begun()  # which may have more to say
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet: call fit or learn rows first")
+        return self.model_
+
+    def _rows(self, X: Any) -> Matrix:
+        self._learned()
+        rows = _dense(self.transformer_.transform(X))
+        if hasattr(self, "n_features_in_"):
+            self._check_columns(X)
+        return rows
+
+    def _row(self, transformer: Any, x: Row) -> Vector:
+        if hasattr(self, "n_features_in_") and not isinstance(as_mapping(x), Mapping):
+            shape = np.asarray(x).shape
+            if shape != (self.n_features_in_,):
+                raise ValueError(
+                    f"x must be one row of {counted(self.n_features_in_, 'feature')}, as before, got shape {shape}"
+                )
+        return transform_one(transformer, x)
+
+    def _check_columns(self, X: Any, reset: bool = False) -> None:
+        """Remember how many columns there are and their names, or see to it that they are those."""
+        from sklearn.utils.validation import validate_data
+
+        validate_data(self, X=X, reset=reset, skip_check_array=True)
+
+    def __sklearn_tags__(self) -> "Tags":
+        from sklearn.utils import get_tags
+
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self.transformer).input_tags.sparse
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    # Model files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file that `onward.load` reads. Of transformers: `RandomFeatures`, and some of scikit-learn."""
+        model = self._learned()
+        settings, arrays = model.to_record()
+        described, own = transformer_to_record(self.transformer_)
+        named = {_OF_MODEL + name: each for name, each in arrays.items()}
+        named |= {_OF_TRANSFORMER + name: each for name, each in own.items()}
+        own_settings: storage.Settings = {"kind": model._kind, "model": settings, "transformer": described}
+        if hasattr(self, "n_features_in_"):
+            own_settings["columns"] = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            own_settings["names"] = list(self.feature_names_in_)
+        storage.save(path, "pipeline", own_settings, named)
+
+    @classmethod
+    def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
+        """The pipeline in a model file."""
+        from sklearn.base import clone
+
+        def part(prefix: str) -> storage.Arrays:
+            return {name.removeprefix(prefix): each for name, each in arrays.items() if name.startswith(prefix)}
+
+        model = storage.made(settings["kind"], settings["model"], part(_OF_MODEL))
+        if not isinstance(model, OnlineRegressor):
+            raise ValueError(f"a {type(model).__name__}, expected a learner")
+        transformer = transformer_from_record(settings["transformer"], part(_OF_TRANSFORMER))
+        pipeline = cls(transformer, clone(model))
+        pipeline.transformer_, pipeline.model_ = transformer, model
+        if "columns" in settings:
+            pipeline.n_features_in_ = int(settings["columns"])
+        if "names" in settings:
+            pipeline.feature_names_in_ = np.array(settings["names"], dtype=object)
+        return pipeline
+
+
+def _dense(rows: Any) -> Matrix:
+    array = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+    return np.ascontiguousarray(array, dtype=np.float64)
