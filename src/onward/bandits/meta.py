@@ -40,8 +40,8 @@ class MetaOFUL:
         lam: λ > 0, one number.
         spread: r ≥ ‖θ − θ̄‖ of every task, for a common θ̄ that nobody needs to know.
         trust: "proven" or "spread".
-        settings: as in `OFUL`; theta_bound is S ≥ ‖θ − θ_0‖ of every task, and prior_mean is θ_0, where the first
-            task starts.
+        settings: as in `OFUL`, with sigma and theta_bound 1 unless told: the theory needs both. theta_bound is
+            S ≥ ‖θ − θ_0‖ of every task, and prior_mean is θ_0, where the first task starts.
     """
 
     def __init__(
@@ -57,7 +57,12 @@ class MetaOFUL:
         self.lam, self.spread = positive("lam", lam), not_negative("spread", spread)
         one_of("trust", trust, _TRUSTS)
         self.trust = trust
-        self._policy: Policy = OFUL(self.lam, **settings)
+        known: Exploration = {"sigma": 1.0, "theta_bound": 1.0}
+        self._policy: Policy = OFUL(self.lam, **(known | settings))
+        if self._policy.known.sigma is None or self._policy.known.theta_bound is None:
+            raise ValueError(
+                "MetaOFUL learns by the theory's sets: expected numbers for sigma and theta_bound, got None"
+            )
         self._start = self._policy.parameters  # of the first task, as plain values
         self._n_tasks = 0  # that ended
         self._sum: Vector = np.empty(0)  # of their estimates
@@ -185,4 +190,5 @@ def _largest_error(state: Information, policy: Policy) -> float:
     region = confidence_set(state, "ridge", known.delta, known.sigma, known.theta_bound, radius=policy.rule.radius)
     least = max(float(state.lam.min()), float(np.linalg.eigvalsh(state.second_moment())[0]))
     moved = float(np.linalg.norm(state.coefficients()))
+    assert known.theta_bound is not None
     return min(region.radius / math.sqrt(least), known.theta_bound + moved)

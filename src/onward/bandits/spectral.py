@@ -32,7 +32,7 @@ class SpectralBandit:
         smoothness: C ≥ ‖α*‖_Λ = √(fᵀLf + λ‖f‖²), the sum of f² over all nodes in it: `basis.smoothness(guess, lam)`.
         lam: λ > 0.
         size: how many eigenvectors, the smoothest, for large graphs; None for all.
-        settings: as in `OFUL`, without theta_bound, which `smoothness` is here. `prior_mean` is an expected reward for
+        settings: as in `OFUL`, sigma being 1 unless told, without theta_bound, which `smoothness` is. `prior_mean` is an expected reward for
             each node; then C bounds ‖α* − α_0‖_Λ.
     """
 
@@ -54,6 +54,7 @@ class SpectralBandit:
         lams = self.basis.eigenvalues + self.lam
         # A policy's S bounds √(Σ λ_i/λ̄ α_i²), λ̄ the largest λ: then √λ̄ S, what the index adds, is C.
         settings["theta_bound"] = self.smoothness / math.sqrt(float(lams.max()))
+        settings.setdefault("sigma", 1.0)
         self._policy: Policy = OFUL(lams, **settings)
         self._finish()
 
