@@ -59,11 +59,11 @@ def test_tables_are_put_where_their_marks_are(tmp_path: Path) -> None:
     claim |= {"verdict": "partly", "finding": "Ratio: 2.", "regime": "σ = 1"}
     (tmp_path / "claims.json").write_text(json.dumps([claim]), encoding="utf-8")
     page = tmp_path / "page.md"
-    page.write_text("# Page\n<!-- made: figure1 -->\nold\n<!-- end -->\nrest\n", encoding="utf-8")
+    page.write_text("# Page\n<!-- made: figure1 -->\nearlier\n<!-- end -->\nrest\n", encoding="utf-8")
     findings.main([str(tmp_path / "claims.json"), str(page)])
     text = page.read_text(encoding="utf-8")
     assert "| \\|θ*\\| = 1. | partly | Ratio: 2. | σ = 1 |\n<!-- end -->\nrest\n" in text
-    assert "old" not in text
+    assert "earlier" not in text
     twice = "<!-- made: figure1 -->\n<!-- end -->\n" * 2
     page.write_text(twice, encoding="utf-8")
     with pytest.raises(ValueError, match="expected one place for 'figure1' in the page, got 2"):
