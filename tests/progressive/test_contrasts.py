@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import onward
 from onward import AutoRegressor, DataError, ForwardRegressor, Known, RidgeRegressor, Table, fit, scale
 from onward.cli import app
-from onward.confidence.assumptions import has_binary_targets
+from onward.confidence.assumptions import has_binary_targets, noise_bound
 from onward.core.inference import Inference
 from onward.progressive import Progress
 from onward.progressive.contrasts import check_contrasts, contrast_weights, parse_contrast, with_contrast_terms
@@ -201,6 +201,20 @@ def test_targets_of_0_and_1_are_seen_in_the_state() -> None:
             assert not model.fit(X, other).has_binary_targets()
     assert not has_binary_targets(RidgeRegressor(fit_intercept=False).fit(X, y).information_)  # it cannot tell
     assert not has_binary_targets(RidgeRegressor(prior_mean=[1.0, 1.0]).fit(X, y).information_)
+
+
+def test_rows_that_weigh_more_are_not_within_bounds(tmp_path: Path) -> None:
+    """A set takes a row of weight w for one of smaller noise, which that of a bounded target is not."""
+    data = visits().with_columns(w=pl.lit(4.0))
+    data.write_csv(tmp_path / "heavy.csv")
+    X, y = data.select("age", "treated").to_numpy().astype(float), data["bought"].to_numpy().astype(float)
+    plain, heavy = RidgeRegressor().fit(X, y), RidgeRegressor().fit(X, y, np.full(400, 4.0))
+    assert noise_bound(plain.state_for_sets(), None) == 0.5
+    assert noise_bound(heavy.state_for_sets(), None) is None
+    assert noise_bound(heavy.state_for_sets(), 1.0) == 1.0
+    table = Table("bought", features=["age", "treated"], weight="w")
+    with pytest.raises(ValueError, match="row 1 of the data: expected weights up to 1 beside bounds, got 4"):
+        fit(tmp_path / "heavy.csv", table, RidgeRegressor(), known=Known(bounds=(0, 1)))
 
 
 def test_sets_of_targets_of_0_and_1_rely_on_their_bounds() -> None:

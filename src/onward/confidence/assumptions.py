@@ -57,8 +57,14 @@ def describe_coefficient_intervals(
 
 
 def noise_bound(state: Information, sigma: float | None) -> float | None:
-    """σ for a confidence set: the one that is given; else ½ where all targets are 0 or 1, which are not Gaussian."""
-    return 0.5 if sigma is None and has_binary_targets(state) else sigma
+    """σ for a confidence set: the one that is given; else ½ where all targets are 0 or 1, which are not Gaussian.
+
+    Rows must have weight 1 for that, as Σ w = n tells: a set takes a row of weight w for one whose noise is √w times
+    smaller, which that of a bounded target is not.
+    """
+    if sigma is not None or not has_binary_targets(state):
+        return sigma
+    return 0.5 if abs(state.D[0] - state.lam[0] - state.counted) <= 1e-9 * state.D[0] else None
 
 
 def has_binary_targets(state: Information) -> bool:

@@ -138,6 +138,10 @@ class Pass:
             if len(outside):
                 row, y = self.before + int(block.rows[outside[0]]) + 1, block.y[outside[0]]
                 raise DataError(f"row {row:,} of the data: expected a target within [{low:g}, {high:g}], got {y:g}")
+            heavy = np.flatnonzero(block.weight > 1)
+            if len(heavy):  # it counts as one whose noise is smaller, which bounds say nothing of
+                row, w = self.before + int(block.rows[heavy[0]]) + 1, block.weight[heavy[0]]
+                raise DataError(f"row {row:,} of the data: expected weights up to 1 beside bounds, got {w:g}")
 
     def _until_change(self, part: Block) -> tuple[Block, Change | None]:
         """The rows until a change is noticed, that one included; or all of them."""
