@@ -85,7 +85,9 @@ class OnlinePipeline(Estimator):
         transformer, model = self._begun()
         row = self._row(transformer, x)
         model.learn_one(row, y, **given)
-        if not hasattr(self, "n_features_in_") and not isinstance(as_mapping(x), Mapping):
+        if isinstance(as_mapping(x), Mapping):
+            self.learns_names_ = True
+        elif not hasattr(self, "n_features_in_"):
             self.n_features_in_ = len(np.asarray(x))
         self.transformer_, self.model_ = transformer, model
         return self
@@ -156,7 +158,13 @@ class OnlinePipeline(Estimator):
         return rows
 
     def _row(self, transformer: Any, x: Row) -> Vector:
-        if hasattr(self, "n_features_in_") and not isinstance(as_mapping(x), Mapping):
+        named = hasattr(self, "feature_names_in_") or hasattr(self, "learns_names_")
+        if isinstance(as_mapping(x), Mapping):
+            if hasattr(self, "n_features_in_") and not named:
+                raise ValueError("x must be an array, as before, whose columns have no names, got a dict of names")
+        elif named:
+            raise ValueError(f"x must be a dict of names, as before, got {type(x).__name__}")
+        elif hasattr(self, "n_features_in_"):
             shape = np.asarray(x).shape
             if shape != (self.n_features_in_,):
                 raise ValueError(
