@@ -49,16 +49,14 @@ def reaches(X: Matrix, y: Vector) -> dict[str, tuple[float, float]]:
         return float(((upper - lower) / 2 / errors).max())
 
     ours = [model.coefficient_table(simultaneous=each) for each in (False, True)]
-    joint = [
-        RidgeRegressor(lam, intercept_lam=None).fit(X, y).coefficient_table(method="uniform") for lam in (1.0, 1e-3)
-    ]
+    joint = [RidgeRegressor().fit(X, y).coefficient_table(method="uniform", mixture=mixture) for mixture in (1.0, 1e-3)]
     found = {
         "least squares (t), at one row only": _both(lambda delta: float(stdtrit(n - d, 1 - delta / 2)), d),
         "onward, anytime": (widest(ours[0]["lower"], ours[0]["upper"]), widest(ours[1]["lower"], ours[1]["upper"])),
         "avlm, g = 1 (its default)": _both(lambda delta: avlm_reach(n, d, delta), d),
         f"avlm, g = {n / BEST:.0f}, for these rows": _both(lambda delta: avlm_reach(n, d, delta, n / BEST), d),
-        "onward, `uniform`: the joint set, λ = 1": (widest(joint[0]["lower"], joint[0]["upper"]),) * 2,
-        "the same, λ = 0.001, the best of the powers of 10": (widest(joint[1]["lower"], joint[1]["upper"]),) * 2,
+        "onward, `uniform`: the joint set, λ' = 1 (its default)": (widest(joint[0]["lower"], joint[0]["upper"]),) * 2,
+        "the same, λ' = 0.001, the best of the powers of 10": (widest(joint[1]["lower"], joint[1]["upper"]),) * 2,
     }
     A = np.column_stack([np.ones(n), X])
     if find_spec("statsmodels") is not None:
