@@ -16,7 +16,13 @@ from onward.cli import app
 from onward.confidence.assumptions import has_binary_targets
 from onward.core.inference import Inference
 from onward.progressive import Progress
-from onward.progressive.contrasts import check_contrasts, contrast_weights, parse_contrast, with_contrast_terms
+from onward.progressive.contrasts import (
+    check_contrasts,
+    contrast_weights,
+    parse_contrast,
+    why_left_out,
+    with_contrast_terms,
+)
 from onward.progressive.json_results import fit_record
 
 
@@ -93,6 +99,61 @@ def test_levels_less_a_first_one_that_makes_no_feature() -> None:
         assert_allclose([one.estimate, one.upper, one.p_value], [other.estimate, other.upper, other.p_value], rtol=1e-6)
 
 
+def test_a_first_level_without_a_feature_counts_as_0() -> None:
+    data = visits()
+    first, other, third = data["variant"].unique(maintain_order=True).to_list()
+    dropped = Table("spent", categorical=["variant"], exclude=["bought"], drop_first=True)
+    for asked in (
+        f"variant={other} - variant={first}",
+        f"variant={first} - variant={third}",
+        f"treated:variant={other} - treated:variant={first}",
+    ):
+        whole, less = (
+            fit(data, table, inference=Inference(contrasts=[asked])).contrasts() for table in (TABLE, dropped)
+        )
+        assert np.isfinite(whole[0].upper)
+        assert_allclose([less[0].estimate, less[0].upper], [whole[0].estimate, whole[0].upper], rtol=1e-6)
+        assert less[0].name == asked
+    alone = Inference(contrasts=[f"variant={first}"])
+    model = fit(data, dropped, inference=alone).model
+    assert why_left_out(model, alone) == {
+        f"variant={first}": f"variant={first}, the first level, counts as 0; expected a difference from it"
+    }
+
+
+def test_a_product_with_a_category_gives_differences_of_slopes() -> None:
+    data = visits()
+    a, t = data["age"].to_numpy(), data["treated"].to_numpy().astype(float)
+    levels = data["variant"].unique(maintain_order=True).to_list()
+    flags = [(data["variant"] == level).to_numpy().astype(float) for level in levels[1:]]
+    A = np.column_stack([np.ones(400), a, t, *flags, *(t * flag for flag in flags)])
+    theta = np.linalg.lstsq(A, data["spent"].to_numpy(), rcond=None)[0]
+    found = fit(data, TABLE, inference=Inference(contrasts=["treated:variant"])).contrasts()
+    assert [each.name for each in found] == [
+        f"treated:variant={level} - treated:variant={levels[0]}" for level in levels[1:]
+    ]
+    assert_allclose([each.estimate for each in found], theta[5:], rtol=1e-6)
+    assert np.isfinite([each.upper for each in found]).all()
+
+
+def test_a_contrast_that_is_asked_for_twice_counts_once() -> None:
+    first, other = visits()["variant"].unique(maintain_order=True).to_list()[:2]
+    same, opposite = f"variant={other} - variant={first}", f"variant={first} - variant={other}"
+
+    def found(*asked: str) -> dict[str, Any]:
+        inference = Inference(contrasts=asked, simultaneous=True)
+        return {each.name: each for each in fit(visits(), TABLE, inference=inference).contrasts()}
+
+    plain = found("variant")
+    assert found("variant", same, f"-variant={first} + 1*variant={other}") == plain
+    turned = found("variant", opposite)
+    assert [turned[name] for name in plain] == list(plain.values())
+    assert (turned[opposite].lower, turned[opposite].upper) == (-plain[same].upper, -plain[same].lower)
+    assert turned[opposite].estimate == -plain[same].estimate
+    assert turned[opposite].p_value == plain[same].p_value
+    assert found("variant", "age")[same].upper > plain[same].upper  # which another one does not leave alone
+
+
 def test_a_contrast_of_nothing_is_refused_before_the_pass() -> None:
     with pytest.raises(
         ValueError, match=r"the contrast 'treatd' is of 'treatd', which is no feature: expected one of age"
@@ -100,6 +161,8 @@ def test_a_contrast_of_nothing_is_refused_before_the_pass() -> None:
         fit(visits(), TABLE, inference=Inference(contrasts=["treatd"]))
     with pytest.raises(ValueError, match="which is no feature"):
         fit(visits(), TABLE, inference=Inference(contrasts=["variant - age"]))
+    with pytest.raises(ValueError, match="'age - age' is of nothing"):
+        fit(visits(), TABLE, inference=Inference(contrasts=["age - age"]))
     with pytest.raises(ValueError, match="a model that forgets"):
         fit(visits(), TABLE, RidgeRegressor(half_life=9), inference=Inference(contrasts=["age"]))
     with pytest.raises(TypeError, match="inference must be an Inference"):
@@ -233,7 +296,7 @@ def test_bounds_are_checked() -> None:
 
 def run(*arguments: str) -> tuple[int, str]:
     result = CliRunner().invoke(app, list(arguments))
-    return result.exit_code, " ".join((result.output or str(result.exception)).split())
+    return result.exit_code, " ".join((result.output or str(result.exception)).replace("│", " ").split())
 
 
 def test_the_command_line_says_what_the_treatment_does(tmp_path: Path) -> None:
@@ -266,4 +329,26 @@ def test_the_command_line_says_what_the_treatment_does(tmp_path: Path) -> None:
     ):
         code, said = run("fit", path, *reading, *arguments)
         assert code != 0
-        assert words in said.replace("│ ", "").replace(" │", "")
+        assert words in said
+
+
+def test_what_a_model_cannot_tell_is_refused_when_it_is_shown(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.onward")
+    fit(visits(), TABLE, save=path)
+    for asked, words in (
+        ("nonsense", "is of 'nonsense', which is no feature"),
+        ("treated:age", "is of 'treated:age', which is no feature"),
+        ("3", "is of '3', which is no feature"),
+        ("treated-age", "is of 'treated-age', which is no feature"),
+        ("variant=Z - variant=A", "variant=Z was never seen; the model's features are (intercept), age"),
+    ):
+        for more in ([], ["--json"]):
+            code, said = run("show", path, "--contrast", asked, *more)
+            assert code == 2
+            assert words in said
+    bare = str(tmp_path / "bare.onward")
+    RidgeRegressor().fit(np.eye(9)[:, :2], np.arange(9.0)).save(bare)
+    assert run("show", bare, "--contrast", "x1 - x0")[0] == 0
+    code, said = run("show", bare, "--contrast", "x1 - x7")
+    assert code == 2
+    assert "x7 was never seen; the model's features are (intercept), x0, x1" in said

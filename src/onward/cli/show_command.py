@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onward.cli import options as o
+from onward.cli.value_options import usage
 
 if TYPE_CHECKING:
     from onward.core.inference import Inference
@@ -36,6 +37,7 @@ def command(
 ) -> None:
     """Say what a model file holds: learner, features, rows seen, coefficients with intervals, contrasts."""
     from onward.cli.model_files import check_coefficient_options, load_learner, show_json
+    from onward.progressive.contrasts import check_contrasts_of
     from onward.progressive.json_results import contrast_records, model_record
     from onward.storage import read
 
@@ -45,6 +47,8 @@ def command(
             return _show_other(kind, settings, json)
     learner = load_learner(model)
     check_coefficient_options(learner, known, inference)
+    with usage():
+        check_contrasts_of(learner, inference)
     if json:
         asked = {"contrasts": contrast_records(learner, known, inference)} if inference.contrasts else {}
         return show_json({"kind": "model", **model_record(learner, known, inference), **asked})
