@@ -24,6 +24,7 @@ from onward.progressive.contrasts import (
     with_contrast_terms,
 )
 from onward.progressive.json_results import fit_record
+from onward.progressive.summaries import said_of_contrasts
 
 
 def visits(n: int = 400, seed: int = 0) -> pl.DataFrame:
@@ -330,6 +331,103 @@ def test_the_command_line_says_what_the_treatment_does(tmp_path: Path) -> None:
         code, said = run("fit", path, *reading, *arguments)
         assert code != 0
         assert words in said
+
+
+def test_a_level_that_never_came_is_named_at_the_end(tmp_path: Path) -> None:
+    path, page = str(tmp_path / "v.csv"), tmp_path / "r.html"
+    visits().write_csv(path)
+    reading = ["fit", path, "-t", "spent", "--exclude", "bought", "--categorical", "variant"]
+    words = "The contrast 'variant=Z - variant=A' is left out: variant=Z was never seen."
+    asked = ["--contrast", "variant=Z - variant=A"]
+    code, said = run(*reading, *asked, "--report", str(page))
+    assert code == 0
+    assert words in said
+    assert "Contrasts, adjusted" not in said  # a table without rows
+    assert "variant=Z was never seen" in page.read_text()
+    for more in ([], ["--follow"], ["--json"]):
+        assert run(*reading, *asked, "--contrast", "treated", *more)[1].count("variant=Z was never seen.") == 1
+    code, said = run(*reading, "--contrast", "variant=B - variant=A")
+    assert "left out" not in said
+    done = fit(visits(), TABLE, inference=Inference(contrasts=["variant=Z"]))
+    assert "variant=Z was never seen." in " ".join(str(done).split())
+    assert "variant=Z was never seen." in done._repr_html_()
+    one = fit(visits().filter(pl.col("variant") == "A"), TABLE, inference=Inference(contrasts=["variant"]))
+    assert "The contrast 'variant' is left out: no two levels were seen." in str(one)
+
+
+def test_open_contrasts_are_explained() -> None:
+    for asked, is_open in (("variant=B", True), ("variant", False)):
+        done = fit(visits(), TABLE, inference=Inference(contrasts=[asked]))
+        assert np.isinf(done.contrasts()[0].upper) == is_open
+        notes = said_of_contrasts(done, done.contrasts())
+        assert any(note.startswith("∞: too little is known for an end.") for note in notes) == is_open
+        assert all(note.split()[0] in str(done) for note in notes)
+
+
+def test_contrasts_say_that_they_do_not_use_sigma_or_bounds() -> None:
+    for known, words in (
+        (Known(sigma=1.0), "Contrasts do not use sigma: their intervals are anytime ones for Gaussian noise. Each"),
+        (Known(bounds=(-99, 99)), "Contrasts do not use sigma or bounds: their"),
+        (Known(), None),
+    ):
+        done = fit(visits(), TABLE, RidgeRegressor(), known=known, inference=Inference(contrasts=["treated"]))
+        said = " ".join(said_of_contrasts(done, done.contrasts()))
+        assert ("do not use" in said) == (words is not None)
+        assert (words or "Each interval holds") in said
+        assert (words or "Each interval holds") in fit_record(done)["contrast_intervals"]["assumed"]
+
+
+def test_after_a_restart_nothing_is_promised() -> None:
+    before, after = visits(600), visits(600, 1)
+    data = pl.concat([before, after.with_columns(spent=40 - pl.col("spent"))])
+    for model, known in ((AutoRegressor(), Known()), (RidgeRegressor(), Known(sigma=1.0))):
+        asked: dict[str, Any] = {"inference": Inference(contrasts=["treated"]), "known": known}
+        whole = fit(data, TABLE, model.copy(), **asked)
+        anew = fit(data, TABLE, model.copy(), **asked, on_change="restart")
+        rows = anew.model.n_seen_
+        assert 300 < rows < 620
+        words = f"Only the {rows:,} rows since the restart are in it. As the restart depends on the targets, neither"
+        for done, is_restarted in ((anew, True), (whole, False)):
+            record = fit_record(done)
+            lines = [record["contrast_intervals"]["assumed"], record["model"]["intervals"]["assumed"]]
+            lines += [*said_of_contrasts(done, done.contrasts()), done.coefficients().assumed]
+            assert [words in line for line in lines] == [is_restarted] * len(lines)
+            said = " ".join(str(done).split())
+            assert ("at every row at once" in said) != is_restarted
+            if known.sigma is None:
+                assert ("least squares on the rows since the restart" in said) == is_restarted
+                assert ("least squares on all rows" in said) != is_restarted
+
+
+def test_json_says_what_holds_of_contrasts_and_coefficients(tmp_path: Path) -> None:
+    path, model = str(tmp_path / "v.csv"), str(tmp_path / "m.onward")
+    visits().write_csv(path)
+    reading = ["fit", path, "-t", "spent", "--exclude", "bought", "--categorical", "variant", "--json"]
+    more = ["--contrast", "treated", "--delta", "0.01", "--json"]
+    fitted = json.loads(run(*reading, *more, "-s", model)[1])
+    shown = json.loads(run("show", model, *more)[1])
+    assert fitted["contrast_intervals"] == shown["contrast_intervals"]
+    for about in (shown["contrast_intervals"], shown["intervals"], fitted["model"]["intervals"]):
+        assert (about["delta"], about["null"], about["rows"]) == (0.01, 0.0, 400)
+        assert about["assumed"].startswith("Each interval holds at every row at once with probability 0.99")
+    assert shown["contrasts"][0].items() >= {"delta": 0.01, "null": 0.0, "rows": 400}.items()
+    assert json.loads(run(*reading)[1])["contrast_intervals"] is None
+    assert "contrasts" not in json.loads(run("show", model, "--json")[1])
+
+
+@pytest.mark.parametrize("target", ["spent", "bought"])
+def test_a_followed_pass_says_once_what_holds(tmp_path: Path, target: str) -> None:
+    path = str(tmp_path / "v.csv")
+    visits().write_csv(path)
+    other = {"spent": "bought", "bought": "spent"}[target]
+    asked = ["fit", path, "-t", target, "--exclude", f"variant,{other}", "--contrast", "treated", "--follow"]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 0
+    assert done.stderr.count("Each interval holds at every row at once") == 1
+    assert done.stderr.count("Targets are 0 or 1") == (target == "bought")
+    assert "interval" not in done.stdout
+    assert CliRunner().invoke(app, [*asked, "--quiet"]).stderr == ""
+    assert "interval" not in CliRunner().invoke(app, [*asked, "--contrast", "nothing"]).stderr  # but the error
 
 
 def test_what_a_model_cannot_tell_is_refused_when_it_is_shown(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Contrasts by what a person calls them: a feature, a combination of features, a category."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,6 +10,7 @@ from onward.confidence.anytime import Contrast
 from onward.confidence.assumptions import describe_coefficient_intervals
 from onward.core.inference import Inference
 from onward.core.known import Known
+from onward.progressive.changes import describe_restart
 from onward.regression import OnlineRegressor
 from onward.regression.coefficients import CONSTANT
 from onward.tables import Recipe, Table
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 COLUMNS = ("contrast", "estimate", "standard_error", "lower", "upper", "e_value", "p_value")
 MOST_COLUMNS = 500  # of more coefficients the scale is noted only when they are asked for: it costs their cube
 MOST_NAMES = 12  # that an error lists
+_OPEN = (
+    "∞: too little is known for an end. More rows help, but not where columns are sums of others, as levels beside a "
+    "constant are: there, ask for differences."
+)
 _SIGN = re.compile(r"\s+([+-])\s+")
 _WEIGHT = re.compile(r"(-?)\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)\s*\*\s*)?(.+)")
 
@@ -176,21 +182,53 @@ def note_scales(model: OnlineRegressor, inference: Inference) -> None:
             model.contrast(_oriented(weights)[0])
 
 
-def describe_contrasts(model: OnlineRegressor, known: Known, inference: Inference) -> str:
-    """What holds of them, in a line."""
-    return describe_coefficient_intervals(
+def describe_contrasts(
+    model: OnlineRegressor, known: Known, inference: Inference, *, is_restarted: bool = False
+) -> str:
+    """What holds of them, in a line; also before a model has learned anything."""
+    if is_restarted:
+        return describe_restart(model.n_seen_, known.delta)
+    learned = model.__sklearn_is_fitted__()
+    robust = model.sandwich_ is not None or (inference.robust and not learned)
+    said = describe_coefficient_intervals(
         "anytime",
         known.delta,
         simultaneous=inference.simultaneous,
-        robust=model.sandwich_ is not None,
-        binary=model.has_binary_targets(),
+        robust=robust,
+        binary=learned and model.has_binary_targets(),
     )
+    given = [name for name in ("sigma", "bounds") if getattr(known, name) is not None]
+    instead = "anytime ones" if robust else "anytime ones for Gaussian noise"
+    return f"Contrasts do not use {' or '.join(given)}: their intervals are {instead}. {said}" if given else said
+
+
+def contrast_notes(
+    model: OnlineRegressor,
+    known: Known,
+    inference: Inference,
+    found: Sequence[Contrast],
+    *,
+    is_restarted: bool = False,
+) -> list[str]:
+    """What is to be said below the contrasts that were found: what holds, where they are open, which are left out."""
+    notes = [describe_contrasts(model, known, inference, is_restarted=is_restarted)] if found else []
+    if any(math.isinf(each.upper) for each in found):
+        notes.append(_OPEN)
+    return notes + left_out_lines(model, inference)
+
+
+def left_out_lines(model: OnlineRegressor, inference: Inference) -> list[str]:
+    """The contrasts that cannot be told, a sentence for each."""
+    return [f"The contrast {text!r} is left out: {reason}." for text, reason in why_left_out(model, inference).items()]
 
 
 def contrast_record(contrast: Contrast) -> dict[str, Any]:
     """A contrast as plain values."""
     return {name: getattr(contrast, "name" if name == "contrast" else name) for name in COLUMNS} | {
         "log_e_value": contrast.log_e_value,
+        "null": contrast.null,
+        "delta": contrast.delta,
+        "rows": contrast.rows,
         "robust": contrast.robust,
     }
 
