@@ -420,9 +420,22 @@ def test_a_followed_pass_says_once_what_holds(tmp_path: Path, target: str) -> No
     path = str(tmp_path / "v.csv")
     visits().write_csv(path)
     other = {"spent": "bought", "bought": "spent"}[target]
-    asked = ["fit", path, "-t", target, "--exclude", f"variant,{other}", "--contrast", "treated", "--follow"]
+    asked = [
+        "fit",
+        path,
+        "-t",
+        target,
+        "--exclude",
+        other,
+        "--categorical",
+        "variant",
+        "--follow",
+        "--contrast",
+        "treated",
+    ]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0
+    assert done.stdout.count("treated") > 1  # it is told with the first of several
     assert done.stderr.count("Each interval holds at every row at once") == 1
     assert done.stderr.count("Targets are 0 or 1") == (target == "bought")
     assert "interval" not in done.stdout
