@@ -14,7 +14,7 @@ from onward.confidence.assumptions import describe_coefficient_intervals
 from onward.core.inference import PLAIN, Inference
 from onward.core.known import Known, Method
 from onward.core.types import Matrix, Vector
-from onward.progressive.changes import OnChange
+from onward.progressive.changes import OnChange, describe_restart
 from onward.progressive.coefficient_table import CoefficientTable
 from onward.progressive.contrasts import find_contrasts
 from onward.progressive.interval_course import IntervalCourse
@@ -125,9 +125,14 @@ class Fit:
     forgotten: float = 0.0  # Σ w of the rows that the model no longer knows, as it started anew after them
     inference: Inference = PLAIN  # which contrasts were asked for, and how intervals of coefficients are made
 
+    @property
+    def is_restarted(self) -> bool:
+        """Whether the model started anew on the way, as the relation changed."""
+        return self.forgotten > 0
+
     def coefficients(self) -> CoefficientTable:
         """Coefficients with their intervals, for what is known of the noise."""
-        return coefficient_table(self.model, self.known, self.inference)
+        return coefficient_table(self.model, self.known, self.inference, is_restarted=self.is_restarted)
 
     def contrasts(self) -> list[Contrast]:
         """The contrasts that were asked for, with intervals that hold at every row at once."""
@@ -218,17 +223,24 @@ class Comparison:
         return comparison_html(self)
 
 
-def coefficient_table(model: OnlineRegressor, known: Known, inference: Inference = PLAIN) -> CoefficientTable:
+def coefficient_table(
+    model: OnlineRegressor, known: Known, inference: Inference = PLAIN, *, is_restarted: bool = False
+) -> CoefficientTable:
     """The coefficients of a model with their intervals, and what these assume."""
     columns = coefficient_columns(model, known, inference)
-    return CoefficientTable(columns, known.delta, describe_coefficients(model, known, inference))
+    assumed = describe_coefficients(model, known, inference, is_restarted=is_restarted)
+    return CoefficientTable(columns, known.delta, assumed, is_restarted=is_restarted)
 
 
-def describe_coefficients(model: OnlineRegressor, known: Known, inference: Inference = PLAIN) -> str:
+def describe_coefficients(
+    model: OnlineRegressor, known: Known, inference: Inference = PLAIN, *, is_restarted: bool = False
+) -> str:
     """What holds of the intervals of a model's coefficients, in a line; nothing if there are none."""
     anytime = known.sigma is None and model._has_contrasts
     if not (anytime or model._has_sets):
         return ""
+    if is_restarted:
+        return describe_restart(model.n_seen_, known.delta)
     return describe_coefficient_intervals(
         "anytime" if anytime else "uniform",
         known.delta,
