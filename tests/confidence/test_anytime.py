@@ -353,6 +353,18 @@ def test_robust_intervals_of_merged_models_know_the_errors_of_both() -> None:
         one.contrast("a", robust=True)
 
 
+def test_robust_intervals_go_on_after_a_merge_or_are_refused() -> None:
+    X, y, _ = rows_of(300, 2)
+    whole = RidgeRegressor().track_sandwich().fit(X, y).coefficient_table(robust=True)
+    merged = RidgeRegressor().merge(RidgeRegressor().track_sandwich().fit(X[:50], y[:50])).partial_fit(X[50:], y[50:])
+    assert_allclose(merged.coefficient_table(robust=True)["standard_error"], whole["standard_error"], rtol=1e-9)
+    forgot = RidgeRegressor().track_sandwich().merge(RidgeRegressor().fit(X[:50], y[:50])).partial_fit(X[50:], y[50:])
+    parts = RidgeRegressor().track_sandwich().fit(X[:50], y[:50]).merge_part(ForwardRegressor(0.0).fit(X[50:], y[50:]))
+    for model in (forgot, parts, parts.copy().partial_fit(X, y)):
+        with pytest.raises(ValueError, match="robust intervals are for models that have kept"):
+            model.contrast("x0", robust=True)
+
+
 def test_a_number_too_large_leaves_robust_intervals_open() -> None:
     X, y, _ = rows_of(40, 1)
     model = RidgeRegressor(fit_intercept=False).track_sandwich().fit(X, y)
@@ -411,6 +423,14 @@ def test_tables_of_a_set_are_asked_for_by_what_they_rely_on() -> None:
         AutoRegressor(half_lives=(10.0,)).fit(X, y).contrast("x0")
     with pytest.raises(ValueError, match="must come before the first row"):
         model.track_sandwich()
+    with pytest.raises(ValueError, match="robust intervals are not to be had here: .* forgets"):
+        RidgeRegressor(half_life=20).track_sandwich()
+    for together in (0, -1, 2.5):
+        with pytest.raises(ValueError, match="together must be a whole number >= 1"):
+            model.contrast("x0", together=together)  # type: ignore[arg-type]
+    for null in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="null must be a finite number"):
+            model.contrast("x0", null=null)
     with pytest.raises(ValueError, match="one target"):
         RidgeRegressor().track_sandwich().fit(X, np.column_stack([y, y]))
 

@@ -1,5 +1,6 @@
 """What a learner can say of its coefficients: a table of them, and contrasts, each with an interval."""
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal, Self, Unpack
 
@@ -11,6 +12,7 @@ from onward.confidence.assumptions import has_binary_targets
 from onward.confidence.choose import SetChoices
 from onward.confidence.ordinary import OrdinaryLeastSquares
 from onward.core import Information
+from onward.core.checks import whole
 from onward.core.inference import TUNED_FOR
 from onward.core.types import Matrix, Vector
 from onward.regression.guarantees import Guarantees
@@ -119,6 +121,9 @@ class CoefficientLearner(Guarantees):
             together: of so many contrasts all must hold at once (Bonferroni).
             target: which one, if the model has several.
         """
+        if not math.isfinite(null):
+            raise ValueError(f"null must be a finite number, got {null!r}")
+        whole("together", together)
         name, direction = self._direction(weights)
         found = self._estimates(direction[None], delta, null, tuned_for, robust, target, together)
         values = {field: float(column[0]) for field, column in found._asdict().items()}
@@ -127,8 +132,10 @@ class CoefficientLearner(Guarantees):
     def track_sandwich(self) -> Self:
         """From now on, keep as rows are learned what `robust` intervals need: it costs about as much as a learner.
 
-        For models of one target, which have learned nothing yet; `fit` starts anew.
+        For models of one target that do not forget and have learned nothing yet; `fit` starts anew.
         """
+        if not self._has_contrasts:
+            raise ValueError(f"robust intervals are not to be had here: {self._why_no_sets}")
         if self._state is not None and self.n_seen_:
             raise ValueError(f"track_sandwich() must come before the first row, got {self.n_seen_:,} learned")
         self._tracks_sandwich = True
@@ -161,7 +168,7 @@ class CoefficientLearner(Guarantees):
         if robust and self.sandwich_ is None:
             raise ValueError(
                 "robust intervals are for models that have kept what they need: expected track_sandwich() before the "
-                "first row, or onward.fit(…, robust=True)"
+                "first row, or onward.fit(…, inference=Inference(robust=True))"
             )
         return anytime_estimates(
             OrdinaryLeastSquares(self._state_of_all_rows(given)),
