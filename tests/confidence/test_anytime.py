@@ -242,6 +242,26 @@ def test_robust_intervals_hold_where_the_spread_of_noise_differs() -> None:
     assert found["robust"].mean() <= LIMIT < 0.5 < found["anytime"].mean()
 
 
+@pytest.mark.parametrize("treated", ["one in 10 treated", "one in 50 treated"])
+def test_robust_intervals_hold_where_few_are_treated_and_few_targets_are_1(treated: str) -> None:
+    """A small group of zeros has no errors: its own spread alone would make 30% and 65% of these significant."""
+    world = peeking.WORLDS[f"0/1, one in 20, {treated}"]
+    assert peeking.ever_significant(world, 500, 2000)["robust"].mean() <= LIMIT
+    assert peeking.ever_significant(world, 500, 2000, scale=0.3)["robust"].mean() > LIMIT
+
+
+def test_robust_errors_are_never_below_the_plain_ones() -> None:
+    rng = np.random.default_rng(8)
+    treated, y = (np.arange(400) % 50 == 0).astype(np.float64), (rng.random(400) < 0.05).astype(np.float64)
+    y[treated == 1] = 0.0
+    model = RidgeRegressor().track_sandwich().fit(treated[:, None], y)
+    assert model.sandwich_ is not None
+    solved = OrdinaryLeastSquares(model.information_).solve(np.array([[0.0, 1.0]]))
+    plain, robust = model.contrast("x0"), model.contrast("x0", robust=True)
+    assert math.sqrt(model.sandwich_.variances(solved)[0]) < 0.5 * plain.standard_error
+    assert robust.standard_error == plain.standard_error
+
+
 def test_the_tool_plays_what_models_say() -> None:
     rng = np.random.default_rng(5)
     sums, rows = peeking.Sums(1), []
@@ -317,11 +337,10 @@ def test_robust_intervals_are_the_same_whichever_way_rows_come(tmp_path: Path) -
     for model in (single, dicts, blocks, saved, whole.copy()):
         found = model.coefficient_table(robust=True)
         assert_allclose(found["standard_error"], expected["standard_error"], rtol=1e-9)
-    assert_allclose(  # and it is the sandwich, written out
-        expected["standard_error"],
-        _sandwich_errors(X, y, w, RidgeRegressor(2.0).predict_then_learn(X, y, w)),
-        rtol=1e-8,
-    )
+    robust = _sandwich_errors(X, y, w, RidgeRegressor(2.0).predict_then_learn(X, y, w))
+    plain = whole.coefficient_table()["standard_error"]
+    assert (robust > plain).any()
+    assert_allclose(expected["standard_error"], np.maximum(robust, plain), rtol=1e-8)  # the sandwich, written out
     saved.partial_fit(X, y)
     assert (saved.coefficient_table(robust=True)["standard_error"] < expected["standard_error"]).all()
 

@@ -161,7 +161,8 @@ def anytime_estimates(
         null: the value of each contrast that e-values speak against.
         tuned_for: the number of rows for which intervals are to be narrowest; to be said beforehand.
         together: of how many intervals all must hold (Bonferroni): e-values are divided by it.
-        sandwich: what it takes to allow for noise whose spread differs from row to row; asymptotic.
+        sandwich: what it takes to allow for noise whose spread differs from row to row; asymptotic. Standard errors
+            are then the larger of the robust and the plain one.
     """
     log_level = 2.0 * (math.log(together) - math.log(probability("delta", delta)))
     estimate, variance, known = fitted.read(directions)
@@ -172,10 +173,9 @@ def anytime_estimates(
     anchored = known & np.isfinite(rho)
     rho = np.where(anchored, rho, 0.0)
     variance = np.where(known, variance, 1.0)
-    if sandwich is None:
-        error = fitted.spread * np.sqrt(variance)
-    else:
-        error = np.sqrt(sandwich.variances(fitted.solve(directions)))
+    error = fitted.spread * np.sqrt(variance)
+    if sandwich is not None:  # the larger of both: a few rows of a kind may have small errors by chance alone
+        error = np.maximum(error, np.sqrt(sandwich.variances(fitted.solve(directions))))
     error = np.where(known, error, np.inf)
     wide = standard_errors(rho, fitted.freedom, log_level)
     reach = np.where(np.isinf(wide), np.inf, error) * np.where(np.isinf(wide), 1.0, wide)  # the error may be 0
