@@ -1,21 +1,24 @@
 """Intervals for one direction at a time: against the formula written out, the integral behind it, and simulations."""
 
 import math
+import os
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from sklearn.datasets import load_diabetes
 
 import onward
-from onward import AutoRegressor, ForwardRegressor, RidgeRegressor
+from onward import AutoRegressor, ForwardRegressor, RidgeRegressor, Table
 from onward.confidence.anytime import BEST, LEAST_FREEDOM, Anchors, anytime_estimates, log_e_values, standard_errors
 from onward.confidence.ordinary import OrdinaryLeastSquares
 from onward.core import Information
-from onward.core.inference import TUNED_FOR
+from onward.core.inference import TUNED_FOR, Inference
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 from tests.confidence.test_t_intervals import learned
@@ -45,7 +48,7 @@ def dense(A: Matrix, y: Vector, w: Vector, v: Vector, lam: float, m: float, delt
 def mixture_of(A: Matrix, w: Vector, v: Vector, tuned_for: float = TUNED_FOR) -> float:
     """λ' of a direction that is first asked for after these rows."""
     z = 1 / float(v @ np.linalg.inv(A.T @ (w[:, None] * A)) @ v)
-    return float(z / (len(A) - A.shape[1] + 1) * max(tuned_for, len(A)) / BEST)
+    return float(z / (len(A) - A.shape[1] + 1) * tuned_for / BEST)
 
 
 @pytest.mark.parametrize("lam", [0.0, 1e-3, 1.0, 50.0])
@@ -317,6 +320,53 @@ def test_an_anchor_is_of_features_alone() -> None:
         Anchors.from_record([[[[0, 1.0]], -1.0, 3.0]])
 
 
+def test_the_number_of_rows_that_intervals_are_tuned_for_is_kept(tmp_path: Path) -> None:
+    X, y, _ = rows_of(300, 2)
+    model = ForwardRegressor().fit(X[:200], y[:200])
+    first = model.contrast("x0", tuned_for=10_000)
+    model.save(tmp_path / "m.onward")
+    for again in (model, model.copy(), onward.load(tmp_path / "m.onward")):
+        assert again.contrast("x0") == first
+        assert again.contrast("x0", tuned_for=50).tuned_for == 10_000
+        assert again.contrast("x1").tuned_for == TUNED_FOR
+    other = ForwardRegressor().fit(X[:200], y[:200]).contrast("x0")
+    assert other.upper - other.lower < 0.9 * (first.upper - first.lower)
+
+
+def growing_rows(n: int) -> pl.DataFrame:
+    """A column that counts time, so that rows bring more and more information, and one that is 0 at first."""
+    rng = np.random.default_rng(12)
+    late = (rng.random(n) < 0.3) * (np.arange(n) > 150)
+    return pl.DataFrame({"time": np.arange(n) / 7, "late": late.astype(np.int64), "y": rng.standard_normal(n)})
+
+
+@pytest.mark.parametrize("tuned_for", [400, 5000])
+def test_a_file_a_pipe_and_a_file_that_has_grown_have_one_scale(tmp_path: Path, tuned_for: int) -> None:
+    rows, asked = growing_rows(2000), Inference(contrasts=["time", "late", "time - late"], tuned_for=tuned_for)
+    path, pipe = tmp_path / "rows.csv", tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    anchors, reaches = [], []
+    for n in (300, 2000):
+        rows[:n].write_csv(path)
+        done = onward.fit(path, Table("y"), inference=asked)
+        assert done.model.anchors_ is not None
+        anchors.append(done.model.anchors_.to_record())
+        found = done.contrasts()
+        reaches.append([(each.upper - each.estimate) / each.standard_error for each in found])
+        Thread(target=lambda: pipe.write_bytes(path.read_bytes())).start()
+        frames: list[pl.DataFrame] = []
+        piped = onward.fit(pipe, Table("y"), inference=asked, follow=frames.append)
+        assert piped.contrasts() == found
+        Thread(target=lambda: pipe.write_bytes(path.read_bytes())).start()
+        onward.fit(pipe, Table("y"), inference=asked, save=tmp_path / "m.onward")
+        saved = onward.load(tmp_path / "m.onward")
+        assert [saved.contrast(each) for each in ("time", "late")] == found[:2]  # whatever number is the default
+    assert anchors[0] == anchors[1]
+    assert {each.tuned_for for each in found} == {tuned_for}
+    if tuned_for == 400:  # from where they are narrowest on, intervals reach more standard errors, without end
+        assert (np.array(reaches[1]) > np.array(reaches[0]) + 0.05)[0]
+
+
 # What robust intervals keep
 
 
@@ -442,7 +492,7 @@ def test_tables_of_a_set_are_asked_for_by_what_they_rely_on() -> None:
         AutoRegressor(half_lives=(10.0,)).fit(X, y).contrast("x0")
     with pytest.raises(ValueError, match="must come before the first row"):
         model.track_sandwich()
-    with pytest.raises(ValueError, match="robust intervals are not to be had here: .* forgets"):
+    with pytest.raises(ValueError, match=r"robust intervals are not to be had here: .* forgets"):
         RidgeRegressor(half_life=20).track_sandwich()
     for together in (0, -1, 2.5):
         with pytest.raises(ValueError, match="together must be a whole number >= 1"):

@@ -115,7 +115,8 @@ class CoefficientLearner(Guarantees):
                 "(intercept)"; or an array, over the features, or over all coefficients, the constant first.
             delta: the probability with which the interval may fail, ever.
             null: the value that `e_value` and `p_value` speak against.
-            tuned_for: the number of rows for which the interval is to be narrowest; it is valid at any.
+            tuned_for: the number of rows for which the interval is to be narrowest; it is valid at any. It is fixed
+                when a contrast is first asked for, and kept with the model: the result says which number counts.
             robust: allow for noise whose spread differs from row to row: asymptotic, and for models that have kept what
                 it takes since `track_sandwich()`.
             together: of so many contrasts all must hold at once (Bonferroni).
@@ -145,11 +146,12 @@ class CoefficientLearner(Guarantees):
         """Whether all targets that were learned are 0 or 1."""
         return self.n_targets_ == 1 and self._has_contrasts and has_binary_targets(self._state_of_all_rows(0))
 
-    def note_scales(self) -> None:
+    def note_scales(self, tuned_for: float = TUNED_FOR) -> None:
         """Fix the features' scale in the intervals of all coefficients of which something is known by now."""
         if self._has_contrasts and not self._anchors().cover(len(self._coordinate_names())):
             state = self._state_of_all_rows(0)
-            anytime_estimates(OrdinaryLeastSquares(state), self._anchors(), np.eye(len(state.D)), 0.05)
+            directions = np.eye(len(state.D))
+            anytime_estimates(OrdinaryLeastSquares(state), self._anchors(), directions, 0.05, tuned_for=tuned_for)
 
     def _estimates(
         self,

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from onward.core.inference import PLAIN, Inference
 from onward.core.known import Known, Method
 from onward.progressive.checkpoints import described, digest_of
-from onward.progressive.contrasts import check_contrasts, note_scales
+from onward.progressive.contrasts import check_contrasts
 from onward.progressive.fitting import (
     check_clock,
     check_target_of,
@@ -35,6 +35,7 @@ from onward.progressive.fitting import (
     prepare_inference,
 )
 from onward.progressive.frame_writers import open_writer
+from onward.progressive.learning_pass import fix_scales
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
 from onward.progressive.results import Fit, known_names
 from onward.progressive.running_scores import MEAN, ROWS, SQUARED, WEIGHT, new_totals, scores
@@ -166,7 +167,7 @@ def fit(
                 _move_parts(Path(predictions), parts)
             else:
                 _join_parts(Path(predictions), parts)
-    note_scales(done.model, inference)
+    fix_scales(done.model, known, inference)
     if save is not None:
         done.model.save(save)
     cache.remove()
