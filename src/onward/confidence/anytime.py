@@ -86,6 +86,14 @@ class Anchors:
         other._taken = dict(self._taken)
         return other
 
+    def moved(self, places: Sequence[int]) -> "Anchors":
+        """The same where coordinates have other places."""
+        other = Anchors()
+        other._taken = {
+            tuple(sorted((places[j], weight) for j, weight in key)): values for key, values in self._taken.items()
+        }
+        return other
+
     def to_record(self) -> list[list[Any]]:
         """For a model file: a direction, its information for each row, and the rows that it is tuned for."""
         return [[[list(pair) for pair in key], *values] for key, values in self._taken.items()]

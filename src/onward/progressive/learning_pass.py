@@ -1,6 +1,7 @@
 """What is carried from block to block of a pass: each row is predicted, learned, scored and written down."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,12 +136,8 @@ class Pass:
                 watch(Progress(scores(self.totals), self.rows.read, self.rows.done, self.rows.size, mark, *last))
             start = stop
         if self.follow is not None and self.inference.contrasts:
-            anchors = self.model._anchors()
-            anchors.frozen = True  # where a block ends must not matter: scales are fixed at marks
-            try:
+            with self._frozen_scales():
                 found = find_contrasts(self.model, self.known, self.inference)
-            finally:
-                anchors.frozen = False
             self.follow(contrast_frame(found, self.before + block.stop))
 
     def _check_bounds(self, block: Block) -> None:
@@ -255,7 +252,18 @@ class Pass:
         self.next_reading = self.forgotten + next_reading(own, width)
 
     def _columns(self) -> dict[str, Any]:
-        return coefficient_columns(self.model, self.known, self.inference)
+        with self._frozen_scales():
+            return coefficient_columns(self.model, self.known, self.inference)
+
+    @contextmanager
+    def _frozen_scales(self) -> Generator[None]:
+        """A look that fixes no scale: where a block ends, or a reading is taken, must not matter."""
+        anchors = self.model._anchors()
+        anchors.frozen = True
+        try:
+            yield
+        finally:
+            anchors.frozen = False
 
     def result(self, seconds: float, stopped: int | None = None) -> Fit:
         """What came of it."""
