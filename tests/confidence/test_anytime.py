@@ -143,6 +143,23 @@ def test_what_cannot_be_told_apart_is_open_alone() -> None:
         assert between.p_value < 1e-6
 
 
+@pytest.mark.parametrize("n", [100, 3000])
+def test_where_λ_outweighs_a_column_its_estimate_is_right_or_open(n: int) -> None:
+    is_open = []
+    for power in np.arange(4.0, 10.0, 0.25):
+        X, y, w = rows_of(n, 3, seed=int(4 * power))
+        A = np.column_stack([np.ones(n), X])
+        expected, error, _, _ = dense(A, y, w, np.eye(4)[1], 1.0, 0.0, DELTA)
+        scale = 10.0**-power
+        found = RidgeRegressor(1.0).fit(X * [scale, 1.0, 1.0], y, w).contrast("x0")
+        is_open.append(math.isnan(found.estimate))
+        if not is_open[-1]:
+            assert abs(found.estimate * scale - expected) < 0.01 * error
+            assert_allclose(found.standard_error * scale, error, rtol=1e-3)
+    assert not is_open[0]
+    assert is_open == sorted(is_open)
+
+
 def test_before_rows_say_anything_intervals_are_open_and_nothing_is_evidence() -> None:
     X, y, _ = rows_of(20, 3)
     model = ForwardRegressor().partial_fit(X[:1], y[:1])
