@@ -125,9 +125,10 @@ def widths_of(tuned: tuple[float, ...]) -> list[float]:
             found.append(float(standard_errors(ratios, freedom, -2 * math.log(DELTA)).min()))
             continue
 
-        def evidence(reach: float, rows: int = rows, freedom: int = freedom, error: Vector = error) -> float:
+        def evidence(reach: float, freedom: int = freedom, error: Vector = error) -> float:
             parts = [
-                log_e_values(np.array([reach]), error, np.array([BEST * rows / each]), freedom)[0] for each in tuned
+                log_e_values(np.array([reach]), error, np.array([BEST * (freedom + 1) / each]), freedom)[0]
+                for each in tuned
             ]
             return float(np.logaddexp.reduce(parts)) - math.log(len(tuned)) + math.log(DELTA)
 

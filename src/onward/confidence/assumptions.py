@@ -52,7 +52,7 @@ def describe_coefficient_intervals(
         )
     said = f"{which} at every row at once {share}, if noise is Gaussian, of one variance, and rows do not depend on it."
     if binary:
-        said += " Targets are 0 or 1: it holds nearly, not exactly; robust intervals allow for their changing variance."
+        said += " Targets are 0 or 1: it holds nearly, not exactly, and less so where few rows are treated."
     return said
 
 

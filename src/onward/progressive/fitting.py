@@ -15,8 +15,8 @@ from onward.core.stopping import StoppedError, StopSignals
 from onward.core.words import counted
 from onward.progressive import checkpoints
 from onward.progressive.changes import OnChange, checked_on_change, describe_changes
-from onward.progressive.contrasts import check_contrasts, note_scales, with_contrast_terms
-from onward.progressive.learning_pass import Pass, Watch
+from onward.progressive.contrasts import check_contrasts, with_contrast_terms
+from onward.progressive.learning_pass import Pass, Watch, fix_scales
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
 from onward.progressive.prediction_files import DirectFile, PredictionFile, Spool
 from onward.progressive.results import Fit, known_names
@@ -143,7 +143,6 @@ def fit(
             method=method,
             on_change=on_change,
             inference=inference,
-            looks=live or history or outputs.get("follow") is not None or outputs.get("save_every") is not None,
         )
         work.follow = outputs.get("follow")
         spooled = work.restore(earlier) if earlier is not None else 0
@@ -175,7 +174,7 @@ def fit(
                 if stop is not None and stop.number is not None:
                     raise StoppedError(stop.number)
                 raise DataError(nothing_learned(files, rows.read, rows.skipped))
-            note_scales(model, inference)
+            fix_scales(model, known, inference)
             result = work.result(time.perf_counter() - begun, None if stop is None else stop.number)
             saving.finish()
     return result
