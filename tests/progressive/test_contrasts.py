@@ -81,7 +81,7 @@ def test_contrasts_of_a_pass_are_those_of_least_squares(model: Any) -> None:
     assert found["treated + 40*treated:age"].p_value < 1e-6
     said = " ".join(str(done).split())
     assert "Contrasts, adjusted for all other columns" in said
-    assert "Each interval holds at every row at once with probability 0.95, if noise is Gaussian" in said
+    assert "at once with probability 0.95, if the target is linear in the columns, noise is Gaussian" in said
     record = fit_record(done)
     assert [each["contrast"] for each in record["contrasts"]] == list(found)
     json.dumps(record, allow_nan=False)
@@ -290,7 +290,7 @@ def test_sets_of_targets_of_0_and_1_rely_on_their_bounds() -> None:
     assert_allclose(model.interval(X[:3], **kinds), model.interval(X[:3], sigma=0.5, **kinds))
     told = fit(data, Table("bought", exclude=["spent", "variant"]), known=Known(bounds=(0, 1)), model=RidgeRegressor())
     assert told.known.sigma == 0.5
-    assert "if targets stay within [0, 1]; rows may depend on those before" in " ".join(str(told).split())
+    assert "and targets stay within [0, 1]; rows may depend on those before" in " ".join(str(told).split())
     plain = fit(data, Table("bought", exclude=["spent", "variant"]))
     assert "Targets are 0 or 1: it holds nearly, not exactly" in " ".join(str(plain).split())
 

@@ -5,6 +5,7 @@ from typing import Literal
 from onward.core import Information
 from onward.core.known import Known, Method
 
+LINEAR = "the target is linear in the columns"
 OF_TARGETS: dict[Method, str] = {
     "conformal": "The share of rows that are missed tends to {delta:g}, whatever comes: nothing is assumed.",
     "t": "Each row is missed with probability {delta:g}, if noise is Gaussian, of one variance, and rows do not depend "
@@ -43,14 +44,17 @@ def describe_coefficient_intervals(
     """What holds of intervals for coefficients."""
     share = f"with probability {1 - delta:g}"
     if method == "uniform":
-        return f"All intervals hold at every row at once {share}, if {describe_noise(sigma, bounds)}."
+        return f"All intervals hold at every row at once {share}, if {LINEAR} and {describe_noise(sigma, bounds)}."
     which = "All intervals hold" if simultaneous else "Each interval holds"
     if robust:
         return (
-            f"{which} at every row at once {share}, about, once rows are many (asymptotic): noise may be of any kind, "
-            "if rows do not depend on it."
+            f"{which} at every row at once {share}, about, once rows are many (asymptotic), if {LINEAR} and rows do "
+            "not depend on the noise, which may be of any kind."
         )
-    said = f"{which} at every row at once {share}, if noise is Gaussian, of one variance, and rows do not depend on it."
+    said = (
+        f"{which} at every row at once {share}, if {LINEAR}, noise is Gaussian, of one variance, and rows do not "
+        "depend on it."
+    )
     if binary:
         said += " Targets are 0 or 1: it holds nearly, not exactly, and less so where few rows are treated."
     return said
