@@ -171,17 +171,6 @@ def _oriented(weights: Mapping[str, float]) -> tuple[dict[str, float], bool]:
     return {name: -weight if is_turned else weight for name, weight in weights.items()}, is_turned
 
 
-def note_scales(model: OnlineRegressor, inference: Inference) -> None:
-    """Fix the features' scale in intervals for coefficients, as far as they are known by now."""
-    if not model._has_contrasts or not model.n_seen_:
-        return
-    if len(model._coordinate_names()) <= MOST_COLUMNS:
-        model.note_scales()
-    for text in inference.contrasts:
-        for _, weights in contrast_weights(model, text):
-            model.contrast(_oriented(weights)[0])
-
-
 def describe_contrasts(
     model: OnlineRegressor, known: Known, inference: Inference, *, is_restarted: bool = False
 ) -> str:
