@@ -58,8 +58,8 @@ def command(
 def _show_learner(model: "OnlineRegressor", known: "Known", inference: "Inference", every: bool) -> None:
     from onward.cli import display
     from onward.core.durations import show_time
+    from onward.progressive.coefficient_intervals import coefficient_table
     from onward.progressive.contrasts import contrast_notes, find_contrasts
-    from onward.progressive.results import coefficient_table
     from onward.regression import learner_name
 
     out = display.console()

@@ -28,7 +28,7 @@ from onward.pages.style import (
     style_axes,
 )
 from onward.progressive.change_marks import learned_until, mark_changes, rows_of
-from onward.progressive.results import describe_coefficients
+from onward.progressive.coefficient_intervals import describe_coefficients
 from onward.regression import AutoRegressor, ForwardRegressor
 
 if TYPE_CHECKING:

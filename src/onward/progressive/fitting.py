@@ -15,11 +15,12 @@ from onward.core.stopping import StoppedError, StopSignals
 from onward.core.words import counted
 from onward.progressive import checkpoints
 from onward.progressive.changes import OnChange, checked_on_change, describe_changes
+from onward.progressive.coefficient_intervals import known_names
 from onward.progressive.contrasts import check_contrasts, with_contrast_terms
 from onward.progressive.learning_pass import Pass, Watch, fix_scales
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
 from onward.progressive.prediction_files import DirectFile, PredictionFile, Spool
-from onward.progressive.results import Fit, known_names
+from onward.progressive.results import Fit
 from onward.progressive.running_scores import WEIGHT
 from onward.progressive.schedule import Alarm, Every
 from onward.progressive.target_intervals import checked_method

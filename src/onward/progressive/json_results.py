@@ -6,9 +6,10 @@ from typing import Any
 from onward.core.inference import PLAIN, Inference
 from onward.core.known import Known
 from onward.json_values import to_json_values
+from onward.progressive.coefficient_intervals import coefficient_columns, describe_coefficients
 from onward.progressive.conclusion import Conclusion, conclude
 from onward.progressive.contrasts import contrast_record, describe_contrasts, find_contrasts, why_left_out
-from onward.progressive.results import Comparison, Fit, Scores, coefficient_columns, describe_coefficients
+from onward.progressive.results import Comparison, Fit, Scores
 from onward.progressive.scoring import ModelScores
 from onward.regression import AutoRegressor, OnlineRegressor, learner_name
 from onward.regression.half_life import memory_record

@@ -15,11 +15,12 @@ from onward.core.known import Known, Method
 from onward.core.types import Matrix, Vector
 from onward.progressive import checkpoints
 from onward.progressive.changes import OnChange, forget
+from onward.progressive.coefficient_intervals import coefficient_columns, known_names
 from onward.progressive.contrasts import MOST_COLUMNS, contrast_frame, find_contrasts
 from onward.progressive.frame_writers import Write
 from onward.progressive.prediction_files import COLUMNS, PredictionFile, Spool, prediction_frame, with_kept
 from onward.progressive.recorder import Recorder
-from onward.progressive.results import Fit, Scores, coefficient_columns, known_names
+from onward.progressive.results import Fit, Scores
 from onward.progressive.running_scores import ROWS, SQUARED, WEIGHT, count_all, new_totals, scores
 from onward.progressive.schedule import next_power, next_reading
 from onward.progressive.target_intervals import Intervals, calibration_of

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 
 from onward import storage
 from onward.core.types import Vector
-from onward.progressive.results import known_names
+from onward.progressive.coefficient_intervals import known_names
 from onward.regression import LEARNERS, OnlineRegressor, learner_name
 from onward.scale.summary import Summary
 from onward.tables import DataError

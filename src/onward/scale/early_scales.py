@@ -4,8 +4,8 @@ from contextlib import suppress
 
 from onward.core.inference import Inference
 from onward.core.known import Known
+from onward.progressive.coefficient_intervals import known_names
 from onward.progressive.learning_pass import Pass, fix_scales
-from onward.progressive.results import known_names
 from onward.regression import OnlineRegressor
 from onward.tables import DataError, Stream, Table
 from onward.tables.sources import File

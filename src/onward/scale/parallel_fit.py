@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from onward.core.inference import PLAIN, Inference
 from onward.core.known import Known, Method
 from onward.progressive.checkpoints import described, digest_of
+from onward.progressive.coefficient_intervals import known_names
 from onward.progressive.contrasts import check_contrasts
 from onward.progressive.fitting import (
     check_clock,
@@ -36,7 +37,7 @@ from onward.progressive.fitting import (
 )
 from onward.progressive.frame_writers import open_writer
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
-from onward.progressive.results import Fit, known_names
+from onward.progressive.results import Fit
 from onward.progressive.running_scores import MEAN, ROWS, SQUARED, WEIGHT, new_totals, scores
 from onward.progressive.target_intervals import checked_method
 from onward.regression import AutoRegressor, ForwardRegressor, OnlineRegressor
