@@ -42,6 +42,7 @@ class OnlinePipeline(Estimator):
     model_: OnlineRegressor
     transformer_: Any
     n_features_in_: int
+    learns_names_: bool  # there once a row of names was learned
     feature_names_in_: NDArray[np.object_]
 
     def __init__(self, transformer: Any, model: OnlineRegressor) -> None:
@@ -200,6 +201,7 @@ class OnlinePipeline(Estimator):
         own_settings: storage.Settings = {"kind": model._kind, "model": settings, "transformer": described}
         if hasattr(self, "n_features_in_"):
             own_settings["columns"] = self.n_features_in_
+        own_settings["learns_names"] = hasattr(self, "learns_names_")
         if hasattr(self, "feature_names_in_"):
             own_settings["names"] = list(self.feature_names_in_)
         storage.save(path, "pipeline", own_settings, named)
@@ -220,6 +222,8 @@ class OnlinePipeline(Estimator):
         pipeline.transformer_, pipeline.model_ = transformer, model
         if "columns" in settings:
             pipeline.n_features_in_ = int(settings["columns"])
+        if settings.get("learns_names"):  # earlier files do not say
+            pipeline.learns_names_ = True
         if "names" in settings:
             pipeline.feature_names_in_ = np.array(settings["names"], dtype=object)
         return pipeline
