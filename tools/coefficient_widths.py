@@ -1,10 +1,11 @@
-"""Intervals for coefficients beside those of others: the tables of docs/guarantees.md.
+"""Intervals for coefficients beside those of others: tables of docs/guarantees.md and docs/ab_tests.md.
 
     python tools/coefficient_widths.py    # half a minute; with statsmodels and savvi, if they are installed
 
 The first table is of the diabetes data of scikit-learn (442 rows, 10 features and the constant): how many standard
 errors an interval reaches to each side. The second says how often the interval of a slope ever missed it in streams
-that were looked at after every row, by how the column came about. avlm is an R package; its formula is written out.
+that were looked at after every row, by how the column came about. avlm is an R package; its formula is written out. The
+third says how the width depends on the rows that intervals are tuned for.
 """
 
 import math
@@ -13,15 +14,17 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import stdtrit
 from sklearn.datasets import load_diabetes
 
 from onward import ForwardRegressor, RidgeRegressor
-from onward.confidence.anytime import BEST, LEAST_FREEDOM, standard_errors
+from onward.confidence.anytime import BEST, LEAST_FREEDOM, log_e_values, standard_errors
 from onward.core.inference import TUNED_FOR
 from onward.core.types import Matrix, Vector
 
 DELTA = 0.05
+NUMBERS, COEFFICIENTS = (50, 100, 200, 400, 1000, 10_000, 100_000, 1_000_000), 11
 STREAMS, ROWS, SEED = 2000, 10_000, 16
 DESIGNS: dict[str, Callable[[np.random.Generator, int], Vector]] = {
     "normal": lambda rng, row: rng.standard_normal(STREAMS),
@@ -46,16 +49,14 @@ def reaches(X: Matrix, y: Vector) -> dict[str, tuple[float, float]]:
         return float(((upper - lower) / 2 / errors).max())
 
     ours = [model.coefficient_table(simultaneous=each) for each in (False, True)]
-    joint = [
-        RidgeRegressor(lam, intercept_lam=None).fit(X, y).coefficient_table(method="uniform") for lam in (1.0, 1e-3)
-    ]
+    joint = [RidgeRegressor().fit(X, y).coefficient_table(method="uniform", mixture=mixture) for mixture in (1.0, 1e-3)]
     found = {
         "least squares (t), at one row only": _both(lambda delta: float(stdtrit(n - d, 1 - delta / 2)), d),
         "onward, anytime": (widest(ours[0]["lower"], ours[0]["upper"]), widest(ours[1]["lower"], ours[1]["upper"])),
         "avlm, g = 1 (its default)": _both(lambda delta: avlm_reach(n, d, delta), d),
         f"avlm, g = {n / BEST:.0f}, for these rows": _both(lambda delta: avlm_reach(n, d, delta, n / BEST), d),
-        "onward, `uniform`: the joint set, λ = 1": (widest(joint[0]["lower"], joint[0]["upper"]),) * 2,
-        "the same, λ = 0.001, the best of the powers of 10": (widest(joint[1]["lower"], joint[1]["upper"]),) * 2,
+        "onward, `uniform`: the joint set, λ' = 1 (its default)": (widest(joint[0]["lower"], joint[0]["upper"]),) * 2,
+        "the same, λ' = 0.001, the best of the powers of 10": (widest(joint[1]["lower"], joint[1]["upper"]),) * 2,
     }
     A = np.column_stack([np.ones(n), X])
     if find_spec("statsmodels") is not None:
@@ -111,6 +112,30 @@ def ever_missed(design: Callable[[np.random.Generator, int], Vector]) -> dict[st
     return {name: float(each.mean()) for name, each in missed.items()}
 
 
+def widths_of(tuned: tuple[float, ...]) -> list[float]:
+    """Standard errors to each side at each of `NUMBERS` of rows, of a mixture of λ' that are tuned for so many rows.
+
+    Without any, those of the λ' that is best for the rows.
+    """
+    found = []
+    for rows in NUMBERS:
+        freedom, error = rows - COEFFICIENTS, np.array([1.0])
+        if not tuned:
+            ratios = np.exp(np.linspace(-3.0, 8.0, 2000))
+            found.append(float(standard_errors(ratios, freedom, -2 * math.log(DELTA)).min()))
+            continue
+
+        def evidence(reach: float, freedom: int = freedom, error: Vector = error) -> float:
+            parts = [
+                log_e_values(np.array([reach]), error, np.array([BEST * (freedom + 1) / each]), freedom)[0]
+                for each in tuned
+            ]
+            return float(np.logaddexp.reduce(parts)) - math.log(len(tuned)) + math.log(DELTA)
+
+        found.append(float(brentq(evidence, 0.1, 1e6)) if evidence(1e6) > 0 else math.inf)
+    return found
+
+
 def main() -> None:
     """Print the tables."""
     print("| intervals, diabetes data | one coefficient | all eleven at once |\n|---|--:|--:|")
@@ -119,6 +144,11 @@ def main() -> None:
     print(f"\n| a column that | t | avlm, g = 1 | avlm, g = {TUNED_FOR / BEST:.0f} | onward |\n|---|--:|--:|--:|--:|")
     for name, design in DESIGNS.items():
         print(f"| {name} | " + " | ".join(f"{share:.1%}" for share in ever_missed(design).values()) + " |", flush=True)
+
+    print("\n| rows | " + " | ".join(f"{rows:,}" for rows in NUMBERS) + " |\n|---|" + "--:|" * len(NUMBERS))
+    for tuned in ((400.0,), (200.0,), (1000.0,), (10_000.0,), (100.0, 10_000.0), (100.0, 30_000.0), ()):
+        name = " and ".join(f"{each:,.0f}" for each in tuned) or "the rows that there are"
+        print(f"| tuned for {name} | " + " | ".join(f"{width:.2f}" for width in widths_of(tuned)) + " |")
 
 
 if __name__ == "__main__":

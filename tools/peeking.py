@@ -33,9 +33,9 @@ class World(NamedTuple):
     treated: float = 0.5
 
 
-def zero_one(share: float) -> World:
+def zero_one(share: float, treated: float = 0.5) -> World:
     """Targets that are 1 with a probability that the covariate moves a little."""
-    return World(lambda rng, x, t: (rng.random(len(x)) < share * (1 + 0.3 * np.tanh(x))).astype(np.float64))
+    return World(lambda rng, x, t: (rng.random(len(x)) < share * (1 + 0.3 * np.tanh(x))).astype(np.float64), treated)
 
 
 def noisy(noise: Callable[[np.random.Generator, Vector, Vector], Vector], treated: float = 0.5) -> World:
@@ -59,6 +59,9 @@ WORLDS: dict[str, World] = {
     "0/1, half of them 1": zero_one(0.5),
     "0/1, one in 20": zero_one(0.05),
     "0/1, one in 100": zero_one(0.01),
+    "log-normal noise, one in 20 treated": noisy(lambda rng, x, t: rng.lognormal(size=len(x)), 0.05),
+    "0/1, one in 20, one in 10 treated": zero_one(0.05, 0.1),
+    "0/1, one in 20, one in 50 treated": zero_one(0.05, 0.02),
 }
 
 
@@ -67,7 +70,7 @@ class Look(NamedTuple):
 
     estimate: Vector
     error: Vector  # the standard error
-    robust: Vector  # the same, whatever the spread of the noise
+    robust: Vector  # the same, whatever the spread of the noise: no less than that
     information: Vector
     freedom: int
 
@@ -110,7 +113,8 @@ class Sums:
             slope = tx / xx
             u = np.stack([-(self.mean[0] - slope * self.mean[1]), np.ones_like(z), -slope]) / z  # A⁻¹v
             robust = np.sqrt(np.einsum("is,ijs,js->s", u, self.spread, u))
-            return Look(b_t, np.sqrt(left / (self.rows - 3) / z), robust, z, self.rows - 3)
+            plain = np.sqrt(left / (self.rows - 3) / z)
+            return Look(b_t, plain, np.maximum(plain, robust), z, self.rows - 3)
 
 
 def ever_significant(world: World, streams: int, rows: int, seed: int = SEED, scale: float = 1.0) -> dict[str, Vector]:
@@ -129,7 +133,7 @@ def ever_significant(world: World, streams: int, rows: int, seed: int = SEED, sc
         new = known & np.isnan(anchor)
         anchor[new] = look.information[new] / (look.freedom + 1)
         with np.errstate(all="ignore"):
-            rho = np.where(known, look.information / (anchor * max(TUNED_FOR, LEAST_FREEDOM + 3) / BEST), 0.0)
+            rho = np.where(known, look.information / (anchor * TUNED_FOR / BEST), 0.0)
             for name, error in (("anytime", look.error), ("robust", look.robust)):
                 log_e = log_e_values(look.estimate, scale * error, rho, look.freedom)
                 ever[name] |= known & (error > 0) & (log_e >= level)

@@ -25,6 +25,7 @@ SETS: dict[str, tuple[type[OnlineRegressor], dict[str, Any], dict[str, Any]]] = 
     "ridge, joint": (RidgeRegressor, {"radius": "joint"}, {"radius": "sum"}),
     "ridge, regret": (RidgeRegressor, {"radius": "regret"}, {"radius": "sum"}),
     "ridge, convex": (RidgeRegressor, {"radius": "convex"}, {"radius": "sum"}),
+    "ridge, told σ alone": (RidgeRegressor, {"theta_bound": None}, {"radius": "sum"}),
     "forward, tight": (ForwardRegressor, {"bias": "tight"}, {"bias": "paper"}),
     "forward, sharp": (ForwardRegressor, {}, {"bias": "paper"}),
     "forward, sharp, regret": (ForwardRegressor, {"radius": "regret"}, {"bias": "paper"}),
@@ -42,7 +43,9 @@ def ratios(d: int, lam: float, sigma: float, told: float, seed: int) -> dict[str
     for name, (learner, chosen, paper) in SETS.items():
         for n in ROWS:
             model = learner(lam, fit_intercept=False).fit(X[:n], y[:n])
-            ends, printed = (model.interval(new, 0.05, told, 1.0, **each) for each in (chosen, paper))
+            ends, printed = (
+                model.interval(new, 0.05, told, **({"theta_bound": 1.0} | each)) for each in (chosen, paper)
+            )
             out.setdefault(name, []).append(float(np.ptp(ends, axis=1).mean() / np.ptp(printed, axis=1).mean()))
     return out
 

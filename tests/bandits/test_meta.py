@@ -251,3 +251,15 @@ def test_a_task_is_oful_from_its_prior_mean() -> None:
     assert_array_equal(meta.index(actions), plain.index(actions))
     meta.restart()
     assert_allclose(meta.estimate(actions), actions @ mean_of(meta))
+
+
+def test_a_task_without_rewards_is_none() -> None:
+    meta = MetaOFUL(lam=1.0, spread=0.1, trust="spread", seed=0)
+    meta.choose(np.eye(3))
+    meta.next_task()
+    assert meta.mean is None
+    meta.learn([1.0, 0.0, 0.0], 1.0)
+    meta.next_task()
+    mean = meta.mean
+    assert mean is not None
+    assert_allclose(mean, [0.5, 0.0, 0.0])

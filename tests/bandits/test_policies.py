@@ -240,6 +240,11 @@ def test_settings_out_of_range_are_refused() -> None:
         (lambda: OFUL(action_bound=0.0), "action_bound must be a number > 0"),
         (lambda: OFUL(estimator=other("lasso")), "estimator must be one of 'ridge', 'forward', got 'lasso'"),
         (lambda: OFUL(width=other("narrow")), "width must be one of 'determinant', 'trace', 'uniform'"),
+        (
+            lambda: OFUL(index=other("clipped")),
+            "index must be made by @index_function, got 'clipped'; clipped=True cuts",
+        ),
+        (lambda: OFUL(width="printed", bias="paper", clipped=True), "expected none beside width='printed'"),
         (lambda: OFUL(bias=other("some")), "bias must be one of 'sharp', 'tight', 'paper', 'none'"),
         (lambda: SWLinUCB(0), "window must be a whole number >= 1, got 0"),
         (lambda: SWLinUCB(other(2.5)), "window must be a whole number >= 1, got 2.5"),

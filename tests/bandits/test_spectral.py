@@ -95,6 +95,21 @@ def test_what_is_no_graph_is_refused(graph: Any, message: str) -> None:
         as_laplacian(directed)
 
 
+def test_lists_of_lists_and_frames_are_refused() -> None:
+    with pytest.raises(ValueError, match="a list of 3 lists of 3 can be a matrix or edges"):
+        as_laplacian([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    frame = pytest.importorskip("pandas").DataFrame(np.eye(3))
+    with pytest.raises(ValueError, match="graph must be a square array"):
+        as_laplacian(frame)
+
+
+def test_play_takes_it_as_it_is() -> None:
+    basis = SpectralBasis.of(random_geometric(12, seed=1))
+    world = graph_world(SmoothTheta(basis), Gaussian(0.1))
+    bandit = SpectralBandit(basis, 1.0, sigma=0.1, seed=0)
+    assert_array_equal(play({"a": bandit}, world, 30, 2)["a"], play({"a": bandit.policy}, world, 30, 2)["a"])
+
+
 def test_random_graphs_are_repeatable_and_joined() -> None:
     for made in (barabasi_albert(60, 2, 5), random_geometric(60, 6.0, 5), random_geometric(60, 0.5, 5)):
         basis = SpectralBasis.of(made)

@@ -63,6 +63,7 @@ def test_wrong_calls_say_what_was_expected(tmp_path: Path) -> None:
         (["figure4a", "--set", "figure3.horizon=3"], "figure3 is not among the figures to run"),
         (["figure4a", "--repeats", "0"], "repeats must be at least 1"),
         (["figure4a", "--undecided-times", "0"], "undecided_times must be at least 1, got 0"),
+        (["figure1", "--set", "figure1.undecided_times=0"], "undecided_times must be a whole number >= 1, got 0"),
         (["figure2", "--set", "figure2.theta_law=cube"], "theta_law must be one of 'sphere', 'ball', got 'cube'"),
         (["figure4a", "--set", "figure4a.beta=loose"], "beta and betas must be among unchanged, tight, paper"),
         (["figure4a", "--jobs", "0"], "expected a number other than 0"),

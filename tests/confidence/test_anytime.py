@@ -1,21 +1,24 @@
 """Intervals for one direction at a time: against the formula written out, the integral behind it, and simulations."""
 
 import math
+import os
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from sklearn.datasets import load_diabetes
 
 import onward
-from onward import AutoRegressor, ForwardRegressor, RidgeRegressor
+from onward import AutoRegressor, ForwardRegressor, RidgeRegressor, Table
 from onward.confidence.anytime import BEST, LEAST_FREEDOM, Anchors, anytime_estimates, log_e_values, standard_errors
 from onward.confidence.ordinary import OrdinaryLeastSquares
 from onward.core import Information
-from onward.core.inference import TUNED_FOR
+from onward.core.inference import TUNED_FOR, Inference
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 from tests.confidence.test_t_intervals import learned
@@ -45,7 +48,7 @@ def dense(A: Matrix, y: Vector, w: Vector, v: Vector, lam: float, m: float, delt
 def mixture_of(A: Matrix, w: Vector, v: Vector, tuned_for: float = TUNED_FOR) -> float:
     """λ' of a direction that is first asked for after these rows."""
     z = 1 / float(v @ np.linalg.inv(A.T @ (w[:, None] * A)) @ v)
-    return float(z / (len(A) - A.shape[1] + 1) * max(tuned_for, len(A)) / BEST)
+    return float(z / (len(A) - A.shape[1] + 1) * tuned_for / BEST)
 
 
 @pytest.mark.parametrize("lam", [0.0, 1e-3, 1.0, 50.0])
@@ -138,6 +141,23 @@ def test_what_cannot_be_told_apart_is_open_alone() -> None:
         between = model.contrast([0, -1, 0, 1, 0])
         assert_allclose(between.estimate, y[level == 2].mean() - y[level == 0].mean(), atol=0.5)
         assert between.p_value < 1e-6
+
+
+@pytest.mark.parametrize("n", [100, 3000])
+def test_where_λ_outweighs_a_column_its_estimate_is_right_or_open(n: int) -> None:
+    is_open = []
+    for power in np.arange(4.0, 10.0, 0.25):
+        X, y, w = rows_of(n, 3, seed=int(4 * power))
+        A = np.column_stack([np.ones(n), X])
+        expected, error, _, _ = dense(A, y, w, np.eye(4)[1], 1.0, 0.0, DELTA)
+        scale = 10.0**-power
+        found = RidgeRegressor(1.0).fit(X * [scale, 1.0, 1.0], y, w).contrast("x0")
+        is_open.append(math.isnan(found.estimate))
+        if not is_open[-1]:
+            assert abs(found.estimate * scale - expected) < 0.01 * error
+            assert_allclose(found.standard_error * scale, error, rtol=1e-3)
+    assert not is_open[0]
+    assert is_open == sorted(is_open)
 
 
 def test_before_rows_say_anything_intervals_are_open_and_nothing_is_evidence() -> None:
@@ -242,6 +262,26 @@ def test_robust_intervals_hold_where_the_spread_of_noise_differs() -> None:
     assert found["robust"].mean() <= LIMIT < 0.5 < found["anytime"].mean()
 
 
+@pytest.mark.parametrize("treated", ["one in 10 treated", "one in 50 treated"])
+def test_robust_intervals_hold_where_few_are_treated_and_few_targets_are_1(treated: str) -> None:
+    """A small group of zeros has no errors: its own spread alone would make 30% and 65% of these significant."""
+    world = peeking.WORLDS[f"0/1, one in 20, {treated}"]
+    assert peeking.ever_significant(world, 500, 2000)["robust"].mean() <= LIMIT
+    assert peeking.ever_significant(world, 500, 2000, scale=0.3)["robust"].mean() > LIMIT
+
+
+def test_robust_errors_are_never_below_the_plain_ones() -> None:
+    rng = np.random.default_rng(8)
+    treated, y = (np.arange(400) % 50 == 0).astype(np.float64), (rng.random(400) < 0.05).astype(np.float64)
+    y[treated == 1] = 0.0
+    model = RidgeRegressor().track_sandwich().fit(treated[:, None], y)
+    assert model.sandwich_ is not None
+    solved = OrdinaryLeastSquares(model.information_).solve(np.array([[0.0, 1.0]]))
+    plain, robust = model.contrast("x0"), model.contrast("x0", robust=True)
+    assert math.sqrt(model.sandwich_.variances(solved)[0]) < 0.5 * plain.standard_error
+    assert robust.standard_error == plain.standard_error
+
+
 def test_the_tool_plays_what_models_say() -> None:
     rng = np.random.default_rng(5)
     sums, rows = peeking.Sums(1), []
@@ -297,6 +337,53 @@ def test_an_anchor_is_of_features_alone() -> None:
         Anchors.from_record([[[[0, 1.0]], -1.0, 3.0]])
 
 
+def test_the_number_of_rows_that_intervals_are_tuned_for_is_kept(tmp_path: Path) -> None:
+    X, y, _ = rows_of(300, 2)
+    model = ForwardRegressor().fit(X[:200], y[:200])
+    first = model.contrast("x0", tuned_for=10_000)
+    model.save(tmp_path / "m.onward")
+    for again in (model, model.copy(), onward.load(tmp_path / "m.onward")):
+        assert again.contrast("x0") == first
+        assert again.contrast("x0", tuned_for=50).tuned_for == 10_000
+        assert again.contrast("x1").tuned_for == TUNED_FOR
+    other = ForwardRegressor().fit(X[:200], y[:200]).contrast("x0")
+    assert other.upper - other.lower < 0.9 * (first.upper - first.lower)
+
+
+def growing_rows(n: int) -> pl.DataFrame:
+    """A column that counts time, so that rows bring more and more information, and one that is 0 at first."""
+    rng = np.random.default_rng(12)
+    late = (rng.random(n) < 0.3) * (np.arange(n) > 150)
+    return pl.DataFrame({"time": np.arange(n) / 7, "late": late.astype(np.int64), "y": rng.standard_normal(n)})
+
+
+@pytest.mark.parametrize("tuned_for", [400, 5000])
+def test_a_file_a_pipe_and_a_file_that_has_grown_have_one_scale(tmp_path: Path, tuned_for: int) -> None:
+    rows, asked = growing_rows(2000), Inference(contrasts=["time", "late", "time - late"], tuned_for=tuned_for)
+    path, pipe = tmp_path / "rows.csv", tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    anchors, reaches = [], []
+    for n in (300, 2000):
+        rows[:n].write_csv(path)
+        done = onward.fit(path, Table("y"), inference=asked)
+        assert done.model.anchors_ is not None
+        anchors.append(done.model.anchors_.to_record())
+        found = done.contrasts()
+        reaches.append([(each.upper - each.estimate) / each.standard_error for each in found])
+        Thread(target=lambda: pipe.write_bytes(path.read_bytes())).start()
+        frames: list[pl.DataFrame] = []
+        piped = onward.fit(pipe, Table("y"), inference=asked, follow=frames.append)
+        assert piped.contrasts() == found
+        Thread(target=lambda: pipe.write_bytes(path.read_bytes())).start()
+        onward.fit(pipe, Table("y"), inference=asked, save=tmp_path / "m.onward")
+        saved = onward.load(tmp_path / "m.onward")
+        assert [saved.contrast(each) for each in ("time", "late")] == found[:2]  # whatever number is the default
+    assert anchors[0] == anchors[1]
+    assert {each.tuned_for for each in found} == {tuned_for}
+    if tuned_for == 400:  # from where they are narrowest on, intervals reach more standard errors, without end
+        assert (np.array(reaches[1]) > np.array(reaches[0]) + 0.05)[0]
+
+
 # What robust intervals keep
 
 
@@ -317,11 +404,10 @@ def test_robust_intervals_are_the_same_whichever_way_rows_come(tmp_path: Path) -
     for model in (single, dicts, blocks, saved, whole.copy()):
         found = model.coefficient_table(robust=True)
         assert_allclose(found["standard_error"], expected["standard_error"], rtol=1e-9)
-    assert_allclose(  # and it is the sandwich, written out
-        expected["standard_error"],
-        _sandwich_errors(X, y, w, RidgeRegressor(2.0).predict_then_learn(X, y, w)),
-        rtol=1e-8,
-    )
+    robust = _sandwich_errors(X, y, w, RidgeRegressor(2.0).predict_then_learn(X, y, w))
+    plain = whole.coefficient_table()["standard_error"]
+    assert (robust > plain).any()
+    assert_allclose(expected["standard_error"], np.maximum(robust, plain), rtol=1e-8)  # the sandwich, written out
     saved.partial_fit(X, y)
     assert (saved.coefficient_table(robust=True)["standard_error"] < expected["standard_error"]).all()
 
@@ -351,6 +437,18 @@ def test_robust_intervals_of_merged_models_know_the_errors_of_both() -> None:
     one.merge(RidgeRegressor().learn_one({"a": 1.0}, 2.0))
     with pytest.raises(ValueError, match="robust intervals are for models that have kept"):
         one.contrast("a", robust=True)
+
+
+def test_robust_intervals_go_on_after_a_merge_or_are_refused() -> None:
+    X, y, _ = rows_of(300, 2)
+    whole = RidgeRegressor().track_sandwich().fit(X, y).coefficient_table(robust=True)
+    merged = RidgeRegressor().merge(RidgeRegressor().track_sandwich().fit(X[:50], y[:50])).partial_fit(X[50:], y[50:])
+    assert_allclose(merged.coefficient_table(robust=True)["standard_error"], whole["standard_error"], rtol=1e-9)
+    forgot = RidgeRegressor().track_sandwich().merge(RidgeRegressor().fit(X[:50], y[:50])).partial_fit(X[50:], y[50:])
+    parts = RidgeRegressor().track_sandwich().fit(X[:50], y[:50]).merge_part(ForwardRegressor(0.0).fit(X[50:], y[50:]))
+    for model in (forgot, parts, parts.copy().partial_fit(X, y)):
+        with pytest.raises(ValueError, match="robust intervals are for models that have kept"):
+            model.contrast("x0", robust=True)
 
 
 def test_a_number_too_large_leaves_robust_intervals_open() -> None:
@@ -411,6 +509,14 @@ def test_tables_of_a_set_are_asked_for_by_what_they_rely_on() -> None:
         AutoRegressor(half_lives=(10.0,)).fit(X, y).contrast("x0")
     with pytest.raises(ValueError, match="must come before the first row"):
         model.track_sandwich()
+    with pytest.raises(ValueError, match=r"robust intervals are not to be had here: .* forgets"):
+        RidgeRegressor(half_life=20).track_sandwich()
+    for together in (0, -1, 2.5):
+        with pytest.raises(ValueError, match="together must be a whole number >= 1"):
+            model.contrast("x0", together=together)  # type: ignore[arg-type]
+    for null in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="null must be a finite number"):
+            model.contrast("x0", null=null)
     with pytest.raises(ValueError, match="one target"):
         RidgeRegressor().track_sandwich().fit(X, np.column_stack([y, y]))
 

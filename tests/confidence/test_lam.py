@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import binom
@@ -100,6 +100,7 @@ def test_sets_ask_for_regularisation_of_features(settings: dict[str, Any]) -> No
             model.confidence_set(0.05, **known)
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 2**32), st.sampled_from(LEARNERS), st.sampled_from(list(KNOWN)), st.integers(0, 30))
 def test_sets_regularise_a_free_constant(seed: int, learner: type[OnlineRegressor], known: str, n: int) -> None:
     """As if it had had this λ from the start: `lam` or its default, else 1. The model itself keeps none."""

@@ -141,6 +141,8 @@ def test_no_interval_is_wider_than_that_of_a_larger_set(seed: int, S: float, lam
     ridge, forward = (kind(lam, fit_intercept=False).fit(X, y) for kind in (RidgeRegressor, ForwardRegressor))
     choices: list[Radius] = ["convex", "joint", "sum"]
     convex, joint, total = (ridge.confidence_set(0.05, 0.5, S, radius=radius).interval(new) for radius in choices)
+    if np.isnan(convex).any():
+        return  # S is told too small: nothing is left
     ball = np.sqrt((new**2).sum(axis=1)) * S
     sharp = forward.confidence_set(0.05, 0.5, S).interval(new)
     tight = forward.confidence_set(0.05, 0.5, S, bias="tight").interval(new)
@@ -150,6 +152,28 @@ def test_no_interval_is_wider_than_that_of_a_larger_set(seed: int, S: float, lam
         room = 1e-9 * (1 + np.abs(outer).max())
         assert (inner[:, 0] >= outer[:, 0] - room).all()
         assert (inner[:, 1] <= outer[:, 1] + room).all()
+
+
+def test_a_vague_bound_leaves_what_the_rows_say() -> None:
+    """However large S is, the ends are no wider than around least squares: α = 0."""
+    X, _, _ = data(7, 40)
+    x = np.array([1.0, 0.0, 0.0])
+    for S in (1e4, 1e8, 1e12):
+        vague, model = in_ball(7, S, n=40)
+        least = model.confidence_set(0.05, 0.5).center @ x
+        reach = math.sqrt(vague.budget * (x @ np.linalg.solve(X.T @ X, x)))
+        assert_allclose(vague.interval(x)[0], [least - reach, least + reach], rtol=1e-4)
+
+
+def test_what_cannot_be_true_is_empty() -> None:
+    for S, empty in ((0.3, True), (1.2, False)):
+        region, _ = in_ball(7, S, n=200)
+        assert region.empty == empty
+        ends = region.interval(np.eye(3))
+        assert np.isnan(ends).all() if empty else (ends[:, 0] < ends[:, 1]).all()
+        assert (region.volume == 0) == empty
+    large, _ = in_ball(7, 10.0, lam=1e15, n=40)
+    assert large.contains(data(7, 40)[2])  # nothing cancels
 
 
 def test_a_set_within_a_ball_can_be_drawn() -> None:

@@ -30,7 +30,7 @@ def test_in_miniature() -> None:
     for drawing in (ratios, curves):
         drawing.figure.savefig(io.BytesIO())
     found = SHARP.claims(SMALL, frame)
-    assert [claim.id for claim in found] == ["fixed-arms", "less-than-tight", "clipped", "slow-change"]
+    assert [claim.id for claim in found] == ["fixed-arms", "less-than-tight", "clipped", "clipped-slow", "slow-change"]
     assert all(claim.ours for claim in found)
 
 
@@ -102,7 +102,10 @@ def test_verdicts_come_out_each_way() -> None:
     assert verdicts(sharp=6.0, tight=50.0, tight_slow=3.0)["less-than-tight"] == "partly"
     assert verdicts(sharp=6.0, tight=3.0)["less-than-tight"] == "not supported"
     assert verdicts(clipped=1.0)["clipped"] == "supported"
-    assert verdicts(clipped=1.0, clipped_slow=3.0)["clipped"] == "partly"
+    assert verdicts(clipped=1.0, clipped_fresh_full=3.0)["clipped"] == "partly"
+    assert verdicts(clipped=1.0, clipped_fresh_full=1.05)["clipped"] == "undecided"
+    assert verdicts(clipped=1.0, clipped_slow=3.0)["clipped"] == "supported"
+    assert verdicts(clipped=1.0, clipped_slow=3.0)["clipped-slow"] == "not supported"
     assert verdicts(clipped=1.2)["clipped"] == "not supported"
     assert verdicts(sharp_slow=1.0)["slow-change"] == "supported"
     assert verdicts(sharp_slow=1.2)["slow-change"] == "not supported"

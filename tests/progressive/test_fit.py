@@ -12,6 +12,7 @@ import pytest
 
 from onward import AutoRegressor, ForwardRegressor, Known, RidgeRegressor, Table, load
 from onward.progressive import Fit, Progress, fit
+from onward.progressive.interval_course import IntervalCourse
 from onward.regression import OnlineRegressor
 from onward.tables import DataError
 from tests.progressive.made_up import small_pieces, table, written
@@ -100,6 +101,8 @@ def test_the_result_does_not_depend_on_the_pieces(
         np.testing.assert_array_equal(getattr(pieces.history, field), getattr(whole.history, field))
     for column, values in whole.history.sample.items():
         np.testing.assert_array_equal(pieces.history.sample[column], values)
+    for field in IntervalCourse.__dataclass_fields__:
+        np.testing.assert_array_equal(getattr(pieces.history.course, field), getattr(whole.history.course, field))
 
 
 @pytest.mark.parametrize("resumable", [False, True])
@@ -162,6 +165,8 @@ def test_stopped_anywhere_it_goes_on_to_the_same_bits(
         np.testing.assert_array_equal(getattr(result.history, field), getattr(whole.history, field))
     np.testing.assert_array_equal(result.history.misses, whole.history.misses)
     np.testing.assert_array_equal(result.history.sample["row"], whole.history.sample["row"])
+    for field in IntervalCourse.__dataclass_fields__:
+        np.testing.assert_array_equal(getattr(result.history.course, field), getattr(whole.history.course, field))
     assert sorted(path.name for path in tmp_path.iterdir() if "model" in path.name or "out" in path.name) == [
         "model",
         "out.parquet",

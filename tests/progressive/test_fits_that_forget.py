@@ -9,10 +9,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from onward import AutoRegressor, ForwardRegressor, Known, RidgeRegressor, Table, fit, load
+from onward.progressive.coefficient_intervals import coefficient_columns
 from onward.progressive.json_results import model_record
 from onward.progressive.predicting import predict
 from onward.progressive.report import write_fit_report
-from onward.progressive.results import coefficient_columns
 from onward.progressive.scoring import score
 from onward.regression import OnlineRegressor
 from tests.progressive.made_up import table, written

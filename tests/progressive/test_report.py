@@ -222,7 +222,12 @@ def test_of_auto_the_page_says_whom_it_leaned_on(written: Callable[[str], Writte
     assert "lines are the averages of the learners', by their weights, and may leave them." in words
     heads = [text for tag, text in made.page.texts if tag == "th"]
     assert {"Coefficient", "Estimate", "Std. error", "Lower", "Upper", "p-value"} <= set(heads)
-    assert words.count("Each interval holds at every row at once with probability 0.95, if noise is Gaussian") == 2
+    assert (
+        words.count(
+            "at every row at once with probability 0.95, if the target is linear in the columns, noise is Gaussian"
+        )
+        == 2
+    )
     _, panels, *_ = readings(made.page)
     assert len(panels) == 3
     for panel, of_each in zip(panels, ("learner", "lam", "half_life"), strict=True):

@@ -87,7 +87,9 @@ def test_a_fit_of_auto_says_whom_it_leans_on_and_has_intervals() -> None:
     leaning = f"It leans on {result.model.leaning_}."
     assert leaning in str(result).splitlines()
     assert leaning in check_html(result._repr_html_()).texts
-    assert "with probability 0.95, if noise is Gaussian" in " ".join(str(result).split())
+    assert "with probability 0.95, if the target is linear in the columns, noise is Gaussian" in " ".join(
+        str(result).split()
+    )
     assert result.to_frame()["coefficient"].to_list() == [result.model.intercept_, *result.model.coef_]
     assert np.isfinite(result.to_frame()["upper"].to_numpy()).all()
 

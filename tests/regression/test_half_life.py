@@ -456,5 +456,5 @@ def test_why_there_are_none() -> None:
     model = RidgeRegressor(lam, fit_intercept=False, half_life=2.0).partial_fit([[1.0], [2.0]], [3.0, 1.0])
     state = model.information_.copy()
     state.header["memory"] = 0.0  # as if all rows counted alike
-    region = onward.confidence.confidence_set(state, "ridge", delta, 1.0, theta)
+    region = onward.confidence.confidence_set(state, "ridge", delta, 1.0, theta, radius="sum")
     assert region.radius == pytest.approx(np.sqrt(2 * np.log(1 / delta) + np.log(1 + left + 4)) + theta)

@@ -172,3 +172,20 @@ def test_settings_of_both_parts_are_searched(data: Any) -> None:
     grid = {"transformer__gamma": [1e-4, 0.5], "model__lam": [0.01, 1e4]}
     found = GridSearchCV(OnlinePipeline(RandomFeatures(n=50), ForwardRegressor()), grid, cv=3).fit(X, y)
     assert found.best_params_ == {"transformer__gamma": 0.5, "model__lam": 0.01}
+
+
+def test_rows_with_names_and_rows_without_are_not_mixed(tmp_path: Path) -> None:
+    X, y = np.random.default_rng(0).standard_normal((20, 2)), np.arange(20.0)
+    without = OnlinePipeline(RandomFeatures(1.0, 20), RidgeRegressor()).fit(X, y)
+    with pytest.raises(ValueError, match="x must be an array, as before"):
+        without.predict_one({"a": 1.0, "b": 2.0})
+    named = OnlinePipeline(RandomFeatures(1.0, 20), RidgeRegressor()).learn_one({"a": 1.0, "b": 2.0}, 1.0)
+    named.save(tmp_path / "named.onward")
+    again = load(tmp_path / "named.onward")
+    asked: list[Callable[[], object]] = [
+        lambda: named.predict_one([1.0, 2.0]),
+        lambda: again.learn_one([1.0, 2.0], 1.0),
+    ]
+    for ask in asked:
+        with pytest.raises(ValueError, match="x must be a dict of names, as before, got list"):
+            ask()

@@ -38,7 +38,16 @@ def as_laplacian(graph: Any) -> Laplacian:
         if callable(getattr(graph, "is_directed", None)) and graph.is_directed():
             raise ValueError("graph must be undirected, got a directed one: give graph.to_undirected()")
         return _of_edges(graph.edges(data="weight", default=1.0), tuple(graph.nodes))
-    if isinstance(graph, str) or not isinstance(graph, Iterable):
+    if (
+        isinstance(graph, list | tuple)
+        and graph
+        and all(isinstance(row, list) and len(row) == len(graph) for row in graph)
+    ):
+        raise ValueError(
+            f"a list of {len(graph)} lists of {len(graph)} can be a matrix or edges: expected an array, or tuples as "
+            "edges"
+        )
+    if isinstance(graph, str) or hasattr(graph, "columns") or not isinstance(graph, Iterable):
         raise ValueError(
             f"graph must be a square array, a sparse matrix, a networkx graph or a list of edges, got {graph!r}"
         )

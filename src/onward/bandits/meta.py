@@ -92,8 +92,8 @@ class MetaOFUL:
 
     def next_task(self) -> None:
         """End the current task: keep its estimate, forget its rewards, and start the next one."""
-        if not self._policy.dimension:
-            return  # nothing was even offered: it is still the one to come
+        if not self._policy.n_learned:
+            return  # nothing is known of it: it is still the one to come
         state = self._policy.information()
         estimate = self._policy.coef
         error = _largest_error(state, self._policy)

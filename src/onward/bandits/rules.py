@@ -127,6 +127,9 @@ class Optimistic(_Exploring):
         if not isinstance(self.clipped, bool):
             raise ValueError(f"clipped must be True or False, got {self.clipped!r}")
         object.__setattr__(self, "index", _function("index", self.index))
+        if self.clipped and (self.index is not None or self.width == "printed"):
+            other = "an index of one's own" if self.index is not None else "width='printed'"
+            raise ValueError(f"clipped=True cuts the theory's index: expected none beside {other}")
 
     def settings(self) -> dict[str, float]:
         """The settings of compiled code."""
@@ -202,6 +205,8 @@ def _function(kind: str, value: Any) -> Any:
         return find_function(kind, value.removeprefix("function "))
     if isinstance(value, CompiledFunction) and value.kind != kind:
         raise ValueError(f"{kind} must be made by @{kind}_function, got {value!r} of @{value.kind}_function")
+    if kind == "index" and isinstance(value, str):
+        raise ValueError(f"index must be made by @index_function, got {value!r}; clipped=True cuts indices at ‖x‖S")
     if callable(value) and not isinstance(value, CompiledFunction):
         raise ValueError(f"{kind} must be made by @{kind}_function, got {value!r}")
     return value

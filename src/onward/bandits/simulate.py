@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from onward.bandits.environments import Environment, LinearWorld
 from onward.bandits.players import Player, Steps, copied, is_compiled, new_player
 from onward.bandits.runs import Runs
+from onward.bandits.spectral import SpectralBandit
 from onward.core.checks import whole
 from onward.core.types import Matrix, Vector
 from onward.progress_bar import open_progress_bar
@@ -33,7 +34,7 @@ class _Repeat:
 
 
 def play(
-    policies: Mapping[str, Player],
+    policies: Mapping[str, Player | SpectralBandit],
     environment: Environment,
     horizon: int,
     repeats: int = 1,
@@ -77,12 +78,13 @@ def play(
     if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs == 0:
         raise ValueError(f"n_jobs must be a whole number other than 0, got {n_jobs!r}")
     _check_players(policies)
+    players = {name: one.policy if isinstance(one, SpectralBandit) else one for name, one in policies.items()}
     if not callable(getattr(environment, "start", None)):
         raise ValueError(f"environment must have a method start, got {type(environment).__name__}")
     kept = _kept_rounds(keep, horizon)
-    settings = _settings(policies, environment)
+    settings = _settings(players, environment)
     stop = _Stop()
-    game = _Game(dict(policies), environment, horizon, kept, seed, chosen, stop)
+    game = _Game(dict(players), environment, horizon, kept, seed, chosen, stop)
     regret = np.empty((len(policies), repeats, len(kept)))
     choices = np.empty((len(policies), repeats, horizon), dtype=np.int32) if chosen else None
     seconds, done = np.zeros(len(policies)), np.zeros(repeats, dtype=bool)
@@ -144,7 +146,7 @@ def _results(game: _Game, numbers: Iterable[int], n_jobs: int) -> Iterator[_Repe
     yield from Parallel(n_jobs=n_jobs, prefer=hint, return_as="generator_unordered")(task(game, i) for i in numbers)
 
 
-def _check_players(policies: Mapping[str, Player]) -> None:
+def _check_players(policies: Mapping[str, Any]) -> None:
     if not isinstance(policies, Mapping) or not policies or not all(isinstance(name, str) for name in policies):
         raise ValueError(f"policies must be at least one policy by its name, {{'name': policy, …}}, got {policies!r}")
     for name, policy in policies.items():

@@ -161,8 +161,8 @@ def coefficients(columns: "CoefficientTable", most: int | None = FEW) -> "Table"
     return _titled("Coefficients", list(heads.values()), rows, notes)
 
 
-def contrasts(found: Sequence["Contrast"], assumed: str) -> "Table":
-    """Contrasts with their intervals, and what these assume."""
+def contrasts(found: Sequence["Contrast"], notes: Sequence[str]) -> "Table":
+    """Contrasts with their intervals, and what is to be said below them."""
     rows = [
         [
             each.name,
@@ -171,7 +171,7 @@ def contrasts(found: Sequence["Contrast"], assumed: str) -> "Table":
         for each in found
     ]
     heads = ["contrast", "estimate", "std. error", "lower", "upper", "e-value", "p-value"]
-    return _titled("Contrasts, adjusted for all other columns", heads, rows, [assumed])
+    return _titled("Contrasts, adjusted for all other columns", heads, rows, notes)
 
 
 def _titled(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> "Table":

@@ -15,6 +15,8 @@ from onward.cli.value_options import given_options, usage
 from onward.core.words import counted, left_out
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from onward.core.inference import Inference
     from onward.core.known import Known
     from onward.progressive import Fit
@@ -165,6 +167,7 @@ def command(
     """
     from onward.cli.model_files import check_coefficient_options, check_interval_options
     from onward.progressive.checkpoints import beside
+    from onward.progressive.contrasts import describe_contrasts
     from onward.progressive.outputs import Outputs, check_outputs, check_targets
 
     if address is not None and backend is None:
@@ -212,6 +215,7 @@ def command(
         },
     )
     what[1].update(outputs)
+    assumed = ""
     if engine is not None:
         result = _fit_with_workers(what, engine, backend in (None, o.Backend.loky), quiet or json)
         for note in () if quiet else result.notes:
@@ -220,9 +224,14 @@ def command(
         if not quiet:
             what[1]["tell"] = _tell
         what[1]["on_change"] = on_change.value
-        result = _fit_here(what, report is not None, json if follow else None, quiet or json)
+        if follow and inference.contrasts and not quiet:
+            assumed = describe_contrasts(model, known, inference)
+        result = _fit_here(what, report is not None, json if follow else None, quiet or json, assumed)
     if follow and not quiet:  # which leaves no room for a summary
         for line in left_out(result.skipped, result.filled):
+            _tell(line)
+    if inference.contrasts and (follow or json) and not quiet:
+        for line in _still_to_tell(result, assumed if follow else None):
             _tell(line)
     if report is not None:
         from onward.progressive.report import write_fit_report
@@ -254,8 +263,25 @@ def _tell(remark: str) -> None:
     typer.echo(f"onward: {remark}", err=True)
 
 
-def _fit_here(what: _What, history: bool, follow_json: bool | None, quiet: bool) -> "Fit":
-    """One pass in this process; `follow_json` says how predictions are printed, None for not at all."""
+def _still_to_tell(result: "Fit", assumed: str | None) -> list[str]:
+    """What is to be said of contrasts at the end, where no summary says it; `assumed` was said before, None for JSON.
+
+    Only then is it known whether targets are all 0 or 1, or whether the model started anew.
+    """
+    from onward.progressive.contrasts import describe_contrasts, left_out_lines
+
+    lines = left_out_lines(result.model, result.inference)
+    if assumed is None:
+        return lines
+    now = describe_contrasts(result.model, result.known, result.inference, is_restarted=result.is_restarted)
+    return [line for line in (now.removeprefix(assumed).strip(), *lines) if line]
+
+
+def _fit_here(what: _What, history: bool, follow_json: bool | None, quiet: bool, assumed: str) -> "Fit":
+    """One pass in this process; `follow_json` says how predictions are printed, None for not at all.
+
+    What is `assumed` of them is told with the first.
+    """
     from onward.cli.display import watching
     from onward.progressive import fit
     from onward.progressive.frame_writers import open_writer
@@ -266,7 +292,14 @@ def _fit_here(what: _What, history: bool, follow_json: bool | None, quiet: bool)
         open_writer(None, sys.stdout.buffer, "jsonl" if follow_json else "csv") as write,
     ):
         if follow_json is not None:
-            options = {**options, "follow": write}
+            left = [assumed] if assumed else []
+
+            def follow(frame: "pl.DataFrame") -> None:
+                if left:
+                    _tell(left.pop())
+                write(frame)
+
+            options = {**options, "follow": follow}
         return fit(*arguments, history=history, watch=watch, **options)
 
 
@@ -311,5 +344,7 @@ def show(result: "Fit") -> None:
     if result.scores.rmse == result.scores.rmse:
         out.print(display.scores(result.scores))
     if result.inference.contrasts:
-        out.print(display.contrasts(result.contrasts(), said_of_contrasts(result)))
+        found = result.contrasts()
+        notes = said_of_contrasts(result, found)
+        out.print(display.contrasts(found, notes) if found else "\n".join(notes), markup=False, highlight=False)
     out.print(display.coefficients(result.coefficients()))

@@ -102,7 +102,7 @@ def show(sections: "list[Section]", out: Path, quick: bool) -> None:
     }
     table = Table(title="Verdicts" + (" of a reduced run" if quick else ""), title_justify="left", title_style="bold")
     table.add_column("figure")
-    table.add_column("the paper says")
+    table.add_column("the claim")
     table.add_column("our runs", no_wrap=True)
     for section in sections:
         for claim in section.claims:

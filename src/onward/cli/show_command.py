@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onward.cli import options as o
+from onward.cli.value_options import usage
 
 if TYPE_CHECKING:
     from onward.core.inference import Inference
@@ -36,7 +37,8 @@ def command(
 ) -> None:
     """Say what a model file holds: learner, features, rows seen, coefficients with intervals, contrasts."""
     from onward.cli.model_files import check_coefficient_options, load_learner, show_json
-    from onward.progressive.json_results import contrast_records, model_record
+    from onward.progressive.contrasts import check_contrasts_of
+    from onward.progressive.json_results import contrasts_record, model_record
     from onward.storage import read
 
     if model.is_file():
@@ -45,8 +47,10 @@ def command(
             return _show_other(kind, settings, json)
     learner = load_learner(model)
     check_coefficient_options(learner, known, inference)
+    with usage():
+        check_contrasts_of(learner, inference)
     if json:
-        asked = {"contrasts": contrast_records(learner, known, inference)} if inference.contrasts else {}
+        asked = contrasts_record(learner, known, inference) if inference.contrasts else {}
         return show_json({"kind": "model", **model_record(learner, known, inference), **asked})
     _show_learner(learner, known, inference, every)
 
@@ -54,8 +58,8 @@ def command(
 def _show_learner(model: "OnlineRegressor", known: "Known", inference: "Inference", every: bool) -> None:
     from onward.cli import display
     from onward.core.durations import show_time
-    from onward.progressive.contrasts import describe_contrasts, find_contrasts
-    from onward.progressive.results import coefficient_table
+    from onward.progressive.coefficient_intervals import coefficient_table
+    from onward.progressive.contrasts import contrast_notes, find_contrasts
     from onward.regression import learner_name
 
     out = display.console()
@@ -96,7 +100,7 @@ def _show_learner(model: "OnlineRegressor", known: "Known", inference: "Inferenc
     out.print(display.pairs(about), highlight=False)
     if inference.contrasts:
         found = find_contrasts(model, known, inference)
-        out.print(display.contrasts(found, describe_contrasts(model, known, inference)))
+        out.print(display.contrasts(found, contrast_notes(model, known, inference, found)))
     out.print(display.coefficients(coefficient_table(model, known, inference), None if every else display.FEW))
 
 

@@ -16,8 +16,9 @@ features, past or future, but never of targets; and it must not be made anew at 
 time E is no martingale: in 10,000 rows, a column that counts time is missed in 10% of runs at δ = 5%, and one that
 grows like 1.02^row in 82%. Yet λ' is in the units of z, those of a column squared, which nobody states beforehand. So
 it is made of the features once, when an interval is first asked for (an *anchor*), and kept: λ' = rate·N/8, with `rate`
-the information that a row brought until then. It is the best λ' for the N rows that are stated (`tuned_for`), or for
-those that there are by then, if they are more: at z = 8λ' the interval is narrowest, at δ = 0.05 or so.
+the information that a row brought until then. It is the best λ' for the N rows that are stated with that question
+(`tuned_for`), never for those that there are: who asks again as a file grows would have a new λ' each time, and a
+threshold that stays where it is. At z = 8λ' the interval is narrowest, at δ = 0.05 or so.
 """
 
 import math
@@ -44,11 +45,16 @@ Direction = tuple[tuple[int, float], ...]
 class Anchors:
     """How much information a row brings along each direction that was asked for, as of when it first was.
 
-    It depends on features alone. A direction of which too little is known has none, until it is asked for again.
+    It depends on features alone. A direction of which too little is known has none, until it is asked for again. With
+    it stands the number of rows that intervals are tuned for, as it was then said: later questions keep both.
+
+    Attributes:
+        frozen: whether no direction gets one for now.
     """
 
     def __init__(self) -> None:
-        self._taken: dict[Direction, tuple[float, float]] = {}  # information for each row, rows by then
+        self._taken: dict[Direction, tuple[float, float]] = {}  # information for each row, rows to be tuned for
+        self.frozen = False
 
     def __len__(self) -> int:
         return len(self._taken)
@@ -57,17 +63,19 @@ class Anchors:
         """Whether each of the first d coordinates has one."""
         return all(((j, 1.0),) in self._taken for j in range(d))
 
-    def take(self, directions: Matrix, variance: Vector, known: NDArray[np.bool_], rows: int, freedom: int) -> Matrix:
-        """Information for each row, and rows at which it was taken, of each direction (n, 2); NaN for none.
+    def take(
+        self, directions: Matrix, variance: Vector, known: NDArray[np.bool_], freedom: int, tuned_for: float
+    ) -> Matrix:
+        """Information for each row, and rows that it is tuned for, of each direction (n, 2); NaN for none.
 
-        Those that have none get one of their variance over that of the noise, if it is `known`.
+        Those that have none get one of their variance over that of the noise, if it is `known`, and of `tuned_for`.
         """
         out = np.full((len(directions), 2), np.nan)
         for place, direction in enumerate(directions):
             key = tuple((int(j), float(direction[j])) for j in np.flatnonzero(direction))
-            if key not in self._taken and known[place] and freedom >= LEAST_FREEDOM:
+            if key not in self._taken and known[place] and freedom >= LEAST_FREEDOM and not self.frozen:
                 # Of normal features, z is about as much as so many rows bring: the others went to the other columns.
-                self._taken[key] = (1.0 / (float(variance[place]) * (freedom + 1)), float(rows))
+                self._taken[key] = (1.0 / (float(variance[place]) * (freedom + 1)), tuned_for)
             if key in self._taken:
                 out[place] = self._taken[key]
         return out
@@ -78,18 +86,26 @@ class Anchors:
         other._taken = dict(self._taken)
         return other
 
+    def moved(self, places: Sequence[int]) -> "Anchors":
+        """The same where coordinates have other places."""
+        other = Anchors()
+        other._taken = {
+            tuple(sorted((places[j], weight) for j, weight in key)): values for key, values in self._taken.items()
+        }
+        return other
+
     def to_record(self) -> list[list[Any]]:
-        """For a model file: a direction, its information for each row, and the rows."""
+        """For a model file: a direction, its information for each row, and the rows that it is tuned for."""
         return [[[list(pair) for pair in key], *values] for key, values in self._taken.items()]
 
     @classmethod
     def from_record(cls, record: Sequence[Sequence[Any]]) -> Self:
         """What `to_record` gave; ValueError if it is not that."""
         made = cls()
-        for key, rate, rows in record:
-            if not (0 < rate < math.inf and 0 < rows < math.inf):
-                raise ValueError(f"an anchor must have information and rows, got {rate!r} and {rows!r}")
-            made._taken[tuple((int(j), float(weight)) for j, weight in key)] = float(rate), float(rows)
+        for key, rate, tuned_for in record:
+            if not (0 < rate < math.inf and 0 < tuned_for < math.inf):
+                raise ValueError(f"an anchor must have information and rows, got {rate!r} and {tuned_for!r}")
+            made._taken[tuple((int(j), float(weight)) for j, weight in key)] = float(rate), float(tuned_for)
         return made
 
 
@@ -101,6 +117,7 @@ class Estimates(NamedTuple):
     lower: Vector
     upper: Vector
     log_e_value: Vector
+    tuned_for: Vector  # the rows for which intervals are narrowest: as said first; NaN before anything is known
 
     @property
     def e_value(self) -> Vector:
@@ -128,6 +145,7 @@ class Contrast:
     delta: float
     rows: int
     robust: bool
+    tuned_for: float  # the rows for which the interval is narrowest: as said first; NaN before anything is known
 
     @property
     def e_value(self) -> float:
@@ -159,23 +177,24 @@ def anytime_estimates(
         directions: over all coordinates, the constant included.
         delta: the probability with which an interval may fail, ever.
         null: the value of each contrast that e-values speak against.
-        tuned_for: the number of rows for which intervals are to be narrowest; to be said beforehand.
+        tuned_for: the number of rows for which intervals are to be narrowest, for directions that are new to `anchors`:
+            to be said beforehand, so that others keep what was said first.
         together: of how many intervals all must hold (Bonferroni): e-values are divided by it.
-        sandwich: what it takes to allow for noise whose spread differs from row to row; asymptotic.
+        sandwich: what it takes to allow for noise whose spread differs from row to row; asymptotic. Standard errors
+            are then the larger of the robust and the plain one.
     """
     log_level = 2.0 * (math.log(together) - math.log(probability("delta", delta)))
     estimate, variance, known = fitted.read(directions)
     known = known & (variance > 0)
-    taken = anchors.take(directions, variance, known, fitted.rows, fitted.freedom)
+    taken = anchors.take(directions, variance, known, fitted.freedom, positive("tuned_for", tuned_for))
     with np.errstate(all="ignore"):
-        rho = 1.0 / (variance * taken[:, 0] * np.maximum(positive("tuned_for", tuned_for), taken[:, 1]) / BEST)
+        rho = 1.0 / (variance * taken[:, 0] * taken[:, 1] / BEST)
     anchored = known & np.isfinite(rho)
     rho = np.where(anchored, rho, 0.0)
     variance = np.where(known, variance, 1.0)
-    if sandwich is None:
-        error = fitted.spread * np.sqrt(variance)
-    else:
-        error = np.sqrt(sandwich.variances(fitted.solve(directions)))
+    error = fitted.spread * np.sqrt(variance)
+    if sandwich is not None:  # the larger of both: a few rows of a kind may have small errors by chance alone
+        error = np.maximum(error, np.sqrt(sandwich.variances(fitted.solve(directions))))
     error = np.where(known, error, np.inf)
     wide = standard_errors(rho, fitted.freedom, log_level)
     reach = np.where(np.isinf(wide), np.inf, error) * np.where(np.isinf(wide), 1.0, wide)  # the error may be 0
@@ -187,6 +206,7 @@ def anytime_estimates(
         middle - reach,
         middle + reach,
         np.where(anchored, log_e, -math.log(together)),
+        taken[:, 1],
     )
 
 

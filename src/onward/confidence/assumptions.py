@@ -5,6 +5,7 @@ from typing import Literal
 from onward.core import Information
 from onward.core.known import Known, Method
 
+LINEAR = "the target is linear in the columns"
 OF_TARGETS: dict[Method, str] = {
     "conformal": "The share of rows that are missed tends to {delta:g}, whatever comes: nothing is assumed.",
     "t": "Each row is missed with probability {delta:g}, if noise is Gaussian, of one variance, and rows do not depend "
@@ -43,22 +44,31 @@ def describe_coefficient_intervals(
     """What holds of intervals for coefficients."""
     share = f"with probability {1 - delta:g}"
     if method == "uniform":
-        return f"All intervals hold at every row at once {share}, if {describe_noise(sigma, bounds)}."
+        return f"All intervals hold at every row at once {share}, if {LINEAR} and {describe_noise(sigma, bounds)}."
     which = "All intervals hold" if simultaneous else "Each interval holds"
     if robust:
         return (
-            f"{which} at every row at once {share}, about, once rows are many (asymptotic): noise may be of any kind, "
-            "if rows do not depend on it."
+            f"{which} at every row at once {share}, about, once rows are many (asymptotic), if {LINEAR} and rows do "
+            "not depend on the noise, which may be of any kind."
         )
-    said = f"{which} at every row at once {share}, if noise is Gaussian, of one variance, and rows do not depend on it."
+    said = (
+        f"{which} at every row at once {share}, if {LINEAR}, noise is Gaussian, of one variance, and rows do not "
+        "depend on it."
+    )
     if binary:
-        said += " Targets are 0 or 1: it holds nearly, not exactly; robust intervals allow for their changing variance."
+        said += " Targets are 0 or 1: it holds nearly, not exactly, and less so where few rows are treated."
     return said
 
 
 def noise_bound(state: Information, sigma: float | None) -> float | None:
-    """σ for a confidence set: the one that is given; else ½ where all targets are 0 or 1, which are not Gaussian."""
-    return 0.5 if sigma is None and has_binary_targets(state) else sigma
+    """σ for a confidence set: the one that is given; else ½ where all targets are 0 or 1, which are not Gaussian.
+
+    Rows must have weight 1 for that, as Σ w = n tells: a set takes a row of weight w for one whose noise is √w times
+    smaller, which that of a bounded target is not.
+    """
+    if sigma is not None or not has_binary_targets(state):
+        return sigma
+    return 0.5 if abs(state.D[0] - state.lam[0] - state.counted) <= 1e-9 * state.D[0] else None
 
 
 def has_binary_targets(state: Information) -> bool:

@@ -135,7 +135,7 @@ def confidence_sets(
         if kind == "forward":
             sets.append(ForwardSet(state, center, W, noise, S, bias))
         else:
-            sets.append(_set_in_ball(state, center, W, S) if radius == "convex" else Ellipsoid(state, center, W))
+            sets.append(_set_in_ball(state, center, W, S, noise) if radius == "convex" else Ellipsoid(state, center, W))
     return sets
 
 
@@ -162,12 +162,12 @@ def _regret_set(state: Information, fitted: LeastSquares, sigma: float, delta: f
     return QuadraticSet(state, fitted.center, radius, fitted.axes, fitted.eigenvalues, fitted)
 
 
-def _set_in_ball(state: Information, center: Vector, radius: float, S: float) -> SetInBall:
+def _set_in_ball(state: Information, center: Vector, radius: float, S: float, noise: float) -> SetInBall:
     fitted, lam = fit_least_squares(state), largest_lam(state)
     apart = fitted.axes.T @ ((fitted.center - state.prior[:, 0]) / own_scale(state))
     alpha = fitted.eigenvalues
     shrunk = float(np.sum(alpha * lam / (alpha + lam) * apart**2))  # regularised loss less squared residuals
-    return SetInBall(state, center, radius, S, fitted, radius**2 - lam * S**2 + shrunk)
+    return SetInBall(state, center, radius, S, fitted, noise**2 + shrunk)
 
 
 def _free_set(state: Information, fitted: LeastSquares, noise: float, lam: float) -> QuadraticSet:

@@ -10,6 +10,7 @@ from onward.core import Information
 from onward.core.types import Matrix, Vector
 
 EPS = float(np.finfo(np.float64).eps)
+DIGITS = 1024.0  # rounding moves an estimate by EPS·rows/share standard errors, about: by no more than 1/1000 of one
 FAR = 1e-7  # the part of a direction that may lie where nothing is known: more than rounding makes of 0
 
 
@@ -45,7 +46,7 @@ class OrdinaryLeastSquares:
         M = solve_triangular(self._R, np.diag(np.sqrt(state.lam[seen])), trans="T") if len(root) else self._R
         left, singular, _ = np.linalg.svd(M)
         known = 1.0 - singular**2
-        self._is_known = known > 64 * len(root) * EPS
+        self._is_known = known > DIGITS * EPS * max(state.counted, len(root))
         self._axes, self._share = left, np.where(self._is_known, known, 1.0)
         along = left.T @ (root * state.c[seen, 0])  # Rθ along the axes, θ the ridge estimate less the prior
         lost = np.where(self._is_known, singular**2 / self._share, 0.0)

@@ -17,6 +17,10 @@ class Sandwich:
     errs on the safe side. Divided by √(1 + leverage) they would not be, but then the first rows of a kind count for too
     little: with one row in 20 treated, 42% of A/A tests were significant at some row, at δ = 5%; as it is, 5%.
 
+    Alone it is not to be trusted while few rows of a kind have come: among targets of which 5% are 1, the first that
+    are treated may all be 0, with next to no errors (one row in 50 treated: 65% of A/A tests ever significant). So
+    intervals take the larger of this variance and that of noise of one spread.
+
     Attributes:
         state: the sums as a factor, without λ.
     """

@@ -198,7 +198,8 @@ class SetInBall:
     """{θ : Σ w(y − xᵀθ)² ≤ R², ‖θ − θ_0‖ ≤ S}: what ridge's ellipsoid holds of what can be true (Flynn et al. 2023).
 
     Ends of intervals are the least, over α ≥ 0, of what the ellipsoid with λ = α would give: λ itself gives ridge's
-    joint ellipsoid, α → ∞ the ball. So no interval is wider than either's; each takes a search of its own.
+    joint ellipsoid, α → ∞ the ball. So no interval is wider than either's; each takes a search of its own. If σ or S is
+    told too small, nothing may be left: the set is `empty`, its volume 0 and its intervals NaN.
     """
 
     state: Information
@@ -217,6 +218,8 @@ class SetInBall:
     @property
     def log_volume(self) -> float:
         """The logarithm of the volume of the smaller of ellipsoid and ball: this set's is at most that."""
+        if self.empty:
+            return -math.inf
         scale, d = own_scale(self.state), len(self.center)
         ball = log_ball(d) + d * log_or_minus_inf(self.theta_bound) + float(np.sum(np.log(scale)))
         return min(self._around.log_volume, ball)
@@ -257,6 +260,30 @@ class SetInBall:
         return np.asarray(theta[:, [first, second]] + self.state.prior[[first, second], 0])
 
     @property
+    def empty(self) -> bool:
+        """Whether no θ can be true: those that explain the rows well enough are all longer than S.
+
+        Of these the shortest is a ridge estimate, of the α at which its squared residuals are just few enough.
+        """
+        values, moments = self.fitted.eigenvalues, self._moments
+        known = values > 0
+        own = moments[known] / values[known]  # least squares
+
+        def excess(alpha: float) -> float:
+            return float(np.sum(values[known] * (own * (1.0 - values[known] / (values[known] + alpha))) ** 2))
+
+        if self.budget < 0:
+            return True
+        low, high = -700.0, 700.0  # of log α
+        if excess(math.exp(high)) <= self.budget:
+            return False  # 0 is one of them
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if excess(math.exp(middle)) <= self.budget else (low, middle)
+        shortest = float(np.linalg.norm(own * values[known] / (values[known] + math.exp(high))))
+        return shortest > self.theta_bound * (1 + 1e-9)
+
+    @property
     def _moments(self) -> Vector:
         """Σ w x(y − xᵀθ_0) along the axes."""
         apart = (self.fitted.center - self.state.prior[:, 0]) / own_scale(self.state)
@@ -286,7 +313,9 @@ class SetInBall:
             return out
 
         largest = max(largest_lam(self.state), float(self.fitted.eigenvalues.max(initial=0.0)))
-        smallest = min(largest_lam(self.state), largest * 1e-12)
+        # α counts by αS² beside the budget, however vague S is.
+        smallest = min(largest_lam(self.state), largest * 1e-12, 1e-6 * self.budget / max(self.theta_bound**2, 1e-200))
+        smallest = max(smallest, 1e-290)
         low, high = np.full(len(along), math.log(smallest)), np.full(len(along), math.log(largest) + 14.0)
         golden = (math.sqrt(5) - 1) / 2
         left, right = high - golden * (high - low), low + golden * (high - low)
@@ -307,5 +336,7 @@ class SetInBall:
 
     def _ends(self, rows: Matrix) -> Matrix:
         along = product(rows * own_scale(self.state), self.fitted.axes)
+        if self.empty:
+            return np.full((len(rows), 2), np.nan)
         middle = product(rows, self.state.prior)[:, 0]
         return np.column_stack([middle - self._least(-along)[0], middle + self._least(along)[0]])

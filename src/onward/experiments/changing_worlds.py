@@ -50,10 +50,11 @@ class ChangingConfig(Settings):
     kept: int = 120  # rounds that are kept, evenly spread
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("sigma", "lam", "theta_bound", "variation"):
             positive(name, getattr(self, name))
         probability("delta", self.delta)
-        for name in ("repeats", "n_arms", "kept", "detection_window"):
+        for name in ("n_arms", "kept", "detection_window"):
             whole(name, getattr(self, name))
         whole("horizon", self.horizon, 12)
         whole("d", self.d, 2)

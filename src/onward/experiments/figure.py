@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import polars as pl
 
 import onward
+from onward.core.checks import whole
 from onward.experiments.claims import Claim
 from onward.json_values import to_json_values
 from onward.pages.drawing import Drawing
@@ -24,6 +25,10 @@ class Settings:
     seed: int = 0
     repeats: int = 100
     undecided_times: int = 4  # up to so many times the repeats where a verdict is undecided; 1 adds none
+
+    def __post_init__(self) -> None:
+        whole("repeats", self.repeats)
+        whole("undecided_times", self.undecided_times)
 
 
 C = TypeVar("C", bound=Settings)

@@ -23,7 +23,7 @@ class Figure1Config(RegressionSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("sigma", "lam", "repeats", "sums_times", "d"):
+        for name in ("sigma", "lam", "sums_times", "d"):
             positive(name, getattr(self, name))
         not_negative("margin", self.margin)
         for sigma in self.sigmas:

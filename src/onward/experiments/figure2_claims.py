@@ -49,7 +49,7 @@ def _inverse_lambda(config: Figure2Config, cells: Cells, frame: pl.DataFrame) ->
         sigma: Condition(f"exponent at σ={sigma:g}", power, "below", -SLIGHT, ("early",))
         for sigma, power in powers.items()
     }
-    slower = {sigma: each for sigma, each in grows.items() if not exact[sigma].holds}
+    slower, perhaps = split_by_answer({sigma: each for sigma, each in grows.items() if not exact[sigma].holds})
     on_made = {"√λe₁ and e₁": _is_inverse("exponent on rows made for it", made, "made")}
     rounds, small = f"in ridge's squared errors of the first {first} rounds", f"λ = {lams[0]:g} … {lams[-1]:g}"
     return Claim(
@@ -79,10 +79,7 @@ def _inverse_lambda(config: Figure2Config, cells: Cells, frame: pl.DataFrame) ->
         ],
         regimes=[
             Regime.of(exact, "σ", "as 1/λ"),
-            Regime(
-                *(split_by_answer(slower)[0], config.all_sigmas, "σ", "growing as λ falls, but more slowly"),
-                split_by_answer(slower)[1],
-            ),
+            Regime(slower, config.all_sigmas, "σ", "growing as λ falls, but more slowly", perhaps),
             Regime.of(on_made, words="as 1/λ on rows made for it"),
         ],
         comments=[f"1/λ has the power −1{', as here' if curves.within(-1 - NEAR, -1 + NEAR) else ''}."],

@@ -30,7 +30,7 @@ class Figure2Config(RegressionSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("repeats", "d", "sigma", "points", "map_times", "early_times", "small_lam", "alike", "margin"):
+        for name in ("d", "sigma", "points", "map_times", "early_times", "small_lam", "alike", "margin"):
             positive(name, getattr(self, name))
         probability("delta", self.delta)
         for name in ("lams", "map_lams", "map_sigmas"):

@@ -44,7 +44,8 @@ class Figure3Config(Settings):
     map_repeats: int = 40
 
     def __post_init__(self) -> None:
-        for name in ("repeats", "fresh_repeats", "horizon", "d", "n_arms", "kept", "map_horizon", "map_repeats"):
+        super().__post_init__()
+        for name in ("fresh_repeats", "horizon", "d", "n_arms", "kept", "map_horizon", "map_repeats"):
             whole(name, getattr(self, name))
         for name in ("norm", "variance", "lam", "theta_norm", "theta_bound"):
             positive(name, getattr(self, name))

@@ -27,6 +27,7 @@ class RegressionSettings(Settings):
     theta_norm: float = 1.0  # whose radius this is. Only σ over it matters: all losses grow with its square
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         positive("theta_norm", self.theta_norm)
         if self.theta_law not in THETA_LAWS:
             raise ValueError(f"theta_law must be one of {', '.join(map(repr, THETA_LAWS))}, got {self.theta_law!r}")

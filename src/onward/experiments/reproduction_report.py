@@ -114,6 +114,7 @@ def write_claims(path: str | os.PathLike[str], sections: Sequence[Section]) -> N
             "figure": section.name,
             "id": claim.id,
             "statement": claim.statement,
+            "ours": claim.ours,
             "verdict": claim.verdict,
             "finding": claim.finding,
             "rule": claim.rule.words,

@@ -59,7 +59,8 @@ class SharpConfig(Settings):
     kept: int = 60  # rounds that are kept
 
     def __post_init__(self) -> None:
-        for name in ("repeats", "fresh_repeats", "horizon", "d", "n_arms", "kept"):
+        super().__post_init__()
+        for name in ("fresh_repeats", "horizon", "d", "n_arms", "kept"):
             whole(name, getattr(self, name))
         whole("slow_horizon", self.slow_horizon, 12)
         positive("lam", self.lam)

@@ -25,6 +25,14 @@ def forget(model: OnlineRegressor, names: Sequence[Hashable]) -> None:
     model.anchors_ = model.sandwich_ = None
 
 
+def describe_restart(rows: int, delta: float) -> str:
+    """What holds of intervals for coefficients after a restart, in place of what they would assume without."""
+    return (
+        f"Only the {counted(rows, 'row')} since the restart are in it. As the restart depends on the targets, neither "
+        f"the probability {1 - delta:g} of the intervals nor p-values are proven."
+    )
+
+
 def describe_changes(changes: Sequence[Change], delta: float, on_change: OnChange = "warn") -> str:
     """Changes as a sentence or two; empty without any."""
     if not changes:

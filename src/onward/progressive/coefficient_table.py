@@ -39,11 +39,14 @@ class CoefficientTable(Mapping[str, Any]):
     Attributes:
         delta: the probability with which intervals may fail.
         assumed: what holds of them, and what is assumed for it.
+        is_restarted: whether the model started anew on the way, so that it is not about all rows.
     """
 
-    def __init__(self, columns: Mapping[str, Any], delta: float, assumed: str = "") -> None:
+    def __init__(
+        self, columns: Mapping[str, Any], delta: float, assumed: str = "", *, is_restarted: bool = False
+    ) -> None:
         self._columns = dict(columns)
-        self.delta, self.assumed = delta, assumed
+        self.delta, self.assumed, self.is_restarted = delta, assumed, is_restarted
 
     @property
     def heads(self) -> dict[str, str]:
@@ -87,7 +90,8 @@ class CoefficientTable(Mapping[str, Any]):
     @property
     def remarks(self) -> list[str]:
         """What the columns are, and what holds of the intervals."""
-        beside = ["Estimates are those of least squares on all rows, coefficients the model's own."]
+        which = "the rows since the restart" if self.is_restarted else "all rows"
+        beside = [f"Estimates are those of least squares on {which}, coefficients the model's own."]
         return [*(beside if "coefficient" in self else []), *([self.assumed] if self.assumed else [])]
 
     @property

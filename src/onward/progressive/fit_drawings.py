@@ -28,7 +28,7 @@ from onward.pages.style import (
     style_axes,
 )
 from onward.progressive.change_marks import learned_until, mark_changes, rows_of
-from onward.progressive.results import describe_coefficients
+from onward.progressive.coefficient_intervals import describe_coefficients
 from onward.regression import AutoRegressor, ForwardRegressor
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def draw_coefficients(fit: Fit, history: History) -> Drawing:
     figure, all_axes = make_figure(row_count, columns, (3.2 * columns if columns > 1 else 6.0, 2.1 * row_count + 0.4))
     rows = history.rows.astype(np.float64)
     names = make_labels([history.names[j] for j in chosen])
-    assumed = describe_coefficients(fit.model, fit.known, fit.inference)
+    assumed = describe_coefficients(fit.model, fit.known, fit.inference, is_restarted=fit.is_restarted)
     panels, cut, never, with_sets = [], False, 0, bool(assumed)
     for axes, j, name in zip(all_axes, chosen, names, strict=False):
         estimate, lower, upper = (part[:, j] for part in (history.estimate, history.lower, history.upper))

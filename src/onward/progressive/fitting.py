@@ -15,11 +15,12 @@ from onward.core.stopping import StoppedError, StopSignals
 from onward.core.words import counted
 from onward.progressive import checkpoints
 from onward.progressive.changes import OnChange, checked_on_change, describe_changes
-from onward.progressive.contrasts import check_contrasts, note_scales, with_contrast_terms
-from onward.progressive.learning_pass import Pass, Watch
+from onward.progressive.coefficient_intervals import known_names
+from onward.progressive.contrasts import check_contrasts, with_contrast_terms
+from onward.progressive.learning_pass import Pass, Watch, fix_scales
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
 from onward.progressive.prediction_files import DirectFile, PredictionFile, Spool
-from onward.progressive.results import Fit, known_names
+from onward.progressive.results import Fit
 from onward.progressive.running_scores import WEIGHT
 from onward.progressive.schedule import Alarm, Every
 from onward.progressive.target_intervals import checked_method
@@ -143,7 +144,6 @@ def fit(
             method=method,
             on_change=on_change,
             inference=inference,
-            looks=live or history or outputs.get("follow") is not None or outputs.get("save_every") is not None,
         )
         work.follow = outputs.get("follow")
         spooled = work.restore(earlier) if earlier is not None else 0
@@ -175,7 +175,7 @@ def fit(
                 if stop is not None and stop.number is not None:
                     raise StoppedError(stop.number)
                 raise DataError(nothing_learned(files, rows.read, rows.skipped))
-            note_scales(model, inference)
+            fix_scales(model, known, inference)
             result = work.result(time.perf_counter() - begun, None if stop is None else stop.number)
             saving.finish()
     return result

@@ -167,7 +167,8 @@ def draw_latest(history: History, course: IntervalCourse, delta: float, changes:
         lower, upper = course.lower[:, place], course.upper[:, place]
         ends = np.clip(np.stack([lower, upper]), 2 * low - high, 2 * high - low)
         label = _name(each)
-        axes.fill_between(row, ends[0], ends[1], step="mid", color=MODEL, alpha=alpha, linewidth=0)
+        around, (below, above) = np.r_[row[0] - 1, row, row[-1] + 1], np.pad(ends, ((0, 0), (1, 1)), "edge")
+        axes.fill_between(around, below, above, step="mid", color=MODEL, alpha=alpha, linewidth=0)
         shade = 1 - (1 - shade) * (1 - alpha)  # they lie upon each other
         bands.append(Patch(facecolor=MODEL, alpha=shade, linewidth=0, label=label))
         lines.append(Line(label, row, course.prediction, lower, upper))
@@ -177,7 +178,7 @@ def draw_latest(history: History, course: IntervalCourse, delta: float, changes:
     axes.plot(row, target, "o", color=INK, markersize=2.6, label="target")
     axes.plot(row[missed], target[missed], "o", color=OUTSIDE, markersize=5, label="target outside")
     axes.set_ylim(low, high)
-    axes.set_xlim(float(row[0]) - 1, float(row[-1]) + 1)
+    axes.set_xlim(float(row[0]) - 0.5, float(row[-1]) + 0.5)
     inner = rows_of(changes) + 1.0
     mark_changes(axes, inner[(inner >= row[0]) & (inner <= row[-1])])
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
@@ -187,7 +188,7 @@ def draw_latest(history: History, course: IntervalCourse, delta: float, changes:
     add_figure_legend(figure, [*bands, *handles], [*(str(each.get_label()) for each in bands), *labels])
     outside = int(missed.sum())
     infinite = int(np.isinf(course.upper[:, own] - course.lower[:, own]).sum())
-    opened = f" Infinite are {counted(infinite, 'interval')} of them." if infinite else ""
+    opened = f" The band is infinite at {counted(infinite, 'row')}." if infinite else ""
 
     def percent(share: float) -> str:
         return f"{100 * share:.4g}\N{NO-BREAK SPACE}%"

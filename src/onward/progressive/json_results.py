@@ -6,9 +6,10 @@ from typing import Any
 from onward.core.inference import PLAIN, Inference
 from onward.core.known import Known
 from onward.json_values import to_json_values
+from onward.progressive.coefficient_intervals import coefficient_columns, describe_coefficients
 from onward.progressive.conclusion import Conclusion, conclude
-from onward.progressive.contrasts import contrast_record, find_contrasts
-from onward.progressive.results import Comparison, Fit, Scores, coefficient_columns, describe_coefficients
+from onward.progressive.contrasts import contrast_record, describe_contrasts, find_contrasts, why_left_out
+from onward.progressive.results import Comparison, Fit, Scores
 from onward.progressive.scoring import ModelScores
 from onward.regression import AutoRegressor, OnlineRegressor, learner_name
 from onward.regression.half_life import memory_record
@@ -25,19 +26,39 @@ def fit_record(fit: Fit) -> dict[str, Any]:
             "scores": scores_record(fit.scores),
             "intervals": {"method": fit.method, "delta": fit.known.delta},
             "changes": None if fit.changes is None else [asdict(change) for change in fit.changes],
-            "contrasts": contrast_records(fit.model, fit.known, fit.inference),
+            **contrasts_record(fit.model, fit.known, fit.inference, is_restarted=fit.is_restarted),
             "seconds": fit.seconds,
-            "model": model_record(fit.model, fit.known, fit.inference),
+            "model": model_record(fit.model, fit.known, fit.inference, is_restarted=fit.is_restarted),
         }
     )
 
 
-def contrast_records(model: OnlineRegressor, known: Known, inference: Inference) -> list[dict[str, Any]]:
-    """The contrasts that are asked for."""
-    return [contrast_record(each) for each in find_contrasts(model, known, inference)]
+def contrasts_record(
+    model: OnlineRegressor, known: Known, inference: Inference, *, is_restarted: bool = False
+) -> dict[str, Any]:
+    """The contrasts that are asked for, and what holds of their intervals."""
+    about = {
+        "method": "anytime",
+        "delta": known.delta,
+        "null": 0.0,
+        "rows": model.n_seen_,
+        "simultaneous": inference.simultaneous,
+        "robust": model.sandwich_ is not None,
+        "tuned_for": inference.tuned_for,
+        "assumed": describe_contrasts(model, known, inference, is_restarted=is_restarted),
+        "left_out": why_left_out(model, inference),
+    }
+    return _record(
+        {
+            "contrasts": [contrast_record(each) for each in find_contrasts(model, known, inference)],
+            "contrast_intervals": about if inference.contrasts else None,
+        }
+    )
 
 
-def model_record(model: OnlineRegressor, known: Known, inference: Inference = PLAIN) -> dict[str, Any]:
+def model_record(
+    model: OnlineRegressor, known: Known, inference: Inference = PLAIN, *, is_restarted: bool = False
+) -> dict[str, Any]:
     """A model, with its coefficients."""
     recipe = model.recipe_
     table = coefficient_columns(model, known, inference)
@@ -56,11 +77,13 @@ def model_record(model: OnlineRegressor, known: Known, inference: Inference = PL
             "intervals": {
                 "method": "anytime" if "p_value" in table else "uniform",
                 "delta": known.delta,
+                "null": 0.0 if "p_value" in table else None,
+                "rows": model.n_seen_,
                 "sigma": known.sigma,
                 "theta_bound": known.theta_bound,
                 "simultaneous": inference.simultaneous or "p_value" not in table,
                 "robust": model.sandwich_ is not None and "p_value" in table,
-                "assumed": describe_coefficients(model, known, inference),
+                "assumed": describe_coefficients(model, known, inference, is_restarted=is_restarted),
             }
             if "lower" in table
             else None,  # those of coefficients

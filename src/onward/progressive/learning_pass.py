@@ -1,6 +1,7 @@
 """What is carried from block to block of a pass: each row is predicted, learned, scored and written down."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ from onward.core.known import Known, Method
 from onward.core.types import Matrix, Vector
 from onward.progressive import checkpoints
 from onward.progressive.changes import OnChange, forget
-from onward.progressive.contrasts import contrast_frame, find_contrasts, note_scales
+from onward.progressive.coefficient_intervals import coefficient_columns, known_names
+from onward.progressive.contrasts import MOST_COLUMNS, contrast_frame, find_contrasts
 from onward.progressive.frame_writers import Write
 from onward.progressive.prediction_files import COLUMNS, PredictionFile, Spool, prediction_frame, with_kept
 from onward.progressive.recorder import Recorder
-from onward.progressive.results import Fit, Scores, coefficient_columns, known_names
+from onward.progressive.results import Fit, Scores
 from onward.progressive.running_scores import ROWS, SQUARED, WEIGHT, count_all, new_totals, scores
 from onward.progressive.schedule import next_power, next_reading
 from onward.progressive.target_intervals import Intervals, calibration_of
@@ -26,8 +28,20 @@ from onward.regression import OnlineRegressor
 from onward.tables import Block, DataError, Stream
 from onward.tables.sources import name_files
 
-FIRST_LOOK = 64  # rows after which the features' scale is fixed, where coefficients are looked at on the way
+FIRST_LOOK = 64  # rows after which the features' scale is fixed, in intervals for coefficients
 _ALARM = "alarm "  # before the names of its arrays in a checkpoint
+
+
+def fix_scales(model: OnlineRegressor, known: Known, inference: Inference) -> None:
+    """Fix the features' scale in intervals for coefficients and contrasts, as far as they are known by now.
+
+    A pass does so at row 64 and, for what was not known then, wherever the rows have doubled, and at its end: so that
+    a file, a stream of its rows, and a pass over the file when it has grown have the same scale.
+    """
+    if model._has_contrasts and model.n_seen_:
+        if len(model._coordinate_names()) <= MOST_COLUMNS:
+            model.note_scales(inference.tuned_for)
+        find_contrasts(model, known, inference)
 
 
 @dataclass(frozen=True)
@@ -62,13 +76,9 @@ class Pass:
         method: Method = "conformal",
         on_change: OnChange = "ignore",
         inference: Inference = PLAIN,
-        looks: bool = False,
     ) -> None:
-        """`predicts`: intervals are wanted for each row; `before`: rows of the data before the stream's first.
-
-        `looks`: coefficients may be looked at on the way, so that their intervals must hold from the first rows on.
-        """
-        self.inference, self.looks = inference, looks
+        """`predicts`: intervals are wanted for each row; `before`: rows of the data before the stream's first."""
+        self.inference = inference
         self.model, self.rows, self.known = model, rows, known
         self.totals = new_totals()
         self.with_scores = with_scores
@@ -121,13 +131,14 @@ class Pass:
                     self._restart(part)
             stop = start + part.shape[0]
             mark = self.learned & (self.learned - 1) == 0
-            if mark and self.looks and self.learned >= FIRST_LOOK:
-                note_scales(self.model, self.inference)
+            if mark and self.learned >= FIRST_LOOK:
+                fix_scales(self.model, self.known, self.inference)
             if watch is not None and (mark or stop == n):
                 watch(Progress(scores(self.totals), self.rows.read, self.rows.done, self.rows.size, mark, *last))
             start = stop
         if self.follow is not None and self.inference.contrasts:
-            found = find_contrasts(self.model, self.known, self.inference)
+            with self._frozen_scales():
+                found = find_contrasts(self.model, self.known, self.inference)
             self.follow(contrast_frame(found, self.before + block.stop))
 
     def _check_bounds(self, block: Block) -> None:
@@ -138,6 +149,10 @@ class Pass:
             if len(outside):
                 row, y = self.before + int(block.rows[outside[0]]) + 1, block.y[outside[0]]
                 raise DataError(f"row {row:,} of the data: expected a target within [{low:g}, {high:g}], got {y:g}")
+            heavy = np.flatnonzero(block.weight > 1)
+            if len(heavy):  # it counts as one whose noise is smaller, which bounds say nothing of
+                row, w = self.before + int(block.rows[heavy[0]]) + 1, block.weight[heavy[0]]
+                raise DataError(f"row {row:,} of the data: expected weights up to 1 beside bounds, got {w:g}")
 
     def _until_change(self, part: Block) -> tuple[Block, Change | None]:
         """The rows until a change is noticed, that one included; or all of them."""
@@ -242,7 +257,18 @@ class Pass:
         self.next_reading = self.forgotten + next_reading(own, width)
 
     def _columns(self) -> dict[str, Any]:
-        return coefficient_columns(self.model, self.known, self.inference)
+        with self._frozen_scales():
+            return coefficient_columns(self.model, self.known, self.inference)
+
+    @contextmanager
+    def _frozen_scales(self) -> Generator[None]:
+        """A look that fixes no scale: where a block ends, or a reading is taken, must not matter."""
+        anchors = self.model._anchors()
+        anchors.frozen = True
+        try:
+            yield
+        finally:
+            anchors.frozen = False
 
     def result(self, seconds: float, stopped: int | None = None) -> Fit:
         """What came of it."""

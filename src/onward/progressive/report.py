@@ -49,7 +49,7 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
     if history is None:
         raise ValueError("a report is drawn from the readings along the pass, but this fit has none (history is None)")
     shares = interval_drawings.shares_inside(history.misses[-1], history.scores[-1].rows)
-    table = fit.coefficients()
+    table, contrasts = fit.coefficients(), fit.contrasts()
     coefficients, left = _coefficient_rows(fit, table, history)
     _write(
         path,
@@ -75,8 +75,8 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
         coefficient_head=[*(_capital(head) for head in table.heads.values()), "Moves predictions by"],
         coefficients=coefficients,
         coefficients_assumed=" ".join(table.remarks),
-        contrasts=contrast_rows(fit.contrasts()),
-        contrasts_assumed=said_of_contrasts(fit) if fit.inference.contrasts else "",
+        contrasts=contrast_rows(contrasts),
+        contrasts_assumed=" ".join(said_of_contrasts(fit, contrasts)),
         targets_assumed=describe_target_intervals(fit.method, fit.known),
         more_coefficients=counted(left, "more coefficient") if left > 0 else "",
         settings=_settings(fit),

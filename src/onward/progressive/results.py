@@ -3,18 +3,18 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onward.confidence import Change
 from onward.confidence.anytime import Contrast
-from onward.confidence.assumptions import describe_coefficient_intervals
 from onward.core.inference import PLAIN, Inference
 from onward.core.known import Known, Method
 from onward.core.types import Matrix, Vector
 from onward.progressive.changes import OnChange
+from onward.progressive.coefficient_intervals import coefficient_table
 from onward.progressive.coefficient_table import CoefficientTable
 from onward.progressive.contrasts import find_contrasts
 from onward.progressive.interval_course import IntervalCourse
@@ -125,9 +125,14 @@ class Fit:
     forgotten: float = 0.0  # Σ w of the rows that the model no longer knows, as it started anew after them
     inference: Inference = PLAIN  # which contrasts were asked for, and how intervals of coefficients are made
 
+    @property
+    def is_restarted(self) -> bool:
+        """Whether the model started anew on the way, as the relation changed."""
+        return self.forgotten > 0
+
     def coefficients(self) -> CoefficientTable:
         """Coefficients with their intervals, for what is known of the noise."""
-        return coefficient_table(self.model, self.known, self.inference)
+        return coefficient_table(self.model, self.known, self.inference, is_restarted=self.is_restarted)
 
     def contrasts(self) -> list[Contrast]:
         """The contrasts that were asked for, with intervals that hold at every row at once."""
@@ -216,60 +221,3 @@ class Comparison:
         from onward.progressive.summaries import comparison_html
 
         return comparison_html(self)
-
-
-def coefficient_table(model: OnlineRegressor, known: Known, inference: Inference = PLAIN) -> CoefficientTable:
-    """The coefficients of a model with their intervals, and what these assume."""
-    columns = coefficient_columns(model, known, inference)
-    return CoefficientTable(columns, known.delta, describe_coefficients(model, known, inference))
-
-
-def describe_coefficients(model: OnlineRegressor, known: Known, inference: Inference = PLAIN) -> str:
-    """What holds of the intervals of a model's coefficients, in a line; nothing if there are none."""
-    anytime = known.sigma is None and model._has_contrasts
-    if not (anytime or model._has_sets):
-        return ""
-    return describe_coefficient_intervals(
-        "anytime" if anytime else "uniform",
-        known.delta,
-        sigma=known.sigma,
-        bounds=known.bounds,
-        simultaneous=inference.simultaneous,
-        robust=anytime and model.sandwich_ is not None,
-        binary=anytime and model.has_binary_targets(),
-    )
-
-
-def coefficient_columns(model: OnlineRegressor, known: Known, inference: Inference = PLAIN) -> dict[str, Any]:
-    """The model's `coefficient_table`; without regularisation there are no sets, so that every interval is open.
-
-    Without a known σ the intervals are `anytime` ones; the model's own coefficients then stand beside the estimates, as
-    `coefficient`. A model that has no intervals at all has no columns `lower` and `upper`.
-    """
-    if known.sigma is None and model._has_contrasts:
-        table = model.coefficient_table(
-            known.delta,
-            simultaneous=inference.simultaneous,
-            robust=model.sandwich_ is not None,
-            tuned_for=inference.tuned_for,
-        )
-        return {"feature": table.pop("feature"), "coefficient": model._theta()[:, 0], **table}
-    if not model._has_sets:
-        constant = ["(intercept)"] if model._fitted().state.intercept else []
-        return {"feature": [*constant, *known_names(model)], "estimate": model._theta()[:, 0]}
-    if model.has_sets():
-        return model.coefficient_table(known.delta, known.sigma, known.theta_bound)
-    state, names = model.information_, [str(name) for name in model.feature_names_in_]
-    theta = state.coefficients()[:, 0] + state.prior[:, 0]
-    everywhere = np.full(len(theta), np.inf)
-    return {
-        "feature": ["(intercept)", *names] if state.intercept else names,
-        "estimate": theta,
-        "lower": -everywhere,
-        "upper": everywhere,
-    }
-
-
-def known_names(model: OnlineRegressor) -> list[str]:
-    """The names of a model's features, none before it has learned anything."""
-    return [str(name) for name in model.feature_names_in_] if model.__sklearn_is_fitted__() else []

@@ -13,7 +13,7 @@ from onward.pages.numbers import format_number
 from onward.pages.plain_tables import html_paragraphs, html_table, text_table
 from onward.progressive.changes import describe_changes
 from onward.progressive.conclusion import conclude
-from onward.progressive.contrasts import describe_contrasts
+from onward.progressive.contrasts import contrast_notes
 from onward.regression import AutoRegressor, OnlineRegressor, learner_name
 from onward.regression.half_life import describe_memory
 
@@ -32,7 +32,9 @@ def fit_text(fit: Fit) -> str:
     """What was learned, how well, and the coefficients."""
     scored = [_ONLINE, text_table(_SCORES, _score_rows(fit.scores)), ""] if _is_scored(fit) else []
     found = fit.contrasts()
-    asked = [_CONTRASTS, text_table(*contrast_rows(found)), fill(said_of_contrasts(fit), _WIDTH), ""] if found else []
+    table = [_CONTRASTS, text_table(*contrast_rows(found))] if found else []
+    notes = [fill(note, _WIDTH) for note in said_of_contrasts(fit, found)]
+    asked = [*table, *notes, ""] if notes else []
     return "\n".join([*_fit_lines(fit), "", *scored, *asked, str(fit.coefficients())])
 
 
@@ -40,7 +42,8 @@ def fit_html(fit: Fit) -> str:
     """The same for a notebook."""
     scored = html_table(_ONLINE, _SCORES, _score_rows(fit.scores)) if _is_scored(fit) else ""
     found = fit.contrasts()
-    asked = html_table(_CONTRASTS, *contrast_rows(found)) + html_paragraphs([said_of_contrasts(fit)]) if found else ""
+    asked = html_table(_CONTRASTS, *contrast_rows(found)) if found else ""
+    asked += html_paragraphs(said_of_contrasts(fit, found)) if fit.inference.contrasts else ""
     return html_paragraphs(_fit_lines(fit)) + scored + asked + fit.coefficients()._repr_html_()
 
 
@@ -58,9 +61,9 @@ def _contrast_values(contrast: Contrast) -> list[float]:
     return [*ends, contrast.e_value, contrast.p_value]
 
 
-def said_of_contrasts(fit: Fit) -> str:
-    """What holds of the contrasts that were asked for."""
-    return describe_contrasts(fit.model, fit.known, fit.inference)
+def said_of_contrasts(fit: Fit, found: Sequence[Contrast]) -> list[str]:
+    """What is to be said below the contrasts that were found; nothing if none were asked for."""
+    return contrast_notes(fit.model, fit.known, fit.inference, found, is_restarted=fit.is_restarted)
 
 
 def comparison_text(comparison: Comparison) -> str:

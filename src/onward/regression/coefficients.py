@@ -1,5 +1,6 @@
 """What a learner can say of its coefficients: a table of them, and contrasts, each with an interval."""
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal, Self, Unpack
 
@@ -11,6 +12,7 @@ from onward.confidence.assumptions import has_binary_targets
 from onward.confidence.choose import SetChoices
 from onward.confidence.ordinary import OrdinaryLeastSquares
 from onward.core import Information
+from onward.core.checks import whole
 from onward.core.inference import TUNED_FOR
 from onward.core.types import Matrix, Vector
 from onward.regression.guarantees import Guarantees
@@ -113,12 +115,16 @@ class CoefficientLearner(Guarantees):
                 "(intercept)"; or an array, over the features, or over all coefficients, the constant first.
             delta: the probability with which the interval may fail, ever.
             null: the value that `e_value` and `p_value` speak against.
-            tuned_for: the number of rows for which the interval is to be narrowest; it is valid at any.
+            tuned_for: the number of rows for which the interval is to be narrowest; it is valid at any. It is fixed
+                when a contrast is first asked for, and kept with the model: the result says which number counts.
             robust: allow for noise whose spread differs from row to row: asymptotic, and for models that have kept what
                 it takes since `track_sandwich()`.
             together: of so many contrasts all must hold at once (Bonferroni).
             target: which one, if the model has several.
         """
+        if not math.isfinite(null):
+            raise ValueError(f"null must be a finite number, got {null!r}")
+        whole("together", together)
         name, direction = self._direction(weights)
         found = self._estimates(direction[None], delta, null, tuned_for, robust, target, together)
         values = {field: float(column[0]) for field, column in found._asdict().items()}
@@ -127,8 +133,10 @@ class CoefficientLearner(Guarantees):
     def track_sandwich(self) -> Self:
         """From now on, keep as rows are learned what `robust` intervals need: it costs about as much as a learner.
 
-        For models of one target, which have learned nothing yet; `fit` starts anew.
+        For models of one target that do not forget and have learned nothing yet; `fit` starts anew.
         """
+        if not self._has_contrasts:
+            raise ValueError(f"robust intervals are not to be had here: {self._why_no_sets}")
         if self._state is not None and self.n_seen_:
             raise ValueError(f"track_sandwich() must come before the first row, got {self.n_seen_:,} learned")
         self._tracks_sandwich = True
@@ -138,11 +146,12 @@ class CoefficientLearner(Guarantees):
         """Whether all targets that were learned are 0 or 1."""
         return self.n_targets_ == 1 and self._has_contrasts and has_binary_targets(self._state_of_all_rows(0))
 
-    def note_scales(self) -> None:
+    def note_scales(self, tuned_for: float = TUNED_FOR) -> None:
         """Fix the features' scale in the intervals of all coefficients of which something is known by now."""
         if self._has_contrasts and not self._anchors().cover(len(self._coordinate_names())):
             state = self._state_of_all_rows(0)
-            anytime_estimates(OrdinaryLeastSquares(state), self._anchors(), np.eye(len(state.D)), 0.05)
+            directions = np.eye(len(state.D))
+            anytime_estimates(OrdinaryLeastSquares(state), self._anchors(), directions, 0.05, tuned_for=tuned_for)
 
     def _estimates(
         self,
@@ -161,7 +170,7 @@ class CoefficientLearner(Guarantees):
         if robust and self.sandwich_ is None:
             raise ValueError(
                 "robust intervals are for models that have kept what they need: expected track_sandwich() before the "
-                "first row, or onward.fit(…, robust=True)"
+                "first row, or onward.fit(…, inference=Inference(robust=True))"
             )
         return anytime_estimates(
             OrdinaryLeastSquares(self._state_of_all_rows(given)),

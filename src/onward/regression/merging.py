@@ -52,6 +52,7 @@ class MergeableLearner(NamedLearner):
             self.recipe_ = self.recipe_ or other.recipe_
             self.anchors_ = None if other.anchors_ is None else other.anchors_.copy()
             self.sandwich_ = None if other.sandwich_ is None else other.sandwich_.copy()
+            self._tracks_sandwich = other._tracks_sandwich
         else:
             self._merge(self._state.copy(), other._state)
             self._merge_sandwich(other)
@@ -86,7 +87,9 @@ class MergeableLearner(NamedLearner):
             fitted = self._new_state(added.state.n_features, added.state.n_targets, added.flat, names)
         else:
             fitted = self._state.copy()
-        return self._merge(fitted, added)
+        self._merge(fitted, added)
+        self.sandwich_, self._tracks_sandwich = None, False  # nobody predicted the part's rows with this model
+        return self
 
     def restate_online_loss(self, loss: float) -> None:
         """Say what the predictions cost, where parts were merged and their rows predicted by others."""

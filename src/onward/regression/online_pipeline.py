@@ -42,6 +42,7 @@ class OnlinePipeline(Estimator):
     model_: OnlineRegressor
     transformer_: Any
     n_features_in_: int
+    learns_names_: bool  # there once a row of names was learned
     feature_names_in_: NDArray[np.object_]
 
     def __init__(self, transformer: Any, model: OnlineRegressor) -> None:
@@ -85,7 +86,9 @@ class OnlinePipeline(Estimator):
         transformer, model = self._begun()
         row = self._row(transformer, x)
         model.learn_one(row, y, **given)
-        if not hasattr(self, "n_features_in_") and not isinstance(as_mapping(x), Mapping):
+        if isinstance(as_mapping(x), Mapping):
+            self.learns_names_ = True
+        elif not hasattr(self, "n_features_in_"):
             self.n_features_in_ = len(np.asarray(x))
         self.transformer_, self.model_ = transformer, model
         return self
@@ -156,7 +159,13 @@ class OnlinePipeline(Estimator):
         return rows
 
     def _row(self, transformer: Any, x: Row) -> Vector:
-        if hasattr(self, "n_features_in_") and not isinstance(as_mapping(x), Mapping):
+        named = hasattr(self, "feature_names_in_") or hasattr(self, "learns_names_")
+        if isinstance(as_mapping(x), Mapping):
+            if hasattr(self, "n_features_in_") and not named:
+                raise ValueError("x must be an array, as before, whose columns have no names, got a dict of names")
+        elif named:
+            raise ValueError(f"x must be a dict of names, as before, got {type(x).__name__}")
+        elif hasattr(self, "n_features_in_"):
             shape = np.asarray(x).shape
             if shape != (self.n_features_in_,):
                 raise ValueError(
@@ -192,6 +201,7 @@ class OnlinePipeline(Estimator):
         own_settings: storage.Settings = {"kind": model._kind, "model": settings, "transformer": described}
         if hasattr(self, "n_features_in_"):
             own_settings["columns"] = self.n_features_in_
+        own_settings["learns_names"] = hasattr(self, "learns_names_")
         if hasattr(self, "feature_names_in_"):
             own_settings["names"] = list(self.feature_names_in_)
         storage.save(path, "pipeline", own_settings, named)
@@ -212,6 +222,8 @@ class OnlinePipeline(Estimator):
         pipeline.transformer_, pipeline.model_ = transformer, model
         if "columns" in settings:
             pipeline.n_features_in_ = int(settings["columns"])
+        if settings.get("learns_names"):  # earlier files do not say
+            pipeline.learns_names_ = True
         if "names" in settings:
             pipeline.feature_names_in_ = np.array(settings["names"], dtype=object)
         return pipeline

@@ -8,8 +8,10 @@ from typing import Any, Self, TypeVar
 
 from onward import storage
 from onward.core.types import Vector
+from onward.progressive.coefficient_intervals import known_names
 from onward.regression import LEARNERS, OnlineRegressor, learner_name
 from onward.scale.summary import Summary
+from onward.tables import DataError
 
 KIND = "chunk"
 
@@ -73,3 +75,16 @@ def read(path: Path, kind: type[Result]) -> Result | None:
         return kind.from_record(settings, arrays) if stored == KIND else None
     except (FileNotFoundError, storage.StorageError, KeyError, TypeError, ValueError):
         return None  # damaged: it is done again
+
+
+def check_levels(model: OnlineRegressor, most: int) -> None:
+    """The limit on levels holds for all chunks together."""
+    recipe = model.recipe_
+    assert recipe is not None
+    owners = [owner for owner, _ in recipe.levels(known_names(model))]
+    for column in recipe.categories:
+        if owners.count(column) > most:
+            raise DataError(
+                f"column {column!r}: {owners.count(column):,} levels, expected at most {most:,}; is it a category? "
+                "Allow more levels, or leave the column out"
+            )

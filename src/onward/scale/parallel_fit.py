@@ -24,7 +24,8 @@ import pyarrow.parquet as pq
 from onward.core.inference import PLAIN, Inference
 from onward.core.known import Known, Method
 from onward.progressive.checkpoints import described, digest_of
-from onward.progressive.contrasts import check_contrasts, note_scales
+from onward.progressive.coefficient_intervals import known_names
+from onward.progressive.contrasts import check_contrasts
 from onward.progressive.fitting import (
     check_clock,
     check_target_of,
@@ -36,13 +37,14 @@ from onward.progressive.fitting import (
 )
 from onward.progressive.frame_writers import open_writer
 from onward.progressive.outputs import Outputs, check_outputs, is_folder
-from onward.progressive.results import Fit, known_names
+from onward.progressive.results import Fit
 from onward.progressive.running_scores import MEAN, ROWS, SQUARED, WEIGHT, new_totals, scores
 from onward.progressive.target_intervals import checked_method
 from onward.regression import AutoRegressor, ForwardRegressor, OnlineRegressor
 from onward.scale.chunk_cache import ChunkCache
-from onward.scale.chunk_results import Predicted
+from onward.scale.chunk_results import Predicted, check_levels
 from onward.scale.chunks import Chunk, chunks_of
+from onward.scale.early_scales import scales_of_first_rows, take_scales
 from onward.scale.engine import Engine, Workers
 from onward.scale.scan import Tree, prefixes
 from onward.scale.summary import Summary
@@ -129,6 +131,7 @@ def fit(
         check_contrasts(rows.recipe, inference.contrasts)
         recipe, notes = rows.recipe, rows.notes
     model.recipe_ = recipe
+    early = scales_of_first_rows(files, table, model, known, inference)
     reading = Reading(recipe, table, bool(model.fit_intercept), model.half_life)
     chunks = chunks_of(files, chunk_rows)
     about = {
@@ -159,14 +162,14 @@ def fit(
             done = job.learned(model)
         if not (done.totals[ROWS] and done.means[0] > 0):
             raise DataError(nothing_learned(files, done.read, done.skipped))
-        _check_levels(done.model, table.max_levels)
+        check_levels(done.model, table.max_levels)
         if predictions is not None and folder is not None:
             parts = [part(folder, place) for place in range(len(chunks))]
             if is_folder(predictions):
                 _move_parts(Path(predictions), parts)
             else:
                 _join_parts(Path(predictions), parts)
-    note_scales(done.model, inference)
+    take_scales(done.model, early, known, inference)
     if save is not None:
         done.model.save(save)
     cache.remove()
@@ -335,16 +338,3 @@ def _frames(parts: Sequence[Path]) -> Generator[pl.DataFrame, None, None]:
                 frame = pl.DataFrame(pl.from_arrow(file.read_row_group(group)))
                 if len(frame):  # a chunk without rows knows nothing of the columns that others keep
                     yield frame
-
-
-def _check_levels(model: OnlineRegressor, most: int) -> None:
-    """The limit on levels holds for all chunks together."""
-    recipe = model.recipe_
-    assert recipe is not None
-    owners = [owner for owner, _ in recipe.levels(known_names(model))]
-    for column in recipe.categories:
-        if owners.count(column) > most:
-            raise DataError(
-                f"column {column!r}: {owners.count(column):,} levels, expected at most {most:,}; is it a category? "
-                "Allow more levels, or leave the column out"
-            )

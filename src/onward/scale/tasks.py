@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from onward.core.known import Known, Method
 from onward.core.types import Vector
+from onward.progressive.coefficient_intervals import known_names
 from onward.progressive.learning_pass import Pass
 from onward.progressive.prediction_files import DirectFile
-from onward.progressive.results import known_names
 from onward.progressive.running_scores import MEAN, ROWS, WEIGHT, new_totals
 from onward.progressive.schedule import next_reading
 from onward.regression import OnlineRegressor
