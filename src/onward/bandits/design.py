@@ -11,7 +11,7 @@ from onward.bandits.memories import KINDS, Everything, Memory
 from onward.bandits.policy_known import Known
 from onward.bandits.rules import ESTIMATORS, RULES, Estimator, Optimistic, Rule, Sampling, one_of
 
-Lam = float | ArrayLike
+Lam = float | ArrayLike | None
 
 
 class Design(NamedTuple):
@@ -20,7 +20,7 @@ class Design(NamedTuple):
     memory: Memory
     rule: Rule
     estimator: Estimator
-    lam: float | tuple[float, ...]
+    lam: float | tuple[float, ...] | None
     prior_mean: tuple[float, ...] | None
     known: Known
 
@@ -49,6 +49,8 @@ class Design(NamedTuple):
         )
         given = design.rule
         if isinstance(given, Optimistic) and given.width == "printed":
+            if design.lam is None:
+                raise ValueError("width='printed' is Algorithm 3 as printed: expected lam, a number > 0, got None")
             if (estimator, given.bias) != ("forward", "paper"):
                 raise ValueError(
                     "width='printed' is Algorithm 3 as printed: expected estimator='forward' and bias='paper', "
@@ -82,11 +84,6 @@ def from_plain(description: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-# Where σ is estimated, chosen on the first worlds of benchmarks/bandit_defaults.py: of the theory's widths, about two σ
-# then, and of the posterior's deviation.
-ESTIMATED_SCALE, ESTIMATED_DEVIATION = 0.25, 0.7
-
-
 def _settled(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> Rule:
     """The rule with the radius and the scale that it has here; ValueError if what it was told is not proven."""
     if not isinstance(rule, Optimistic | Sampling):
@@ -95,7 +92,8 @@ def _settled(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> 
         what = "width='printed'" if rule.width == "printed" else "clipped=True"
         raise ValueError(f"{what} is made of S: expected theta_bound, got None")
     if rule.scale is None:
-        rule = replace(rule, scale=_usual_scale(rule, memory) if known.sigma is None else 1.0)
+        # A detector learns no reward beyond its width: that must not be narrow while σ̂ is rough.
+        rule = replace(rule, scale="auto" if known.sigma is None and not memory.checks else 1.0)
     proven = memory.keeps_floor and isinstance(rule.width, str) and rule.width != "printed"
     fits = estimator == "ridge" or rule.bias in ("sharp", "none")
     if rule.radius == "joint" and not proven:
@@ -107,15 +105,6 @@ def _settled(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> 
         raise ValueError(f"bias={rule.bias!r} goes with radius='sum', got 'joint': expected bias='sharp'")
     joint = proven and fits and isinstance(rule, Optimistic)
     return rule if rule.radius is not None else replace(rule, radius="joint" if joint else "sum")
-
-
-def _usual_scale(rule: Optimistic | Sampling, memory: Memory) -> float:
-    """The scale where σ is estimated."""
-    if memory.checks:
-        return 1.0  # rewards beyond its width are not learned: that must not be narrow while σ̂ is rough
-    if isinstance(rule.width, float):
-        return ESTIMATED_DEVIATION if isinstance(rule, Sampling) else 1.0
-    return ESTIMATED_SCALE
 
 
 def _instance(name: str, value: Any, kind: type) -> Any:
@@ -133,7 +122,9 @@ def _made(kinds: Mapping[str, Any], description: Mapping[str, Any]) -> Any:
     return kinds[given.pop("kind")](**given)
 
 
-def _lam(lam: Lam) -> float | tuple[float, ...]:
+def _lam(lam: Lam) -> float | tuple[float, ...] | None:
+    if lam is None:
+        return None
     values = np.asarray(lam)
     if (
         values.dtype.kind not in "iuf"
