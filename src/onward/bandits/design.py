@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onward.bandits.functions import CompiledFunction
 from onward.bandits.memories import KINDS, Everything, Memory
 from onward.bandits.policy_known import Known
 from onward.bandits.rules import ESTIMATORS, RULES, Estimator, Optimistic, Rule, Sampling, one_of
@@ -49,14 +50,12 @@ class Design(NamedTuple):
         )
         given = design.rule
         if isinstance(given, Optimistic) and given.width == "printed":
-            if design.lam is None:
-                raise ValueError("width='printed' is Algorithm 3 as printed: expected lam, a number > 0, got None")
             if (estimator, given.bias) != ("forward", "paper"):
                 raise ValueError(
                     "width='printed' is Algorithm 3 as printed: expected estimator='forward' and bias='paper', "
                     f"got {estimator!r} and {given.bias!r}"
                 )
-            if isinstance(design.lam, tuple):
+            if not isinstance(design.lam, float):
                 raise ValueError(f"width='printed' is Algorithm 3 as printed: expected one lam for all, got {lam!r}")
         return design
 
@@ -93,7 +92,9 @@ def _settled(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> 
         raise ValueError(f"{what} is made of S: expected theta_bound, got None")
     if rule.scale is None:
         # A detector learns no reward beyond its width: that must not be narrow while σ̂ is rough.
-        rule = replace(rule, scale="auto" if known.sigma is None and not memory.checks else 1.0)
+        own = isinstance(rule, Optimistic) and (rule.index is not None or isinstance(rule.width, float))
+        own |= isinstance(rule.width, CompiledFunction)
+        rule = replace(rule, scale=1.0 if known.sigma is not None or memory.checks or own else "auto")
     proven = memory.keeps_floor and isinstance(rule.width, str) and rule.width != "printed"
     fits = estimator == "ridge" or rule.bias in ("sharp", "none")
     if rule.radius == "joint" and not proven:

@@ -297,7 +297,7 @@ class Policy(LateRewards, SavedPolicy):
     def _learn_rows(self, actions: ArrayLike, rewards: ArrayLike, past: bool) -> None:
         table = self.checked_table(actions)
         column = as_rewards(rewards, len(table))
-        buffer, first = self.buffer_for(table).copy(), 0
+        buffer, first = self.buffer_for(table[:1]).copy(), 0
         while (first := memories.learn_rows(buffer, table, column, first, past)) < len(table):
             if not memories.is_full(buffer):
                 raise refusal(Status.NOT_FINITE, table[first : first + 1], self.known.action_bound)

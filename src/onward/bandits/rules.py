@@ -126,7 +126,7 @@ class Optimistic(_Exploring):
             √(λ + ‖x‖²) or "paper" √λ + ‖x‖; "none" drops the S-term, and the guarantee with it.
         scale: multiplies what is added to explore. "auto" takes one of a few for each choice, those oftener that have
             earned more (see `tuning`): ¼, ½, 1 or 2 of a number of σ, 0.05, 0.1, 0.2 or 0.4 of the theory's widths.
-            None: 1 where σ is told, "auto" where it is estimated and no guarantee is there to keep.
+            None: 1 where σ is told or the width is a number or one's own; else, with no guarantee to keep, "auto".
         radius: W is "joint" √(noise² + λS²) or "sum" noise + √λS; None: joint where that is proven, which it is for
             memories that count all rewards alike, else sum.
         clipped: whether an index is cut to ‖x‖S, which no mean exceeds: the guarantee stays, but S must be right.
