@@ -52,6 +52,7 @@ _HOMES = {
     "change alarm": "onward.confidence.change_alarm",
     "policy": "onward.bandits",
     "disjoint policy": "onward.bandits",
+    "named policy": "onward.bandits",
     "spectral policy": "onward.bandits",
     "meta policy": "onward.bandits",
     "runs": "onward.bandits",

@@ -4,6 +4,7 @@ from onward.bandits.disjoint import Disjoint
 from onward.bandits.functions import index_function, width_function
 from onward.bandits.memories import Detecting, Discounted, Everything, Restarting, Window
 from onward.bandits.meta import MetaOFUL
+from onward.bandits.named_policy import Named
 from onward.bandits.policies import (
     OFUL,
     DetectingLinUCB,
@@ -43,6 +44,7 @@ __all__ = [
     "LinUCB",
     "LoggedData",
     "MetaOFUL",
+    "Named",
     "Optimistic",
     "OracleRestart",
     "Policy",

@@ -360,6 +360,7 @@ class Disjoint(LateRewards):
             "generator": self._rng.bit_generator.state,
             "pending": keys,
             "n_settings": N_SETTINGS,
+            "columns": self._policy._columns,
         }
         arrays = {"pending": rows}
         if self._arms is not None:
@@ -375,6 +376,7 @@ class Disjoint(LateRewards):
         if policy._serials != sorted(policy._serials):
             raise ValueError(f"serials {policy._serials}, expected growing ones")
         policy._rng.bit_generator.state = settings["generator"]
+        policy._policy._columns = settings.get("columns")
         d = int(settings["dimension"])
         if d:
             rows, table = saved_arms(policy._policy, d, settings, arrays)

@@ -21,7 +21,7 @@ from onward.bandits.buffers import (
     with_settings,
 )
 from onward.bandits.design import Design, Lam
-from onward.bandits.inputs import as_actions, as_mask, as_reward, as_rewards
+from onward.bandits.inputs import Columns, as_actions, as_mask, as_reward, as_rewards, in_order, row_in_order
 from onward.bandits.memories import Memory
 from onward.bandits.pending import LateRewards, Pending
 from onward.bandits.policy_known import Known
@@ -76,6 +76,8 @@ class Policy(LateRewards, SavedPolicy):
     lam: float | tuple[float, ...]
     prior_mean: tuple[float, ...] | None
     known: Known
+
+    _columns: Columns = None  # names of the features, if actions came in a data frame before anything was known
 
     # Where plain actions go straight to, once it is closed
     _choose_loop: Callable[[Vector, Any], int] | None
@@ -228,12 +230,17 @@ class Policy(LateRewards, SavedPolicy):
 
     def checked_table(self, actions: ArrayLike) -> Matrix:
         """Actions as the loops take them, or an error that says what is wrong with them."""
-        table = actions if is_float64_array(actions, 2) else as_actions(actions)
+        table, columns = actions, self._columns
+        if not is_float64_array(table, 2):
+            table, columns = in_order(actions, columns)
+            table = as_actions(table)
         if table.shape[1] != self._dimension or not len(table):
             self._check_shape(table)
         status = choosing.check(self._buffer, table)
         if status < 0:
             raise refusal(status, table, self.known.action_bound)
+        if columns is not None and not self._dimension:
+            self._columns = columns
         return table
 
     def _check_shape(self, actions: Matrix) -> None:
@@ -316,7 +323,7 @@ class Policy(LateRewards, SavedPolicy):
 
     def checked_row(self, action: ArrayLike) -> Vector:
         """One action as the loops take it, or an error that says what is wrong with it."""
-        row = action if is_float64_array(action, 1) else as_row(action)[0]
+        row = action if is_float64_array(action, 1) else as_row(row_in_order(action, self._columns))[0]
         self.checked_table(row.reshape(1, -1))
         return row
 
