@@ -97,12 +97,12 @@ class FeatureNames:
     def encode(self, rows: Sequence[Mapping[str, Any]], contexts: Sequence[Mapping[str, Any]] | None) -> Encoded:
         """The features of rows, each with its context if there are any. Changes nothing."""
         kinds: dict[str, str] = {}
-        encoded, earlier = [], (None, [])  # of a context that many rows share, once
+        encoded: list[dict[str, float]] = []
+        earlier, around = None, list[Part]()  # a context that many rows share is looked at once
         for row, context in zip(rows, itertools.repeat(None) if contexts is None else contexts, strict=False):
             own = list(self._parts(row, kinds))
-            if context is not None and context is not earlier[0]:
-                earlier = (context, list(self._parts(context, kinds)))  # type: ignore[assignment]
-            around: list[Part] = [] if context is None else earlier[1]
+            if context is not None and context is not earlier:
+                earlier, around = context, list(self._parts(context, kinds))
             encoded.append(self._features(own, around))
         return Encoded(encoded, kinds)
 

@@ -3,7 +3,7 @@
 import copy
 import os
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -175,8 +175,8 @@ class Named(LateRewards):
 
     def _settings(self, names: Sequence[str]) -> PolicySettings:
         """The policy's settings for features of these names."""
-        settings, given = self._policy._settings, {None: self._policy.lam} | self._lam
-        lam = tuple(lam_of(given, name) for name in names) if self._lam else self._policy.lam
+        settings, given = self._policy._settings, {None: self._policy.lam, **self._lam}
+        lam = tuple(lam_of(cast(Any, given), name) for name in names) if self._lam else self._policy.lam
         prior = tuple(prior_of(self._prior, name) for name in names) if self._prior else None
         return settings._replace(lam=lam, prior_mean=prior)
 
@@ -259,7 +259,7 @@ class Named(LateRewards):
     def describe(self) -> dict[str, Any]:
         """Its settings, as plain values."""
         pairs = self._features.to_record()
-        own = {"policy": "Named", "of": self._policy.describe()}
+        own: dict[str, Any] = {"policy": "Named", "of": self._policy.describe()}
         own |= {name: pairs[name] for name in ("intercept", "interactions")}
         if self._lam:
             own["lam"] = [[name, value] for name, value in self._lam.items()]
@@ -283,7 +283,7 @@ class Named(LateRewards):
         """The policy in a model file."""
         given, d = settings["of"], int(settings["of"]["dimension"])
         policy = Policy.from_record(given, {name: array for name, array in arrays.items() if name != "buffer"})
-        lam = {name: value for name, value in settings.get("lam", ())}
+        lam = dict(settings.get("lam", ()))
         named = cls(policy, lam=lam or None, prior_mean=settings.get("prior_mean"))
         named._features = FeatureNames.from_record(settings)
         named._policy = policy
