@@ -16,6 +16,7 @@ from onward.bandits import choosing, choosing_arms, memories
 from onward.bandits.arm_buffers import ArmBuffers, saved_arms
 from onward.bandits.buffers import grown, head_in, refusal, state_in
 from onward.bandits.inputs import as_mask, as_reward, as_rewards
+from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.pending import LateRewards, Pending
 from onward.bandits.policy import ALL_AVAILABLE, Policy
 from onward.bandits.randomness import draw, share_of_best
@@ -240,6 +241,35 @@ class Disjoint(LateRewards):
         for kept in ("offered", "counted"):
             log[kept] = max(log[kept][0], before[kept][0])
         arms.rows[self._own_slot(at)] = buffer
+
+    def merge(self, other: "Disjoint") -> None:
+        """Know also what the arms of another one have learned, arm by arm; arms that are only there are added.
+
+        For policies of one design whose memory counts all rewards alike. Decisions that wait there stay there.
+        """
+        if not isinstance(other, Disjoint):
+            raise ValueError(f"cannot merge: expected another Disjoint, got {other!r}")
+        check_mergeable(self._policy.design, other._policy.design)
+        if other._arms is not None and self._arms is not None:
+            check_same("so many features:", self._dimension, other._dimension)
+        new = [name for name in other._names if name not in self._serial_of]
+        arms = None
+        if other._arms is not None:
+            arms = self._start(other._dimension).copy()
+            for _ in new:
+                arms.add()
+            places = {name: at for at, name in enumerate([*self._names, *new])}
+            for at, name in enumerate(other._names):
+                here = places[name]
+                arms.arms[here, 1] = max(arms.arms[here, 1], other._arms.arms[at, 1])
+                if other._arms.slot(at):
+                    buffer = joined(self._policy._settings, arms.read(here), other._arms.read(at))
+                    arms.rows[arms.own_slot(here)] = buffer
+        with interrupts_deferred():
+            for name in new:
+                self.add_arm(name)
+            if arms is not None:
+                self._take(arms)
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers."""

@@ -13,6 +13,7 @@ from onward.bandits.buffers import PolicySettings
 from onward.bandits.feature_names import FeatureNames, Interactions, named_row, named_rows
 from onward.bandits.growing import with_coordinates
 from onward.bandits.inputs import as_mask, as_reward, as_rewards, as_weights
+from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.legacy import with_room_for_settings
 from onward.bandits.pending import LateRewards, Pending
 from onward.bandits.policy import Policy
@@ -153,6 +154,33 @@ class Named(LateRewards):
         with interrupts_deferred():
             self._commit(policy, new, kinds)
             self._policy._learn_rows(table * roots[:, None], rewards * roots, past=past)
+
+    def merge(self, other: "Named") -> None:
+        """Know also what another one has learned, name by name; names that are only there are added.
+
+        For policies of one design whose memory counts all rewards alike. Decisions that wait there stay there.
+        """
+        if not isinstance(other, Named):
+            raise ValueError(f"cannot merge: expected another Named, got {other!r}")
+        check_mergeable(self._policy.design, other._policy.design)
+        for name in ("intercept", "interactions"):
+            check_same(name, getattr(self._features, name), getattr(other._features, name))
+        check_same("lam", self._lam, other._lam)
+        check_same("prior_mean", self._prior, other._prior)
+        kinds, theirs = self._features.kinds, other._features.kinds
+        for name in kinds.keys() & theirs.keys():
+            check_same(f"{name!r} as", kinds[name], theirs[name])
+        if other.dimension is None:
+            return
+        new = [name for name in other.names if name not in self._features.columns]
+        columns = [*self.names, *new]
+        policy = self._checked(self._policy, np.zeros((1, len(columns))), new)
+        places = [columns.index(name) for name in other.names]
+        mine = policy.buffer_for(len(columns))
+        buffer = joined(policy._settings, mine, other._policy._buffer, places)
+        with interrupts_deferred():
+            self._commit(policy, new, theirs)
+            self._policy._buffer, self._policy._dimension = buffer, len(columns)
 
     def restart(self) -> None:
         """Forget all rewards; names and what is waiting stay."""

@@ -22,6 +22,7 @@ from onward.bandits.buffers import (
 )
 from onward.bandits.design import Design, Lam
 from onward.bandits.inputs import Columns, as_actions, as_mask, as_reward, as_rewards, in_order, row_in_order
+from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.memories import Memory
 from onward.bandits.pending import LateRewards, Pending
 from onward.bandits.policy_known import Known
@@ -315,6 +316,28 @@ class Policy(LateRewards, SavedPolicy):
         if self.rule.kind == UNIFORM_AT_RANDOM:
             raise ValueError("a random policy learns nothing, so it cannot start from a model")
         self._buffer, self._dimension = take_state(self._settings, self.memory, self._buffer, state), d
+
+    def merge(self, other: "Policy") -> None:
+        """Know also what another policy of the same design has learned from rewards of its own.
+
+        For memories that count all rewards alike: then it is as if this policy had learned all of them, to rounding.
+        Decisions that wait there stay there.
+        """
+        if not isinstance(other, Policy) or type(other) is not type(self):
+            raise ValueError(f"cannot merge: expected another {type(self).__name__}, got {other!r}")
+        check_mergeable(self.design, other.design)
+        if not other._dimension:
+            return
+        mine, theirs = self._columns, other._columns
+        places = None
+        if mine is not None and theirs is not None and mine != theirs:
+            check_same("columns", set(mine), set(theirs))
+            places = [mine.index(name) for name in theirs]
+        if not self._dimension:
+            self._buffer, self._dimension, self._columns = other._buffer.copy(), other._dimension, theirs
+            return
+        check_same("so many features:", self._dimension, other._dimension)
+        self._buffer = joined(self._settings, self._buffer, other._buffer, places)
 
     def restart(self) -> None:
         """Forget all rewards; what is waiting stays, and so does the largest norm offered."""
