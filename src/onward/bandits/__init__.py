@@ -2,6 +2,7 @@
 
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.functions import index_function, width_function
+from onward.bandits.hybrid import Hybrid
 from onward.bandits.memories import Detecting, Discounted, Everything, Restarting, Window
 from onward.bandits.meta import MetaOFUL
 from onward.bandits.named_policy import Named
@@ -39,6 +40,7 @@ __all__ = [
     "Everything",
     "Greedily",
     "Greedy",
+    "Hybrid",
     "Known",
     "LinTS",
     "LinUCB",
