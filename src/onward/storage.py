@@ -53,6 +53,7 @@ _HOMES = {
     "policy": "onward.bandits",
     "disjoint policy": "onward.bandits",
     "named policy": "onward.bandits",
+    "named arms": "onward.bandits",
     "hybrid policy": "onward.bandits",
     "spectral policy": "onward.bandits",
     "meta policy": "onward.bandits",

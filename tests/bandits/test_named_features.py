@@ -11,7 +11,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from onward import load
-from onward.bandits import OFUL, Disjoint, LinUCB, Named
+from onward.bandits import (
+    OFUL,
+    Disjoint,
+    DLinUCB,
+    LinUCB,
+    Named,
+    NamedArms,
+    Policy,
+    SWLinUCB,
+)
 from tests.bandits.test_policies import ESTIMATORS, MAKES
 
 NAMES = ["a", "b", "c", "d"]
@@ -133,6 +142,36 @@ def test_a_weight_counts_as_so_many_rewards() -> None:
     assert_allclose(weighted.index(rows), often.index(rows), rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "make", [lambda: LinUCB(sigma=1.0, seed=0), lambda: SWLinUCB(50, sigma=1.0, width=2.0, seed=0)]
+)
+def test_weights_of_plain_policies_and_of_arms(make: Callable[[], Policy]) -> None:
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.standard_normal((12, 3)), rng.standard_normal(12), rng.integers(1, 4, 12).astype(float)
+    X_often, y_often = np.repeat(X, weights.astype(int), axis=0), np.repeat(y, weights.astype(int))
+    often = make()
+    often.learn_many(X_often, y_often)
+    at_once, one_by_one = make(), make()
+    at_once.learn_many(X, y, weights)
+    arms, arms_often = Disjoint(make(), ["a", "b"]), Disjoint(make(), ["a", "b"])
+    arms.learn_many(["a"] * 12, X, y, weights)
+    arms_often.learn_many(["a"] * len(X_often), X_often, y_often)
+    for x, reward, weight in zip(X, y, weights, strict=True):
+        one_by_one.learn(x, float(reward), float(weight))
+    for policy in (at_once, one_by_one):
+        assert_allclose(policy.index(X), often.index(X), rtol=1e-9)
+    arms.learn("b", X[0], 1.0, weight=2.0)
+    arms_often.learn("b", X[0], 1.0)
+    assert not np.allclose(arms.index(X[0]), arms_often.index(X[0]))
+    arms_often.learn("b", X[0], 1.0)
+    assert_allclose(arms.index(X[0]), arms_often.index(X[0]), rtol=1e-9)
+    for wrong in ([1.0], [-1.0] * 12, ["x"] * 12):
+        with pytest.raises(ValueError, match="weights must be"):
+            at_once.learn_many(X, y, wrong)
+    with pytest.raises(ValueError, match="weight must be a number > 0, got 0"):
+        at_once.learn(X[0], 1.0, 0)
+
+
 def test_files_and_decisions_outlive_new_names(tmp_path: Path) -> None:
     policy = Named(LinUCB(seed=0), lam={None: 0.5, "a": 2.0}, prior_mean={"b": 1.0}, interactions=[("a", "b")])
     policy.decide([{"a": 1.0}, {"a": 2.0}], "early")
@@ -151,6 +190,58 @@ def test_files_and_decisions_outlive_new_names(tmp_path: Path) -> None:
     assert other.choose(actions) == policy.choose(actions)
     Named(LinUCB(seed=0)).save(tmp_path / "empty.onward")
     assert load(tmp_path / "empty.onward").dimension is None
+
+
+@pytest.mark.parametrize("name", ["OFUL", "SWLinUCB", "DLinUCB"])
+def test_arms_with_named_contexts(name: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)), rng.standard_normal(60)
+    X[:20, 2] = 0.0
+    more: dict[str, Any] = {"lam": {"b": 2.0}, "prior_mean": {"c": 1.0}}
+    named = NamedArms(Disjoint(MAKES[name](), ["x", "y"]), **more)
+    settings = {"lam": [0.5, 2.0, 0.5], "prior_mean": [0.0, 0.0, 1.0], "seed": 1}
+    inner = {"OFUL": OFUL, "SWLinUCB": SWLinUCB, "DLinUCB": DLinUCB}[name]
+    first = {"SWLinUCB": (12,), "DLinUCB": (0.9,)}.get(name, ())
+    plain = Disjoint(inner(*first, **settings), ["x", "y"])
+    for t, (x, reward) in enumerate(zip(X, y, strict=True)):
+        row, arm = rows_of([x], NAMES[:3])[0], "xy"[t % 2]
+        named.learn(arm, row, float(reward))
+        plain.learn(arm, x, float(reward))
+    rows = rows_of(X[-5:], NAMES[:3])
+    for row, x in zip(rows, X[-5:], strict=True):
+        assert_allclose(named.index(row), plain.index(x), rtol=1e-9)
+        assert named.choose(row) == plain.choose(x)
+    assert_allclose(list(named.coef("x").values()), plain.coef("x"), rtol=1e-9)
+    early = named.decide(rows[0], "early")
+    assert named.index({"new": 1.0, **rows[0]}).shape == (2,)
+    assert list(named.names) == ["a", "b", "c"]
+    named.learn("x", {"city": "Bern"}, 1.0, weight=2.0)
+    named.save(tmp_path / "arms.onward")
+    other = load(tmp_path / "arms.onward")
+    assert isinstance(other, NamedArms)
+    for one in (named, other):
+        one.reward("early", 3.0)
+        one.learn_many(["x", "y"], pd.DataFrame({"a": [1.0, 2.0], "city": ["Chur", "Bern"]}), [1.0, 2.0])
+        one.add_arm("z")
+    assert other.names == named.names
+    assert list(named.names) == ["a", "b", "c", "city=Bern", "city=Chur"]
+    assert_array_equal(other.index(rows[0]), named.index(rows[0]))
+    assert other.n_learned == named.n_learned
+    assert named.n_learned[early] >= 31
+    named.decide(rows[0], "gone", available=[True, False, False])
+    named.remove_arm("x")
+    assert named.pending == ()
+    before = named.names, named._arms._arms.parts()[0].tobytes() if named._arms._arms else b""
+    wrong: list[tuple[Callable[[], object], str]] = [
+        (lambda: named.choose({"a": "text"}), "'a' was a number before"),
+        (lambda: named.learn("x", {"n": 1.0}, 1.0), "no arm 'x'"),
+        (lambda: named.learn("y", {"n": 1.0}, np.nan), "reward must be a finite number"),
+        (lambda: named.choose(np.ones(3)), "context must have names"),  # type: ignore[arg-type]
+    ]
+    for call, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            call()
+        assert (named.names, named._arms._arms.parts()[0].tobytes() if named._arms._arms else b"") == before
 
 
 def test_reading_changes_nothing_and_bad_input_is_one_clear_error() -> None:

@@ -5,6 +5,7 @@ from onward.bandits.functions import index_function, width_function
 from onward.bandits.hybrid import Hybrid
 from onward.bandits.memories import Detecting, Discounted, Everything, Restarting, Window
 from onward.bandits.meta import MetaOFUL
+from onward.bandits.named_arms import NamedArms
 from onward.bandits.named_policy import Named
 from onward.bandits.policies import (
     OFUL,
@@ -47,6 +48,7 @@ __all__ = [
     "LoggedData",
     "MetaOFUL",
     "Named",
+    "NamedArms",
     "Optimistic",
     "OracleRestart",
     "Policy",

@@ -6,7 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from onward.bandits.arm_summaries import N_NUMBERS, NO_FORM, STALE, form_width, summary_width
-from onward.bandits.buffers import grown, with_settings
+from onward.bandits.buffers import PolicySettings, grown, with_settings
+from onward.bandits.growing import with_coordinates
 from onward.bandits.legacy import from_first_version, with_room_for_settings
 from onward.bandits.memories import Memory
 from onward.bandits.policy import Policy
@@ -25,15 +26,20 @@ class ArmBuffers:
     Arms are known by their places, from 0 on without gaps; a slot that an arm leaves is given to another.
     """
 
-    def __init__(self, policy: Policy, n: int, d: int) -> None:
+    def __init__(self, policy: Policy, d: int, rows: Matrix, table: Matrix) -> None:
         self._policy, self._d = policy, d
         self.stale = summary_width(d) - N_NUMBERS + STALE  # the column that says that a summary must be written anew
         self._free: list[int] = []
-        self._used = 1
-        self.rows: Matrix = policy.buffer_for(d).reshape(1, -1).copy()
-        self._make_room(4)
-        self._table: Matrix = np.zeros((max(4, n), 2))
-        self.arms = self._table[:n]  # a row for each arm: its slot, and the largest ‖x‖² that it was offered
+        self._used = len(rows)
+        self.rows = rows
+        self._make_room(max(4, len(rows)))
+        self._table = table
+        self.arms = table  # a row for each arm: its slot, and the largest ‖x‖² that it was offered
+
+    @classmethod
+    def fresh(cls, policy: Policy, n: int, d: int) -> Self:
+        """Of n arms that have learned nothing."""
+        return cls(policy, d, policy.buffer_for(d).reshape(1, -1), np.zeros((n, 2)))
 
     # Arms
 
@@ -94,6 +100,12 @@ class ArmBuffers:
         while self.rows.shape[1] < size:
             self.grow()
 
+    def with_features(self, settings: PolicySettings, d: int) -> Self:
+        """Another one of d coordinates that knows the same, as `growing.with_coordinates` has it."""
+        rows, table = self.parts()
+        larger = np.array([with_coordinates(settings, self._policy.memory, row, d) for row in rows])
+        return type(self)(self._policy, d, larger, table)
+
     def _make_room(self, capacity: int) -> None:
         rows = np.empty((capacity, self.rows.shape[1]))
         rows[: self._used] = self.rows[: self._used]
@@ -107,7 +119,7 @@ class ArmBuffers:
 
     def copy(self) -> Self:
         """Another one that knows the same."""
-        return self._from_parts(self._policy, self._d, *self.parts())
+        return type(self)(self._policy, self._d, *self.parts())
 
     def parts(self) -> tuple[Matrix, Matrix]:
         """The buffers without gaps, and the table of arms with the slots that they have there."""
@@ -119,14 +131,6 @@ class ArmBuffers:
         table[places, 1] = rows[1:, _OFFERED] = np.maximum(rows[1:, _OFFERED], table[places, 1])
         table[places, 0] = np.arange(1, len(places) + 1)
         return rows, table
-
-    @classmethod
-    def _from_parts(cls, policy: Policy, d: int, rows: Matrix, table: Matrix) -> Self:
-        made = cls(policy, len(table), d)
-        made.rows, made._used = rows, len(rows)
-        made.arms[:] = table
-        made._make_room(max(4, len(rows)))
-        return made
 
     @classmethod
     def from_parts(cls, policy: Policy, d: int, rows: Matrix, table: Matrix) -> Self:
@@ -141,7 +145,7 @@ class ArmBuffers:
         if type(policy.memory).check is not Memory.check:
             for row in rows:
                 policy.memory.check(row, d)
-        return cls._from_parts(policy, d, rows, table)
+        return cls(policy, d, rows, table)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"policy": self._policy, "d": self._d, "parts": self.parts()}
@@ -150,7 +154,7 @@ class ArmBuffers:
         policy, (rows, table) = state["policy"], state["parts"]
         rows = np.require(rows, requirements=["W"])
         rows[:, :N_SETTINGS] = with_settings(policy._settings, rows[0])[:N_SETTINGS]  # addresses are this process's own
-        self.__dict__.update(self._from_parts(policy, state["d"], rows, table).__dict__)
+        self.__dict__.update(type(self)(policy, state["d"], rows, table).__dict__)
 
 
 def saved_arms(

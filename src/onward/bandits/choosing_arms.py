@@ -100,7 +100,8 @@ def _note_offered(buffers: Matrix, summary: Matrix, arms: Matrix, square: float)
             arms[a, 1] = square
             if widens:
                 slot = int(arms[a, 0])
-                view_head(buffers[slot]).log[0].offered = square
+                log = view_head(buffers[slot]).log[0]
+                log.offered = max(log.offered, square)  # it may have learned a longer one
                 summary[slot, stale] = 1.0
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import math
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -14,15 +15,15 @@ from numpy.typing import ArrayLike
 from onward import storage
 from onward.bandits import choosing, choosing_arms, memories
 from onward.bandits.arm_buffers import ArmBuffers, saved_arms
-from onward.bandits.buffers import grown, head_in, refusal, state_in
-from onward.bandits.inputs import as_mask, as_reward, as_rewards
+from onward.bandits.buffers import PolicySettings, grown, head_in, refusal, state_in
+from onward.bandits.inputs import as_mask, as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.pending import LateRewards, Pending
 from onward.bandits.policy import ALL_AVAILABLE, Policy
 from onward.bandits.randomness import draw, share_of_best
 from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, SAMPLING, Status
 from onward.core import Information
-from onward.core.checks import whole
+from onward.core.checks import positive, whole
 from onward.core.fast_path import close
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Vector
@@ -62,9 +63,8 @@ class Disjoint(LateRewards):
         self._slots: dict[Hashable, int] = {}  # of arms that have a buffer of their own
         self._arms: ArmBuffers | None = None  # None until it is known how many features a context has
         self._dimension = 0
-        self._ready = self._quick = (
-            False  # whether loops are closed, and whether a plain context may go straight to the closed loops
-        )
+        # Whether loops are closed, and whether a plain context may go straight to the one that chooses
+        self._ready = self._quick = False
         self._pending = Pending()
         named = isinstance(n_arms, Iterable) and not isinstance(n_arms, str)
         names = n_arms if named and isinstance(n_arms, Iterable) else range(whole("n_arms", n_arms, 1))
@@ -175,7 +175,7 @@ class Disjoint(LateRewards):
 
     def _read(self, context: ArrayLike, renew: bool = False) -> tuple[Vector, Vector]:
         row = self._row(context)
-        arms = self._arms or ArmBuffers(self._policy, len(self._names), len(row))
+        arms = self._arms or ArmBuffers.fresh(self._policy, len(self._names), len(row))
         generator = self._rng.bit_generator.state
         draws = self._draw(len(row))
         if not renew:
@@ -188,10 +188,10 @@ class Disjoint(LateRewards):
 
     # Learning
 
-    def learn(self, arm: Hashable, context: ArrayLike, reward: float) -> None:
-        """Learn the reward of an arm in a context: now or later, in any order."""
-        arms = self._arms
-        if self._ready and arms is not None and type(context) is np.ndarray and isinstance(reward, float):
+    def learn(self, arm: Hashable, context: ArrayLike, reward: float, weight: float = 1.0) -> None:
+        """Learn the reward of an arm in a context: now or later, in any order. Weights are as in `Policy.learn`."""
+        arms, plain = self._arms, type(context) is np.ndarray and isinstance(reward, float) and weight == 1.0
+        if self._ready and arms is not None and plain:
             try:
                 slot = 0 if arm is True else self._slots.get(arm, 0)
                 if slot and self._learn_loop(arms.rows[slot], context, reward) == 0:
@@ -201,15 +201,25 @@ class Disjoint(LateRewards):
                 pass
         at = self._place(arm)
         row, reward = self._row(context), as_reward(reward)
+        if weight != 1.0:
+            root = math.sqrt(positive("weight", weight))
+            row, reward = self._row(row * root), reward * root
         buffers = self._start(len(row))
         slot = self._own_slot(at)
         while self._learn_loop(buffers.rows[slot], row, reward) == Status.FULL:
             buffers.grow()
 
-    def learn_many(self, arms: Sequence[Hashable], contexts: ArrayLike, rewards: ArrayLike) -> None:
+    def learn_many(
+        self,
+        arms: Sequence[Hashable],
+        contexts: ArrayLike,
+        rewards: ArrayLike,
+        weights: ArrayLike | None = None,
+    ) -> None:
         """Learn a log, all of it or nothing: the arms played, in contexts (n, d), with rewards (n,), in order.
 
-        It is the past, before this policy began to play: change points are counted from here on.
+        It is the past, before this policy began to play: change points are counted from here on. Weights (n,) are as in
+        `Policy.learn`.
         """
         table = self._policy.checked_table(contexts)
         if self._dimension and table.shape[1] != self._dimension:
@@ -217,6 +227,9 @@ class Disjoint(LateRewards):
         places, column = np.array([self._place(arm) for arm in arms], dtype=int), as_rewards(rewards, len(table))
         if len(places) != len(table):
             raise ValueError(f"arms must be {len(table)} names, one for each context, got {len(places)}")
+        if weights is not None:
+            roots = np.sqrt(as_weights(weights, len(table)))
+            table, column = self._policy.checked_table(table * roots[:, None]), column * roots
         buffers = self._start(table.shape[1]).copy()
         order = np.argsort(places, kind="stable")
         for group in np.split(order, np.flatnonzero(np.diff(places[order])) + 1) if len(order) else ():
@@ -304,12 +317,21 @@ class Disjoint(LateRewards):
     def _start(self, d: int) -> ArmBuffers:
         """The buffers of the arms, made for d features if nothing was seen yet."""
         if self._arms is None:
-            self._arms, self._dimension = ArmBuffers(self._policy, len(self._names), d), d
+            self._arms, self._dimension = ArmBuffers.fresh(self._policy, len(self._names), d), d
         if not self._ready:
             self._quick = self._policy.rule.kind in (OPTIMISTIC, GREEDY) and close_loop_of_arms()
             self._learn_loop = memories.learn_loop(self._policy.memory.kind)
             self._ready = True
         return self._arms
+
+    def grow(self, settings: PolicySettings, d: int) -> None:
+        """Have d features, of which those that are known come first; the settings have λ and prior mean of each."""
+        arms = None if self._arms is None else self._arms.with_features(settings, d)
+        with interrupts_deferred():
+            self._policy._settings = settings
+            if arms is not None:
+                self._dimension = d
+                self._take(arms)
 
     def _own_slot(self, at: int) -> int:
         """The slot of the arm's own buffer, to be written to."""
@@ -380,6 +402,10 @@ class Disjoint(LateRewards):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file, random numbers and waiting decisions included: to go on exactly from here."""
+        storage.save(path, "disjoint policy", *self.to_record())
+
+    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """Settings and arrays for a model file, which `from_record` takes."""
         keys, rows = self._pending.record(self._dimension + 1)
         settings = {
             "of": self._policy.describe(),
@@ -391,11 +417,12 @@ class Disjoint(LateRewards):
             "pending": keys,
             "n_settings": N_SETTINGS,
             "columns": self._policy._columns,
+            "of_features": list(self._policy._settings[1:]),
         }
         arrays = {"pending": rows}
         if self._arms is not None:
             arrays["buffers"], arrays["arms"] = self._arms.parts()
-        storage.save(path, "disjoint policy", settings, arrays)
+        return settings, arrays
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
@@ -407,6 +434,9 @@ class Disjoint(LateRewards):
             raise ValueError(f"serials {policy._serials}, expected growing ones")
         policy._rng.bit_generator.state = settings["generator"]
         policy._policy._columns = settings.get("columns")
+        if "of_features" in settings:  # λ and the prior mean, where features have names
+            lam, mean = (tuple(each) if isinstance(each, list) else each for each in settings["of_features"])
+            policy._policy._settings = policy._policy._settings._replace(lam=lam, prior_mean=mean)
         d = int(settings["dimension"])
         if d:
             rows, table = saved_arms(policy._policy, d, settings, arrays)

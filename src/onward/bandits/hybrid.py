@@ -257,7 +257,7 @@ class Hybrid(LateRewards):
 
     def _make_room(self) -> None:
         d = self._sizes[0]
-        needed = (max(self._slots.values()) + 1) * d
+        needed = (len(self._slots) + len(self._free)) * d
         if needed > len(self._own):
             more = np.zeros((max(needed, 2 * len(self._own)) - len(self._own), self._own.shape[1]))
             more[:, 0] = self._lam
@@ -269,10 +269,8 @@ class Hybrid(LateRewards):
         self._own[slot * d : (slot + 1) * d, 0] = self._lam
 
     def _offer(self, context: ArrayLike, shared: ArrayLike) -> tuple[Matrix, Matrix]:
-        X, Z = (
-            as_features_of_arms("context", context, len(self._slots)),
-            as_features_of_arms("shared", shared, len(self._slots)),
-        )
+        n = len(self._slots)
+        X, Z = as_features_of_arms("context", context, n), as_features_of_arms("shared", shared, n)
         self._check_sizes(X.shape[1], Z.shape[1])
         return X, Z
 

@@ -33,6 +33,7 @@ def check_fits_hybrid(policy: Policy) -> None:
 
 
 def as_features(name: str, values: ArrayLike) -> Vector:
+    """One row of finite numbers."""
     try:
         row: Vector = as_row(values)[0]
     except ValueError as error:

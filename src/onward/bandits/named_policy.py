@@ -3,14 +3,14 @@
 import copy
 import os
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from onward import storage
-from onward.bandits.buffers import PolicySettings
 from onward.bandits.feature_names import FeatureNames, Interactions, named_row, named_rows
+from onward.bandits.feature_start import Start
 from onward.bandits.growing import with_coordinates
 from onward.bandits.inputs import as_mask, as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
@@ -21,7 +21,6 @@ from onward.core import Information
 from onward.core.checks import positive
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
-from onward.regression.start import lam_of, prior_of
 
 Names = Mapping[str, Any]
 
@@ -59,15 +58,9 @@ class Named(LateRewards):
             raise ValueError(f"policy must be one of onward.bandits, such as LinUCB(), got {policy!r}")
         if policy.dimension is not None:
             raise ValueError("policy must not have learned or chosen anything yet, got one that has")
-        if isinstance(policy.lam, tuple) or policy.prior_mean is not None:
-            raise ValueError("lam and prior_mean of a policy have no names: expected them by name, here")
         self._policy = copy.deepcopy(policy)
         self._features = FeatureNames(intercept, interactions)
-        for given, name in ((lam, "lam"), (prior_mean, "prior_mean")):
-            if given is not None and not isinstance(given, Mapping):
-                raise ValueError(f"{name} must be a dict of named features, got {given!r}")
-        self._lam = {name: positive("lam", value) for name, value in (lam or {}).items()}
-        self._prior = {name: prior_of(prior_mean, name) for name in prior_mean or ()}
+        self._start = Start.of(policy, lam, prior_mean)
         self._pending = Pending()
 
     def __repr__(self) -> str:
@@ -165,8 +158,7 @@ class Named(LateRewards):
         check_mergeable(self._policy.design, other._policy.design)
         for name in ("intercept", "interactions"):
             check_same(name, getattr(self._features, name), getattr(other._features, name))
-        check_same("lam", self._lam, other._lam)
-        check_same("prior_mean", self._prior, other._prior)
+        check_same("lam and prior_mean", self._start, other._start)
         kinds, theirs = self._features.kinds, other._features.kinds
         for name in kinds.keys() & theirs.keys():
             check_same(f"{name!r} as", kinds[name], theirs[name])
@@ -201,13 +193,6 @@ class Named(LateRewards):
         new = self._features.new_in(encoded)
         return self._features.matrix(encoded, new), new, encoded.kinds
 
-    def _settings(self, names: Sequence[str]) -> PolicySettings:
-        """The policy's settings for features of these names."""
-        settings, given = self._policy._settings, {None: self._policy.lam, **self._lam}
-        lam = tuple(lam_of(cast(Any, given), name) for name in names) if self._lam else self._policy.lam
-        prior = tuple(prior_of(self._prior, name) for name in names) if self._prior else None
-        return settings._replace(lam=lam, prior_mean=prior)
-
     def _checked(self, policy: Policy, table: Matrix, new: Sequence[str]) -> Policy:
         """The policy, or one that knows the `new` features too; ValueError if it cannot take the table."""
         if not new:
@@ -215,7 +200,7 @@ class Named(LateRewards):
             return policy
         larger = copy.copy(policy)  # which shares its random numbers
         names = [*self._features.columns, *new]
-        object.__setattr__(larger, "_settings", self._settings(names))
+        object.__setattr__(larger, "_settings", self._start.settings(policy, names))
         if policy.dimension is None:
             larger.checked_table(table)
             return larger
@@ -289,9 +274,7 @@ class Named(LateRewards):
         pairs = self._features.to_record()
         own: dict[str, Any] = {"policy": "Named", "of": self._policy.describe()}
         own |= {name: pairs[name] for name in ("intercept", "interactions")}
-        if self._lam:
-            own["lam"] = [[name, value] for name, value in self._lam.items()]
-        return own | ({"prior_mean": dict(self._prior)} if self._prior else {})
+        return own | self._start.to_record()
 
     # Files
 
@@ -311,14 +294,13 @@ class Named(LateRewards):
         """The policy in a model file."""
         given, d = settings["of"], int(settings["of"]["dimension"])
         policy = Policy.from_record(given, {name: array for name, array in arrays.items() if name != "buffer"})
-        lam = dict(settings.get("lam", ()))
-        named = cls(policy, lam=lam or None, prior_mean=settings.get("prior_mean"))
+        named = cls(policy, lam=dict(settings.get("lam", ())), prior_mean=settings.get("prior_mean"))
         named._features = FeatureNames.from_record(settings)
         named._policy = policy
         if d:
             if d != len(named.names):
                 raise ValueError(f"a policy of {d} features, expected {len(named.names)}")
-            object.__setattr__(policy, "_settings", named._settings(named.names))
+            object.__setattr__(policy, "_settings", named._start.settings(policy, named.names))
             policy._buffer = policy.fitting(with_room_for_settings(arrays["buffer"], d, given), d)
             policy._dimension = d
         named._pending = Pending.from_record(settings["pending"], arrays["waiting"])

@@ -1,6 +1,7 @@
 """What every policy can do: choose, learn, wait for rewards, start over, be saved."""
 
 import copy
+import math
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
@@ -21,7 +22,16 @@ from onward.bandits.buffers import (
     with_settings,
 )
 from onward.bandits.design import Design, Lam
-from onward.bandits.inputs import Columns, as_actions, as_mask, as_reward, as_rewards, in_order, row_in_order
+from onward.bandits.inputs import (
+    Columns,
+    as_actions,
+    as_mask,
+    as_reward,
+    as_rewards,
+    as_weights,
+    in_order,
+    row_in_order,
+)
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.memories import Memory
 from onward.bandits.pending import LateRewards, Pending
@@ -38,7 +48,7 @@ from onward.bandits.settings import (
     Status,
 )
 from onward.core import Information
-from onward.core.checks import whole
+from onward.core.checks import positive, whole
 from onward.core.fast_path import close, is_float64_array
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
@@ -270,9 +280,12 @@ class Policy(LateRewards, SavedPolicy):
 
     # Learning
 
-    def learn(self, action: ArrayLike, reward: float) -> None:
-        """Learn the reward of an action (d,): now or later, in any order."""
-        if self._learn_loop and type(action) is np.ndarray and isinstance(reward, float):
+    def learn(self, action: ArrayLike, reward: float, weight: float = 1.0) -> None:
+        """Learn the reward of an action (d,): now or later, in any order.
+
+        A reward of weight w counts as w rewards do in the estimate: as one whose noise has the variance σ²/w.
+        """
+        if self._learn_loop and weight == 1.0 and type(action) is np.ndarray and isinstance(reward, float):
             try:
                 if self._learn_loop(self._buffer, action, reward) == 0:
                     return
@@ -280,6 +293,10 @@ class Policy(LateRewards, SavedPolicy):
                 pass
         row = self.checked_row(action)
         reward = as_reward(reward)
+        if weight != 1.0:
+            root = math.sqrt(positive("weight", weight))
+            row, reward = row * root, reward * root
+            self.checked_table(row.reshape(1, -1))
         buffer = self.started(len(row))
         loop = memories.learn_loop(self.memory.kind)
         while (status := loop(buffer, row, reward)) == Status.FULL:
@@ -287,11 +304,16 @@ class Policy(LateRewards, SavedPolicy):
         if status < 0:
             raise refusal(status, row.reshape(1, -1), self.known.action_bound)
 
-    def learn_many(self, actions: ArrayLike, rewards: ArrayLike) -> None:
+    def learn_many(self, actions: ArrayLike, rewards: ArrayLike, weights: ArrayLike | None = None) -> None:
         """Learn a log: the actions (n, d) that were played with their rewards (n,), in order. All of it or nothing.
 
-        It is the past, before this policy began to play: change points are counted from here on.
+        It is the past, before this policy began to play: change points are counted from here on. Weights (n,) are as in
+        `learn`.
         """
+        if weights is not None:
+            table = self.checked_table(actions)
+            roots = np.sqrt(as_weights(weights, len(table)))
+            actions, rewards = table * roots[:, None], as_rewards(rewards, len(table)) * roots
         self._learn_rows(actions, rewards, past=True)
 
     def _learn_rows(self, actions: ArrayLike, rewards: ArrayLike, past: bool) -> None:
@@ -443,7 +465,8 @@ class Policy(LateRewards, SavedPolicy):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._forget_loops()
-        self._settings = policy_settings(self.design)  # in another process functions have other addresses
+        # In another process functions have other addresses.
+        self._settings = self._settings._replace(numbers=policy_settings(self.design).numbers)
         self._buffer = with_settings(self._settings, self._buffer)
 
     def buffer_for(self, d: int, given: int | None = None) -> Vector:
