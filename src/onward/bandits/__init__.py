@@ -2,8 +2,11 @@
 
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.functions import index_function, width_function
+from onward.bandits.hybrid import Hybrid
 from onward.bandits.memories import Detecting, Discounted, Everything, Restarting, Window
 from onward.bandits.meta import MetaOFUL
+from onward.bandits.named_arms import NamedArms
+from onward.bandits.named_policy import Named
 from onward.bandits.policies import (
     OFUL,
     DetectingLinUCB,
@@ -38,11 +41,14 @@ __all__ = [
     "Everything",
     "Greedily",
     "Greedy",
+    "Hybrid",
     "Known",
     "LinTS",
     "LinUCB",
     "LoggedData",
     "MetaOFUL",
+    "Named",
+    "NamedArms",
     "Optimistic",
     "OracleRestart",
     "Policy",

@@ -27,14 +27,17 @@ class PolicySettings(NamedTuple):
     prior_mean: tuple[float, ...] | None
 
 
-def policy_settings(design: Design) -> PolicySettings:
-    """The settings of a policy, as numbers."""
+def policy_settings(design: Design, of_arms: bool = False) -> PolicySettings:
+    """The settings of a policy, as numbers; of the arms of `Disjoint`, which itself estimates σ and tunes scales."""
     memory, rule, known = design.memory, design.rule, design.known
     numbers: dict[str, float] = {"scale": 1.0, "scales": 0.0, "gamma": 1.0, "memory": memory.kind, "rule": rule.kind}
     numbers |= {"estimator": ESTIMATORS[design.estimator], "slack": known.slack}
     numbers |= known.settings() | memory.settings() | rule.settings()
     if known.theta_bound is None or numbers.get("width") == BY_MULTIPLE:
         numbers["bias"] = NO_BIAS
+    if of_arms:
+        numbers |= {"scales": 0.0, "scale": 1.0} if numbers["scales"] else {}
+        numbers |= {} if known.sigma is not None or memory.checks else {"sigma": 1.0}
     return PolicySettings(numbers, design.lam, design.prior_mean)
 
 

@@ -43,7 +43,7 @@ from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "6a634e286a55696d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "5e9f0ff9f54fe3c5"  # other files whose code is compiled into this one: see tools/digests.py
 
 MANY = 16  # of fewer actions than this, all are read
 
@@ -77,7 +77,7 @@ def read_all(buffer: Vector, draws: Vector, actions: Matrix) -> Matrix:
     head, read = view_head(buffer), view_read(rows)
     if head.settings[0].scales > 0.0:
         split(read.estimate, read.indices, read.reach)
-        scale = take_scale(head, shares(head, tuning_in(buffer)), draws)[0]
+        scale = take_scale(head, shares(tuning_in(buffer), int(head.settings[0].scales)), draws)[0]
         scaled(read.estimate, read.reach, scale, read.indices)
     return rows[:2]
 
@@ -211,7 +211,7 @@ def pick_tuned(
     head: Head, tuning: Tuning, draws: Vector, available: Mask, actions: Matrix, rows: Matrix
 ) -> tuple[int, int]:
     """`pick` at one of several scales, noted for its reward. The draw that takes the scale breaks ties as well."""
-    read, taken = view_read(rows), shares(head, tuning)
+    read, taken = view_read(rows), shares(tuning, int(head.settings[0].scales))
     scale, left = take_scale(head, taken, draws)
     split(read.estimate, read.indices, read.reach)
     scaled(read.estimate, read.reach, scale, read.indices)

@@ -1,14 +1,34 @@
-"""The choice among arms that share a context, each with a policy's buffer of its own. Compiled."""
+"""The choice among arms that share a context, each with a policy's buffer of its own. Compiled.
+
+Arms are rows of a table: the slot of the arm's buffer among the buffers, and the largest ‖x‖² that it was offered. Slot
+0 is the buffer of all arms that have learned nothing: they have one index, which is read once.
+"""
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from onward.bandits.choosing import pick
+from onward.bandits.arm_summaries import (
+    CEILING,
+    LENGTH,
+    N_NUMBERS,
+    NO_FORM,
+    NOISE,
+    STALE,
+    UNSAFE,
+    leverage_limit,
+    note_floor,
+    outer_single,
+    summarise,
+    write_form,
+)
+from onward.bandits.choosing import nth_best, pick
 from onward.bandits.indices import (
     checked_square,
+    is_even_radius,
     is_sharp,
-    noise_radius,
     optimistic_index,
     prior_part,
     scaled_square,
@@ -16,119 +36,340 @@ from onward.bandits.indices import (
     whole_radius,
 )
 from onward.bandits.memories import acting_model, keeps_floor
-from onward.bandits.model import raise_floor, solved
-from onward.bandits.pruning import ROUNDING, Mask, is_safe, longest_noted, optimistic_limit
+from onward.bandits.model import raise_floor
+from onward.bandits.pruning import ROUNDING, Mask, insert, optimistic_limit
 from onward.bandits.reading import longest_of, new_rows, read_actions, view_read
 from onward.bandits.settings import (
     AS_PRINTED,
+    BY_CONSTANTS,
     BY_FUNCTION,
     FORWARD,
     OPTIMISTIC,
     SAMPLING,
     SEVERAL,
+    UNIFORM_AT_RANDOM,
     WRONG_SHAPE,
+    Head,
     view_head,
 )
-from onward.core.compile import compiled
-from onward.core.factor import load_row, new_scratch, read_row, square_of
+from onward.bandits.shared_record import level_in, stretched
+from onward.bandits.tuning import (
+    MOST,
+    chance_of,
+    mark_of,
+    multiple,
+    note_choice,
+    scaled,
+    shares,
+    split,
+    take_scale,
+    view_tuning,
+)
+from onward.core.compile import compiled, inlined
+from onward.core.factor import from_zero, load_row, new_scratch, read_row, square_of
 from onward.core.simd import dot_from
+from onward.core.tiles import TILE
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "429642a171a4cc31"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "08ffe386b0bc7464"  # other files whose code is compiled into this one: see tools/digests.py
+
+MANY_READ = 32  # so many arms are read before the second bound is worth its form
+
+
+@inlined
+def _read_arm(buffers: Matrix, arms: Matrix, a: int, draws: Vector, context: Matrix, rows: Matrix) -> None:
+    """Index and estimate of an arm, in rows[0, 0] and rows[1, 0]."""
+    buffer = buffers[int(arms[a, 0])]
+    log = view_head(buffer).log[0]
+    log.offered = max(log.offered, arms[a, 1]) if arms[a, 0] > 0.0 else arms[a, 1]
+    longest_of(context, view_read(rows))
+    read_actions(buffer, draws, context, rows)
 
 
 @compiled
-def read_arms(buffers: Matrix, draws: Vector, context: Matrix) -> Matrix:
+def read_arms(buffers: Matrix, arms: Matrix, draws: Vector, context: Matrix) -> Matrix:
     """What each arm's policy makes of a context (1, d): indices and estimates. A sampling rule takes d draws an arm."""
-    n, d = buffers.shape[0], context.shape[1]
+    n, d = arms.shape[0], context.shape[1]
     out, rows = np.empty((2, n)), new_rows(1, d)
+    samples = view_head(buffers[0]).settings[0].rule == SAMPLING
     for a in range(n):
-        samples = view_head(buffers[a]).settings[0].rule == SAMPLING
-        longest_of(context, view_read(rows))
-        read_actions(buffers[a], draws[a * d : (a + 1) * d] if samples else draws, context, rows)
+        if a > 0 and not samples and arms[a, 0] == arms[a - 1, 0] == 0.0 and arms[a, 1] == arms[a - 1, 1]:
+            out[0, a], out[1, a] = out[0, a - 1], out[1, a - 1]
+            continue
+        _read_arm(buffers, arms, a, draws[a * d : (a + 1) * d] if samples else draws, context, rows)
         out[0, a], out[1, a] = rows[0, 0], rows[1, 0]
     return out
 
 
+@inlined
+def _note_offered(buffers: Matrix, summary: Matrix, arms: Matrix, square: float) -> None:
+    """Let all arms note how long the context is."""
+    settings, stale = view_head(buffers[0]).settings[0], summary.shape[1] - N_NUMBERS + STALE
+    widens = settings.width == BY_CONSTANTS and not settings.action_bound < np.inf
+    for a in range(arms.shape[0]):
+        if arms[a, 1] < square:
+            arms[a, 1] = square
+            if widens:
+                slot = int(arms[a, 0])
+                log = view_head(buffers[slot]).log[0]
+                log.offered = max(log.offered, square)  # it may have learned a longer one
+                summary[slot, stale] = 1.0
+
+
+@inlined
+def _has_bounds(head: Head) -> bool:
+    """Whether it is known what an index cannot exceed."""
+    settings = head.settings[0]
+    if settings.rule == OPTIMISTIC:
+        return bool(settings.width not in (AS_PRINTED, BY_FUNCTION) and settings.index_function == 0.0)
+    return bool(settings.rule not in (SAMPLING, UNIFORM_AT_RANDOM))
+
+
 @compiled
-def choose_arm(buffers: Matrix, draws: Vector, context: Matrix, available: Mask) -> tuple[int, int, Vector]:
-    """`choose` among arms that share a context (1, d). All arms note how long the context is."""
-    n, x = buffers.shape[0], context[0]
-    head = view_head(buffers[0])
+def choose_arm(
+    buffers: Matrix,
+    summary: Matrix,
+    forms: Any,
+    arms: Matrix,
+    record: Vector,
+    draws: Vector,
+    context: Matrix,
+    available: Mask,
+) -> tuple[int, int, Vector]:
+    """`choose` among arms that share a context (1, d) and a record. All arms note how long the context is."""
+    x, head = context[0], view_head(buffers[0])
     square = checked_square(head.settings, square_of(x))
     if square < 0.0:
         return int(square), 0, x
-    index = np.empty(n)
-    for a in range(n):
-        log = view_head(buffers[a]).log[0]
-        log.offered = max(log.offered, square)
-    settings = head.settings[0]
-    plain = settings.rule == OPTIMISTIC and settings.width not in (AS_PRINTED, BY_FUNCTION)
-    if plain and settings.index_function == 0.0 and x.shape[0] > FEW and settings.gamma == 1.0:
-        _read_best_arms(buffers, x, square, available, index)
+    _note_offered(buffers, summary, arms, square)
+    index = np.empty(arms.shape[0])
+    if head.settings[0].rule == UNIFORM_AT_RANDOM:
+        index[:] = 0.0
     else:
-        index = read_arms(buffers, draws, context)[0]
+        level = level_in(record)
+        if record.shape[0] > 0 and view_tuning(record).about[0].scales > 0.0:
+            return _choose_tuned(buffers, summary, forms, arms, record, draws, context, square, available, level, index)
+        _read_at(buffers, summary, forms, arms, draws, context, square, available, level, index)
     best, ties = pick(head, draws, available, index)
     return best, ties, index
 
 
+@inlined
+def _read_at(
+    buffers: Matrix,
+    summary: Matrix,
+    forms: Any,
+    arms: Matrix,
+    draws: Vector,
+    context: Matrix,
+    square: float,
+    available: Mask,
+    factor: float,
+    index: Vector,
+) -> None:
+    """The index of each arm, what it adds to the estimate taken `factor` times; −inf of those that cannot be best."""
+    if _has_bounds(view_head(buffers[0])):
+        _read_best_arms(buffers, summary, forms, arms, draws, context, square, available, factor, index)
+    else:
+        read = read_arms(buffers, arms, draws, context)
+        for a in range(index.shape[0]):
+            index[a] = stretched(read[1, a], read[0, a], factor)
+
+
 @compiled
-def choose_arm_fast(buffers: Matrix, x: Vector) -> int:
+def _choose_tuned(
+    buffers: Matrix,
+    summary: Matrix,
+    forms: Any,
+    arms: Matrix,
+    record: Vector,
+    draws: Vector,
+    context: Matrix,
+    square: float,
+    available: Mask,
+    level: float,
+    index: Vector,
+) -> tuple[int, int, Vector]:
+    """The choice at one of several scales, noted for its reward; what the others would choose is looked at, too."""
+    head, tuning = view_head(buffers[0]), view_tuning(record)
+    about, n = tuning.about[0], arms.shape[0]
+    taken, each, other = shares(tuning, int(about.scales)), np.empty(MOST), np.empty(n)
+    scale, left = take_scale(head, taken, draws)
+    bounded, least = _has_bounds(head), level * about.least
+    if bounded:
+        _read_at(buffers, summary, forms, arms, draws, context, square, available, least * multiple(scale), index)
+    else:
+        read = read_arms(buffers, arms, draws, context)
+        split(read[1], read[0], other)
+        for a in range(n):
+            other[a] *= least
+        scaled(read[1], other, scale, index)
+    best, ties = pick(head, draws, available, index)
+    if best < 0:
+        return best, ties, index
+    best = nth_best(index, available, best, int(left * ties))
+    chance = 0.0
+    if bounded:
+        for j in range(taken.shape[0]):
+            if j == scale:
+                each[j] = 1.0 / ties
+            else:
+                _read_at(buffers, summary, forms, arms, draws, context, square, available, least * multiple(j), other)
+                first, alike = pick(head, draws, available, other)
+                each[j] = 1.0 / alike if other[best] == other[first] else 0.0
+            chance += taken[j] * each[j]
+    else:
+        chance = chance_of(taken, read[1], other, available, best, each)
+    note_choice(tuning, taken, each, chance, square, mark_of(context[0]))
+    return best, 1, index
+
+
+@compiled
+def choose_arm_fast(buffers: Matrix, summary: Matrix, forms: Any, arms: Matrix, record: Vector, x: Vector) -> int:
     """`choose_arm` where all arms are available and nothing is drawn; a negative status if several tie."""
     if x.shape[0] != view_head(buffers[0]).lam.shape[0]:
         return WRONG_SHAPE
-    best, ties, _ = choose_arm(buffers, x[:0], as_matrix(x, 1, x.shape[0]), np.empty(0, dtype=np.bool_))
+    none = np.empty(0, dtype=np.bool_)
+    best, ties, _ = choose_arm(buffers, summary, forms, arms, record, x[:0], as_matrix(x, 1, x.shape[0]), none)
     return best if ties <= 1 else SEVERAL
 
 
+class Offer(NamedTuple):
+    """A context, and what of an index is the same for all arms."""
+
+    draws: Vector
+    context: Matrix
+    base: float
+    bias: float
+    most: float  # of forward's sharp index, scaled
+    cut: float  # of clipped indices
+    factor: float  # of what is added to explore
+    scratch: Matrix
+
+
 @compiled
-def _read_best_arms(buffers: Matrix, x: Vector, square: float, available: Mask, index: Vector) -> None:
+def _read_best_arms(
+    buffers: Matrix,
+    summary: Matrix,
+    forms: Any,
+    arms: Matrix,
+    draws: Vector,
+    context: Matrix,
+    square: float,
+    available: Mask,
+    factor: float,
+    index: Vector,
+) -> None:
     """The index of every arm that can be the best, −inf of the others. Arms need not be read while they cannot be."""
-    n, d = buffers.shape[0], x.shape[0]
-    limit, radius, most, scratch = np.empty(n), np.empty(n), np.empty(n), new_scratch(d)
-    context, first = as_matrix(x, 1, d), view_head(buffers[0])
-    forward, sharp = first.settings[0].estimator == FORWARD, is_sharp(first)
-    scale, clipped = first.settings[0].scale, first.settings[0].clipped != 0.0
+    n, d, at, x = arms.shape[0], context.shape[1], summary.shape[1] - N_NUMBERS, context[0]
+    head = view_head(buffers[0])
+    settings = head.settings[0]
+    forward, sharp, optimistic = settings.estimator == FORWARD, is_sharp(head), settings.rule == OPTIMISTIC
+    own_square = square if settings.even != 0.0 else scaled_square(head, x)
+    bias = whole_radius(head, 0.0, own_square) if optimistic and not is_even_radius(head) else 0.0
+    sharp = sharp and optimistic
+    cut = settings.theta_bound * math.sqrt(own_square)
+    most = settings.scale * cut if sharp else 0.0
+    base = prior_part(head, x) if settings.has_prior != 0.0 else 0.0
+    padded, length, scratch = np.zeros(summary.shape[1]), math.sqrt(square), new_scratch(d)
+    padded[:d] = x
+    bounds, places, most_promising = np.empty((2, n)), np.empty(TILE, dtype=np.int64), from_zero()
+    guess, limit = bounds[0], bounds[1]
+    largest, fresh, fresh_offered = -np.inf, 0.0, -1.0
     for a in range(n):
-        index[a] = -np.inf
-        limit[a] = -np.inf
+        index[a] = limit[a] = -np.inf
         if available.shape[0] > 0 and not available[a]:
             continue
-        head = view_head(buffers[a])
-        model, second, _, window = acting_model(head, buffers[a])
-        noise = noise_radius(head, model.factor, second, model.factor.counts[0].counted, window, longest_noted(head))
-        own_square = square if head.settings[0].even != 0.0 else scaled_square(head, x)
-        radius[a] = whole_radius(head, noise, own_square)
-        most[a] = head.settings[0].theta_bound * math.sqrt(own_square)
+        slot = int(arms[a, 0])
+        if slot == 0:
+            if arms[a, 1] != fresh_offered:
+                rows = new_rows(1, d)
+                _read_arm(buffers, arms, a, draws, context, rows)
+                fresh, fresh_offered = stretched(rows[1, 0], rows[0, 0], factor), arms[a, 1]
+            index[a] = fresh
+            largest = max(largest, fresh)
+            continue
+        if summary[slot, at + STALE] != 0.0:
+            view_head(buffers[slot]).log[0].offered = max(view_head(buffers[slot]).log[0].offered, arms[a, 1])
+            summarise(buffers[slot], summary, slot)
         limit[a] = np.inf
-        if is_safe(head, model):
-            theta, base = solved(model), prior_part(head, x)
-            size = math.sqrt(square * square_of(theta))
-            p = dot_from(context, 0, theta, 0)
-            q = square / model.about[0].floor
-            limit[a] = optimistic_limit(p, q, radius[a], forward, sharp, scale * most[a], size)
-            limit[a] += base + ROUNDING * abs(base)
-    largest = -np.inf
-    while True:
-        a = 0
-        for other in range(1, n):
-            if limit[other] > limit[a]:
-                a = other
-        if limit[a] < largest or limit[a] == -np.inf:
-            return
-        head = view_head(buffers[a])
-        model = acting_model(head, buffers[a])[0]
-        load_row(x, scratch)
-        p, q = read_row(model.factor, scratch, scratch)
-        index[a] = optimistic_index(p, q, q, radius[a], forward and not sharp, False)[0]
-        if sharp:
-            index[a] = sharpened(index[a], q, scale * most[a])
-        if clipped:
-            index[a] = min(index[a], most[a])
-        index[a] += prior_part(head, x)
-        largest = max(largest, index[a])
+        if summary[slot, at + UNSAFE] == 0.0:
+            guess[a] = dot_from(summary, slot, padded, 0)
+            q, size = square * summary[slot, at + CEILING], length * summary[slot, at + LENGTH]
+            radius = factor * summary[slot, at + NOISE] + bias
+            limit[a] = optimistic_limit(guess[a], q, radius, forward, sharp, most, size) + base + ROUNDING * abs(base)
+        most_promising = insert(places, most_promising, limit, a)
+    given = Offer(draws, context, base, bias, most, cut, factor, scratch)
+    largest = _read_some(buffers, summary, arms, given, places[:most_promising], limit, index, largest)
+    count = 0
+    for a in range(n):
+        count += limit[a] >= largest and limit[a] > -np.inf
+    if count > MANY_READ and forms.shape[0] == buffers.shape[0] and square > 0.0:
+        outer, most_promising = np.zeros(forms.shape[1], dtype=np.float32), from_zero()
+        outer_single(x, square, outer)
+        for a in range(n):
+            slot = int(arms[a, 0])
+            if limit[a] >= largest and -np.inf < limit[a] < np.inf:
+                if summary[slot, at + NO_FORM] != 0.0:
+                    write_form(buffers[slot], summary, forms, slot)
+                q, size = leverage_limit(summary, forms, slot, outer, square, d), length * summary[slot, at + LENGTH]
+                radius = factor * summary[slot, at + NOISE] + bias
+                sharper = (
+                    optimistic_limit(guess[a], q, radius, forward, sharp, most, size) + base + ROUNDING * abs(base)
+                )
+                limit[a] = min(limit[a], sharper)
+                most_promising = insert(places, most_promising, limit, a)
+        largest = _read_some(buffers, summary, arms, given, places[:most_promising], limit, index, largest)
+    for a in range(n):
+        if limit[a] >= largest and limit[a] > -np.inf:
+            places[0] = a
+            largest = _read_some(buffers, summary, arms, given, places[:1], limit, index, largest)
+
+
+@compiled
+def _read_some(
+    buffers: Matrix,
+    summary: Matrix,
+    arms: Matrix,
+    given: Offer,
+    places: NDArray[np.int64],
+    limit: Vector,
+    index: Vector,
+    largest: float,
+) -> float:
+    """Read the arms in these places unless they cannot be the best; returns the largest index so far."""
+    first = view_head(buffers[0])
+    settings, d = first.settings[0], given.context.shape[1]
+    forward, sharp = settings.estimator == FORWARD, is_sharp(first)
+    plain = settings.rule == OPTIMISTIC and settings.gamma == 1.0 and d > FEW
+    for i in range(places.shape[0]):
+        a = places[i]
+        if limit[a] < largest:
+            continue
+        slot = int(arms[a, 0])
+        buffer = buffers[slot]
+        head = view_head(buffer)
+        model = acting_model(head, buffer)[0]
+        if plain:
+            load_row(given.context[0], given.scratch)
+            p, q = read_row(model.factor, given.scratch, given.scratch)
+            radius = given.factor * summary[slot, summary.shape[1] - N_NUMBERS + NOISE] + given.bias
+            index[a] = optimistic_index(p, q, q, radius, forward and not sharp, False)[0]
+            if sharp:
+                index[a] = sharpened(index[a], q, given.most)
+            if settings.clipped != 0.0:
+                index[a] = min(index[a], given.cut)
+            if settings.has_prior != 0.0:
+                index[a] += given.base
+        else:
+            rows = new_rows(1, d)
+            _read_arm(buffers, arms, a, given.draws, given.context, rows)
+            index[a] = stretched(rows[1, 0], rows[0, 0], given.factor)
         limit[a] = -np.inf
+        largest = max(largest, index[a])
         if keeps_floor(head) and model.factor.counts[0].counted >= model.about[0].look_at:
             raise_floor(model)
+            note_floor(model, summary, slot)
+    return largest

@@ -2,7 +2,9 @@
 
 import copy
 import itertools
+import math
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Self
@@ -12,21 +14,33 @@ from numpy.typing import ArrayLike
 
 from onward import storage
 from onward.bandits import choosing, choosing_arms, memories
-from onward.bandits.buffers import grown, head_in, refusal, state_in, with_settings
-from onward.bandits.inputs import as_mask, as_reward, as_rewards
-from onward.bandits.legacy import from_first_version, with_room_for_settings
+from onward.bandits.arm_buffers import ArmBuffers, saved_arms
+from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, refusal, state_in
+from onward.bandits.inputs import as_mask, as_reward, as_rewards, as_weights
+from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.pending import LateRewards, Pending
 from onward.bandits.policy import ALL_AVAILABLE, Policy
 from onward.bandits.randomness import draw, share_of_best
 from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, SAMPLING, Status
+from onward.bandits.shared_record import (
+    NOTHING_SHARED,
+    about_of,
+    factor_in,
+    learn_arm_loop,
+    name_choice,
+    new_record,
+    pool,
+)
 from onward.core import Information
-from onward.core.checks import whole
+from onward.core.checks import positive, whole
 from onward.core.fast_path import close
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 
-_choose_arm_plainly: Callable[[Matrix, Any], int] = choosing_arms.choose_arm_fast
+_SHOWN = 20  # so many names are listed in a message
+
+_choose_arm_plainly: Callable[..., int] = choosing_arms.choose_arm_fast
 
 
 @storage.kind("disjoint policy")
@@ -49,14 +63,27 @@ class Disjoint(LateRewards):
             raise ValueError(f"the index of {type(policy).__name__} is its own, in Python: arms need a compiled one")
         if policy.dimension is not None:
             raise ValueError("policy must not have learned or chosen anything yet, got one that has")
+        known, settings = policy.known, policy._settings.numbers
+        self._estimates = policy.rule.explores and known.sigma is None and not policy.memory.checks
+        if self._estimates and known.theta_bound is not None:
+            raise ValueError(
+                f"theta_bound goes with sigma, for several arms: expected both or neither, got theta_bound="
+                f"{known.theta_bound:g} and sigma=None"
+            )
         self._policy = copy.deepcopy(policy)
+        self._policy.for_arms()
+        # What all arms share: the estimate of σ and the tuning of scales
+        self._record = new_record(self._estimates, int(settings["scales"]), settings["scale"])
         self._rng = self._policy.generator
         self._names: list[Hashable] = []
         self._serials: list[int] = []  # a number for each arm that is never given again
         self._next = 0
-        self._buffers: Matrix = np.empty((0, 0))
+        self._serial_of: dict[Hashable, int] = {}
+        self._slots: dict[Hashable, int] = {}  # of arms that have a buffer of their own
+        self._arms: ArmBuffers | None = None  # None until it is known how many features a context has
         self._dimension = 0
-        self._ready = self._quick = False  # whether a plain context may go straight to the closed loops
+        # Whether loops are closed, and whether a plain context may go straight to the one that chooses
+        self._ready = self._quick = False
         self._pending = Pending()
         named = isinstance(n_arms, Iterable) and not isinstance(n_arms, str)
         names = n_arms if named and isinstance(n_arms, Iterable) else range(whole("n_arms", n_arms, 1))
@@ -78,21 +105,17 @@ class Disjoint(LateRewards):
     def add_arm(self, name: Hashable = None) -> Hashable:
         """A new arm that knows nothing. Without a name it gets a number that no arm had before. Returns the name."""
         if name is None:
-            name = next(number for number in itertools.count(self._next) if number not in self._names)
+            name = next(number for number in itertools.count(self._next) if number not in self._serial_of)
         if not isinstance(name, str | int) or isinstance(name, bool):
             raise ValueError(f"an arm's name must be text or a whole number, got {name!r}")
-        if name in self._names:
+        if name in self._serial_of:
             raise ValueError(f"there is an arm {name!r} already; expected a new name")
-        buffers = self._buffers
-        if self._dimension:
-            fresh = self._policy.buffer_for(self._dimension)
-            while len(fresh) < buffers.shape[1]:
-                fresh = grown(self._policy.memory, fresh)
-            buffers = np.vstack([buffers, fresh])
         with interrupts_deferred():
-            self._buffers = buffers
+            if self._arms is not None:
+                self._arms.add()
             self._names.append(name)
             self._serials.append(self._next)
+            self._serial_of[name] = self._next
             self._next += 1
         return name
 
@@ -101,16 +124,24 @@ class Disjoint(LateRewards):
         at = self._place(name)
         if len(self._names) == 1:
             raise ValueError(f"cannot remove {name!r}: it is the only arm")
-        buffers = np.delete(self._buffers, at, axis=0) if self._dimension else self._buffers
         with interrupts_deferred():
             self._pending.drop_where(float(self._serials[at]))
-            self._buffers = buffers
-            del self._names[at], self._serials[at]
+            if self._arms is not None:
+                self._arms.remove(at)
+            self._slots.pop(name, None)
+            self._pool()
+            del self._names[at], self._serials[at], self._serial_of[name]
 
     def _place(self, name: Hashable) -> int:
-        if name not in self._names or isinstance(name, bool):
-            raise ValueError(f"there is no arm {name!r}; expected one of {', '.join(map(repr, self._names))}")
-        return self._names.index(name)
+        """Where the arm of this name stands among `arms`: serials only grow, so that is found by bisection."""
+        serial = self._serial_of.get(name) if isinstance(name, Hashable) and not isinstance(name, bool) else None
+        if serial is None:
+            shown = [
+                *map(repr, self._names[:_SHOWN]),
+                *([f"… ({len(self._names)} in all)"] * (len(self._names) > _SHOWN)),
+            ]
+            raise ValueError(f"there is no arm {name!r}; expected one of {', '.join(shown)}")
+        return bisect_left(self._serials, serial)
 
     # Choosing
 
@@ -119,9 +150,10 @@ class Disjoint(LateRewards):
 
         `available` says of each arm, in the order of `arms`, whether it may be played; None if all may.
         """
-        if self._quick and available is None and type(context) is np.ndarray:
+        arms = self._arms
+        if self._quick and arms is not None and available is None and type(context) is np.ndarray:
             try:
-                best = _choose_arm_plainly(self._buffers, context)
+                best = _choose_arm_plainly(arms.rows, arms.summary, arms.forms, arms.arms, self._record, context)
                 if best >= 0:
                     return self._names[best]
             except TypeError:
@@ -131,10 +163,15 @@ class Disjoint(LateRewards):
     def _choose(self, row: Vector, available: ArrayLike | None) -> int:
         """The place of the arm to play; the values of the row were checked."""
         mask = ALL_AVAILABLE if available is None else as_mask(available, len(self._names))
-        self._start(len(row))
-        best, ties, index = choosing_arms.choose_arm(self._buffers, self._draw(len(row)), row.reshape(1, -1), mask)
+        context = row.reshape(1, -1)
+        arms = self._start(context)
+        best, ties, index = choosing_arms.choose_arm(
+            arms.rows, arms.summary, arms.forms, arms.arms, self._record, self._draw(len(row)), context, mask
+        )
         if best < 0:
-            raise refusal(best, row.reshape(1, -1), self._policy.known.action_bound)
+            raise refusal(best, context, self._policy.known.action_bound)
+        if self.is_tuned:
+            name_choice(self._record, self._serials[best])
         return best if ties == 1 else choosing.nth_best(index, mask, best, int(self._rng.random() * ties))
 
     def index(self, context: ArrayLike) -> Vector:
@@ -161,40 +198,58 @@ class Disjoint(LateRewards):
 
     def _read(self, context: ArrayLike, renew: bool = False) -> tuple[Vector, Vector]:
         row = self._row(context)
-        buffers = self._buffers
-        if not self._dimension:
-            buffers = np.tile(self._policy.buffer_for(len(row)), (len(self._names), 1))
+        arms = self._arms or ArmBuffers.fresh(self._policy, len(self._names), row.reshape(1, -1))
         generator = self._rng.bit_generator.state
         draws = self._draw(len(row))
         if not renew:
             self._rng.bit_generator.state = generator
-        index, estimate = choosing_arms.read_arms(buffers, draws, row.reshape(1, -1))
-        return estimate, index
+        index, estimate = choosing_arms.read_arms(arms.rows, arms.arms, draws, row.reshape(1, -1))
+        factor = factor_in(head_in(arms.rows[0]), self._record, draws)
+        return estimate, index if factor == 1.0 else estimate + factor * (index - estimate)
 
     def _draw(self, d: int) -> Vector:
-        return draw(self._policy.rule.kind, self._rng, d * len(self._names))
+        return draw(self._policy.rule.kind, self._rng, d * len(self._names), self.is_tuned)
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether each choice takes one of several scales."""
+        return bool(len(self._record) and about_of(self._record)["scales"][0])
 
     # Learning
 
-    def learn(self, arm: Hashable, context: ArrayLike, reward: float) -> None:
-        """Learn the reward of an arm in a context: now or later, in any order."""
-        at = self._place(arm)
-        if self._ready and type(context) is np.ndarray and isinstance(reward, float):
+    def learn(self, arm: Hashable, context: ArrayLike, reward: float, weight: float = 1.0) -> None:
+        """Learn the reward of an arm in a context: now or later, in any order. Weights are as in `Policy.learn`."""
+        arms, plain = self._arms, type(context) is np.ndarray and isinstance(reward, float) and weight == 1.0
+        if self._ready and arms is not None and plain:
             try:
-                if memories.learn_loop(self._policy.memory.kind)(self._buffers[at], context, reward) == 0:
+                slot = 0 if arm is True else self._slots.get(arm, 0)
+                serial = float(self._serial_of[arm]) if slot else 0.0
+                if slot and self._learn_loop(arms.rows[slot], self._record, context, reward, serial) == 0:
+                    arms.summary[slot, arms.stale] = 1.0
                     return
             except TypeError:
                 pass
+        at = self._place(arm)
         row, reward = self._row(context), as_reward(reward)
-        self._start(len(row))
-        loop = memories.learn_loop(self._policy.memory.kind)
-        while loop(self._buffers[at], row, reward) == Status.FULL:
-            self._buffers = self._grown(self._buffers)
+        if weight != 1.0:
+            root = math.sqrt(positive("weight", weight))
+            row, reward = self._row(row * root), reward * root
+        buffers = self._start(row.reshape(1, -1))
+        slot, serial = self._own_slot(at), float(self._serials[at])
+        while self._learn_loop(buffers.rows[slot], self._record, row, reward, serial) == Status.FULL:
+            buffers.grow()
 
-    def learn_many(self, arms: Sequence[Hashable], contexts: ArrayLike, rewards: ArrayLike) -> None:
+    def learn_many(
+        self,
+        arms: Sequence[Hashable],
+        contexts: ArrayLike,
+        rewards: ArrayLike,
+        weights: ArrayLike | None = None,
+    ) -> None:
         """Learn a log, all of it or nothing: the arms played, in contexts (n, d), with rewards (n,), in order.
 
-        It is the past, before this policy began to play: change points are counted from here on.
+        It is the past, before this policy began to play: change points are counted from here on. Weights (n,) are as in
+        `Policy.learn`.
         """
         table = self._policy.checked_table(contexts)
         if self._dimension and table.shape[1] != self._dimension:
@@ -202,30 +257,68 @@ class Disjoint(LateRewards):
         places, column = np.array([self._place(arm) for arm in arms], dtype=int), as_rewards(rewards, len(table))
         if len(places) != len(table):
             raise ValueError(f"arms must be {len(table)} names, one for each context, got {len(places)}")
-        self._start(table.shape[1])
-        buffers = self._buffers.copy()
-        for at in range(len(self._names)):
-            rows, paid, first = table[places == at], column[places == at], 0
-            while (first := memories.learn_rows(buffers[at], rows, paid, first, True)) < len(rows):
-                buffers = self._grown(buffers)
-        self._buffers = buffers
+        if weights is not None:
+            roots = np.sqrt(as_weights(weights, len(table)))
+            table, column = self._policy.checked_table(table * roots[:, None]), column * roots
+        buffers = self._start(table[:1]).copy()
+        order = np.argsort(places, kind="stable")
+        for group in np.split(order, np.flatnonzero(np.diff(places[order])) + 1) if len(order) else ():
+            slot, rows, paid, first = buffers.own_slot(int(places[group[0]])), table[group], column[group], 0
+            while (first := memories.learn_rows(buffers.rows[slot], rows, paid, first, True)) < len(rows):
+                buffers.grow()
+        self._take(buffers)
+        self._pool()
 
     def start_from(self, arm: Hashable, model: OnlineRegressor | Information) -> None:
         """Let an arm begin with what a fitted regressor knows, in place of what it has learned."""
         at = self._place(arm)
         other = Policy.described(self._policy.describe())
-        if self._dimension:
-            other.choose(np.zeros((1, self._dimension)))
+        other.for_arms()
+        if self._arms is not None:
+            # With λ as the other arms have it
+            other._buffer, other._dimension = self._arms.rows[0].copy(), self._dimension
+            if other.lam is None:
+                other._settings = other._settings._replace(lam=tuple(head_in(self._arms.rows[0]).lam.tolist()))
         other.start_from(model)
-        d = other.dimension or 0
-        self._start(d)
-        buffer = other.buffer_for(d)
-        while len(buffer) < self._buffers.shape[1]:
+        buffer = other._buffer
+        arms = self._start_with(buffer, other.dimension or 0)
+        while len(buffer) < arms.rows.shape[1]:
             buffer = grown(other.memory, buffer)
-        log, before = head_in(buffer).log, head_in(self._buffers[at]).log
+        log, before = head_in(buffer).log, head_in(arms.read(at)).log
         for kept in ("offered", "counted"):
             log[kept] = max(log[kept][0], before[kept][0])
-        self._buffers[at] = buffer
+        arms.rows[self._own_slot(at)] = buffer
+        self._pool()
+
+    def merge(self, other: "Disjoint") -> None:
+        """Know also what the arms of another one have learned, arm by arm; arms that are only there are added.
+
+        For policies of one design whose memory counts all rewards alike. Decisions that wait there stay there.
+        """
+        if not isinstance(other, Disjoint):
+            raise ValueError(f"cannot merge: expected another Disjoint, got {other!r}")
+        check_mergeable(self._policy.design, other._policy.design)
+        if other._arms is not None and self._arms is not None:
+            check_same("so many features:", self._dimension, other._dimension)
+        new = [name for name in other._names if name not in self._serial_of]
+        arms = None
+        if other._arms is not None:
+            arms = self._start_with(other._arms.rows[0], other._dimension).copy()
+            for _ in new:
+                arms.add()
+            places = {name: at for at, name in enumerate([*self._names, *new])}
+            for at, name in enumerate(other._names):
+                here = places[name]
+                arms.arms[here, 1] = max(arms.arms[here, 1], other._arms.arms[at, 1])
+                if other._arms.slot(at):
+                    buffer = joined(self._policy._settings, arms.read(here), other._arms.read(at))
+                    arms.rows[arms.own_slot(here)] = buffer
+        with interrupts_deferred():
+            for name in new:
+                self.add_arm(name)
+            if arms is not None:
+                self._take(arms)
+                self._pool()
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers."""
@@ -235,23 +328,22 @@ class Disjoint(LateRewards):
     def information(self, arm: Hashable) -> Information:
         """A copy of the state behind an arm's estimates: for `onward.confidence`, or for looking at."""
         at = self._place(arm)
-        if not self._dimension:
+        if self._arms is None:
             raise ValueError("nothing is known yet, not even how many features a context has: let it choose or learn")
-        return state_in(self._policy._settings, self._buffers[at])
+        return state_in(self._policy._settings, self._arms.read(at))
 
     def coef(self, arm: Hashable) -> Vector:
         """The ridge estimate θ (d,) of an arm, which both estimators share, the prior mean included."""
         state = self.information(arm)
         return np.asarray(state.coefficients()[:, 0] + state.prior[:, 0])
 
-    def _grown(self, buffers: Matrix) -> Matrix:
-        return np.array([grown(self._policy.memory, buffer) for buffer in buffers])
-
     def restart(self, arm: Hashable = None) -> None:
         """Forget all rewards of an arm, or of all arms; what is waiting stays."""
         places = range(len(self._names)) if arm is None else [self._place(arm)]
-        for at in places if self._dimension else ():
-            memories.begin(self._buffers[at])
+        for at in places if self._arms is not None else ():
+            if self._arms is not None and self._arms.slot(at):
+                memories.begin(self._arms.rows[self._own_slot(at)])
+        self._pool()
 
     def _row(self, context: ArrayLike) -> Vector:
         row = self._policy.checked_row(context)
@@ -259,21 +351,66 @@ class Disjoint(LateRewards):
             raise ValueError(f"context has {len(row)} features, but this policy knows {self._dimension}")
         return row
 
-    def _start(self, d: int) -> None:
-        if not self._dimension:
-            self._buffers = np.tile(self._policy.buffer_for(d), (len(self._names), 1))
-            self._dimension = d
+    def _start(self, context: Matrix) -> ArmBuffers:
+        """The buffers of the arms, made for contexts such as this one (1, d) if nothing was seen yet."""
+        if self._arms is None:
+            self._arms = ArmBuffers.fresh(self._policy, len(self._names), context)
+            self._dimension = context.shape[1]
         if not self._ready:
-            self._quick = self._policy.rule.kind in (OPTIMISTIC, GREEDY) and close_loop_of_arms()
+            plain = self._policy.rule.kind in (OPTIMISTIC, GREEDY) and not self.is_tuned
+            self._quick = plain and close_loop_of_arms()
+            self._learn_loop = learn_arm_loop(self._policy.memory.kind)
             self._ready = True
+        return self._arms
+
+    def _start_with(self, buffer: Vector, d: int) -> ArmBuffers:
+        """`_start` with the λ that this buffer of an arm has."""
+        if self._arms is None:
+            fresh = fresh_buffer(self._policy._settings, self._policy.memory, d, d, head_in(buffer).lam)
+            self._arms = ArmBuffers(self._policy, d, fresh.reshape(1, -1), np.zeros((len(self._names), 2)))
+            self._dimension = d
+        return self._start(np.empty((1, d)))
+
+    def _pool(self) -> None:
+        """Sum up anew what all arms know of the noise."""
+        if self._estimates and self._arms is not None:
+            pool(self._record, self._arms.parts()[0][1:])
+
+    def grow(self, settings: PolicySettings, d: int) -> None:
+        """Have d features, of which those that are known come first; the settings have λ and prior mean of each."""
+        arms = None if self._arms is None else self._arms.with_features(settings, d)
+        with interrupts_deferred():
+            self._policy._settings = settings
+            if arms is not None:
+                self._dimension = d
+                self._take(arms)
+
+    def _own_slot(self, at: int) -> int:
+        """The slot of the arm's own buffer, to be written to."""
+        if self._arms is None:
+            raise ValueError("nothing is known yet, not even how many features a context has")
+        slot = self._slots[self._names[at]] = self._arms.own_slot(at)
+        return slot
+
+    def _take(self, arms: ArmBuffers) -> None:
+        """Know what these buffers know."""
+        with interrupts_deferred():
+            self._arms = arms
+            slots = arms.arms[:, 0].astype(int).tolist()
+            self._slots = {name: slot for name, slot in zip(self._names, slots, strict=True) if slot}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # In another process loops are not closed yet.
+        left = ("_learn_loop", "_ready", "_quick", "_arms", "_slots")
+        return {name: value for name, value in self.__dict__.items() if name not in left} | {"arms": self._arms}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        arms = state.pop("arms")
         self.__dict__.update(state)
-        # In another process loops are not closed yet, and functions have other addresses.
         self._ready = self._quick = False
-        self._buffers = np.require(self._buffers, requirements=["W"])
-        for buffer in self._buffers:
-            with_settings(self._policy._settings, buffer)
+        self._arms, self._slots = None, {}
+        if arms is not None:
+            self._take(arms)
 
     # Rewards that come later
 
@@ -305,10 +442,9 @@ class Disjoint(LateRewards):
     @property
     def n_learned(self) -> dict[Hashable, int]:
         """How many rewards each arm has learned."""
-        if not self._dimension:
+        if self._arms is None:
             return dict.fromkeys(self._names, 0)
-        counts = (int(head_in(buffer).log["learned"][0]) for buffer in self._buffers)
-        return dict(zip(self._names, counts, strict=True))
+        return dict(zip(self._names, self._arms.counts(), strict=True))
 
     def describe(self) -> dict[str, Any]:
         """Its settings, as plain values."""
@@ -318,6 +454,10 @@ class Disjoint(LateRewards):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file, random numbers and waiting decisions included: to go on exactly from here."""
+        storage.save(path, "disjoint policy", *self.to_record())
+
+    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """Settings and arrays for a model file, which `from_record` takes."""
         keys, rows = self._pending.record(self._dimension + 1)
         settings = {
             "of": self._policy.describe(),
@@ -328,32 +468,46 @@ class Disjoint(LateRewards):
             "generator": self._rng.bit_generator.state,
             "pending": keys,
             "n_settings": N_SETTINGS,
+            "columns": self._policy._columns,
+            "of_features": list(self._policy._settings[1:]),
         }
-        storage.save(path, "disjoint policy", settings, {"buffers": self._buffers, "pending": rows})
+        arrays = {"pending": rows, "shared": self._record}
+        if self._arms is not None:
+            arrays["buffers"], arrays["arms"] = self._arms.parts()
+        return settings, arrays
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
         """The policy in a model file."""
         policy = cls(Policy.described(settings["of"]), settings["names"])
         policy._serials, policy._next = [int(number) for number in settings["serials"]], int(settings["next"])
+        policy._serial_of = dict(zip(policy._names, policy._serials, strict=True))
+        if policy._serials != sorted(policy._serials):
+            raise ValueError(f"serials {policy._serials}, expected growing ones")
         policy._rng.bit_generator.state = settings["generator"]
+        policy._policy._columns = settings.get("columns")
+        if "of_features" in settings:  # λ and the prior mean, where features have names
+            lam, mean = (tuple(each) if isinstance(each, list) else each for each in settings["of_features"])
+            policy._policy._settings = policy._policy._settings._replace(lam=lam, prior_mean=mean)
         d = int(settings["dimension"])
         if d:
-            own = policy._policy
-            if "memories" in arrays:
-                buffers = [from_first_version(own._settings, own.memory, memory, d) for memory in arrays["memories"]]
-            else:
-                old = (with_room_for_settings(buffer, d, settings) for buffer in arrays["buffers"])
-                buffers = [own.fitting(buffer, d) for buffer in old]
-            if not len(buffers) == len(policy._names) == len(policy._serials):
-                raise ValueError(f"{len(buffers)} arms in the arrays, expected {len(policy._names)}")
-            policy._buffers, policy._dimension = np.array(buffers), d
+            rows, table = saved_arms(policy._policy, d, settings, arrays)
+            if len(table) != len(policy._names):
+                raise ValueError(f"{len(table)} arms in the arrays, expected {len(policy._names)}")
+            policy._dimension = d
+            policy._take(ArmBuffers.from_parts(policy._policy, d, rows, table))
         policy._pending = Pending.from_record(settings["pending"], arrays["pending"])
+        shared = arrays.get("shared", NOTHING_SHARED)
+        if shared.shape == policy._record.shape:
+            policy._record = np.require(shared, requirements=["W"])
+        else:
+            policy._pool()
         return policy
 
 
 @cache
 def close_loop_of_arms() -> bool:
     """Make the loop for plain contexts ready; it takes nothing else from then on."""
-    close(choosing_arms.choose_arm_fast, np.zeros((1, N_SETTINGS + N_LOG)), np.zeros(1))
+    none, forms = np.zeros((1, N_SETTINGS + N_LOG)), np.zeros((0, 1), dtype=np.float32)
+    close(choosing_arms.choose_arm_fast, none, none, forms, np.zeros((1, 2)), NOTHING_SHARED, np.zeros(1))
     return True

@@ -10,7 +10,7 @@ from onward.bandits.settings import DONE, FULL, SAMPLING, view_head
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "e96c8ab359b94746"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "538e145a64cee280"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

@@ -54,19 +54,29 @@ def noise_level(head: Head, factor: Factor) -> float:
     σ̂² = (L + Σ y²/n)/(n + 1), with L the regularised loss: e² is of size σ²(1 + q) for the error e of a prediction, and
     L adds up e²/(1 + q). The mean square is one error more, of predicting 0: it counts while there are few.
     """
-    settings, counts = head.settings[0], factor.counts[0]
+    settings = head.settings[0]
     if settings.sigma > 0.0:
         told: float = settings.sigma
         return told
-    gamma = settings.gamma
+    return level_of(*noise_sums(settings.gamma, factor))
+
+
+@inlined
+def noise_sums(gamma: float, factor: Factor) -> tuple[float, float, float]:
+    """How many rewards count, the regularised loss, and Σ y²."""
+    counts = factor.counts[0]
     n = counts.counted if gamma == 1.0 else (1.0 - gamma**counts.seen) / (1.0 - gamma)
-    if not n > 0.0:
-        return 1.0
     loss = max(factor.loss[0], 0.0)
     total = loss
     for k in range(factor.D.shape[0]):
         total = fma(factor.D[k] * factor.c[k, 0], factor.c[k, 0], total)
-    return math.sqrt((loss + total / n) / (n + 1.0))
+    return n, loss, total
+
+
+@inlined
+def level_of(n: float, loss: float, total: float) -> float:
+    """σ̂ from `noise_sums`; 1 before there are any."""
+    return math.sqrt(max(loss + total / n, 0.0) / (n + 1.0)) if n > 0.0 else 1.0
 
 
 @inlined

@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from collections.abc import Sized
+from collections.abc import Hashable, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,43 @@ from numpy.typing import NDArray
 
 from onward.core.factor import ORDINARY
 from onward.core.types import Matrix, Vector
-from onward.tables import as_rows
+from onward.tables import as_mapping, as_rows, frame_columns
+
+Columns = list[Hashable] | None
+"""The names of a table's columns, in order; None if it has none."""
+
+
+def in_order(actions: Any, columns: Columns) -> tuple[Any, Columns]:
+    """Actions with their columns in the order of `columns`, if both have names; and the names in that order."""
+    if isinstance(actions, np.ndarray | list | tuple):
+        if not isinstance(actions, np.ndarray) and any(isinstance(row, Mapping) for row in actions):
+            raise ValueError(
+                "actions are dicts: expected a table of numbers, or a policy that knows names, Named(policy)"
+            )
+        return actions, columns
+    names = frame_columns(actions)
+    if names is None or columns is None or names == columns:
+        return actions, columns or names
+    _check_names(names, columns)
+    import narwhals.stable.v2 as nw
+
+    return nw.from_native(actions, eager_only=True).select(columns).to_native(), columns
+
+
+def row_in_order(action: Any, columns: Columns) -> Any:
+    """The numbers of a dict or a named series in the order of `columns`, if there are any; whatever else, unchanged."""
+    named = as_mapping(action)
+    if not isinstance(named, Mapping) or (columns is None and named is not action):
+        return action
+    if columns is None:
+        raise ValueError("the action is a dict: expected an array, or a policy that knows names, Named(policy)")
+    _check_names(list(named), columns)
+    return [named[name] for name in columns]
+
+
+def _check_names(names: Sequence[Hashable], columns: Sequence[Hashable]) -> None:
+    if len(names) != len(columns) or set(names) != set(columns):
+        raise ValueError(f"actions have columns {list(names)}, but this policy knows {list(columns)}")
 
 
 def as_actions(actions: Any) -> Matrix:
@@ -58,4 +94,18 @@ def as_rewards(rewards: Any, count: int) -> Vector:
     if wrong.any():
         i = int(np.argmax(wrong))
         raise ValueError(f"rewards must be finite numbers below {ORDINARY:g}, got {column[i]} in position {i}")
+    return np.require(column, dtype=np.float64, requirements=["C", "A", "W"])
+
+
+def as_weights(weights: Any, count: int) -> Vector:
+    """So many numbers > 0; all are 1 if None."""
+    if weights is None:
+        return np.ones(count)
+    column = np.asarray(weights.to_numpy() if hasattr(weights, "to_numpy") else weights)
+    if column.dtype.kind not in "iuf" or column.shape != (count,):
+        raise ValueError(f"weights must be {count} numbers, one for each reward, got {column.dtype} of {column.shape}")
+    wrong = ~((column > 0) & (column < ORDINARY))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise ValueError(f"weights must be finite numbers > 0, got {column[i]} in position {i}")
     return np.require(column, dtype=np.float64, requirements=["C", "A", "W"])

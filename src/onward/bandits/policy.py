@@ -1,6 +1,7 @@
 """What every policy can do: choose, learn, wait for rewards, start over, be saved."""
 
 import copy
+import math
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
@@ -23,7 +24,17 @@ from onward.bandits.buffers import (
     with_settings,
 )
 from onward.bandits.design import Design, Lam
-from onward.bandits.inputs import as_actions, as_mask, as_reward, as_rewards
+from onward.bandits.inputs import (
+    Columns,
+    as_actions,
+    as_mask,
+    as_reward,
+    as_rewards,
+    as_weights,
+    in_order,
+    row_in_order,
+)
+from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.memories import Memory
 from onward.bandits.pending import LateRewards, Pending
 from onward.bandits.policy_known import Known
@@ -39,7 +50,7 @@ from onward.bandits.settings import (
     Status,
 )
 from onward.core import Information
-from onward.core.checks import whole
+from onward.core.checks import positive, whole
 from onward.core.fast_path import close, is_float64_array
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
@@ -80,9 +91,12 @@ class Policy(LateRewards, SavedPolicy):
     prior_mean: tuple[float, ...] | None
     known: Known
 
+    _columns: Columns = None  # names of the features, if actions came in a data frame before anything was known
+
     # Where plain actions go straight to, once it is closed
     _choose_loop: Callable[[Vector, Any], int] | None
     _learn_loop: Callable[[Vector, Any, Any], int] | None
+    _of_arms = False  # whether it is what the arms of `Disjoint` are
 
     def __init_subclass__(cls) -> None:
         register(cls.__name__, cls)
@@ -125,6 +139,12 @@ class Policy(LateRewards, SavedPolicy):
     def parameters(self) -> dict[str, Any]:
         """The arguments that would make it again, as plain values."""
         return self.design.plain()
+
+    def for_arms(self) -> None:
+        """Be what each arm of `Disjoint` is: that estimates σ and tunes scales for all of them."""
+        self._of_arms = True
+        self._settings = policy_settings(self.design, of_arms=True)
+        self._buffer = settings_buffer(self._settings)
 
     @property
     def is_tuned(self) -> bool:
@@ -236,12 +256,17 @@ class Policy(LateRewards, SavedPolicy):
 
     def checked_table(self, actions: ArrayLike) -> Matrix:
         """Actions as the loops take them, or an error that says what is wrong with them."""
-        table = actions if is_float64_array(actions, 2) else as_actions(actions)
+        table, columns = actions, self._columns
+        if not is_float64_array(table, 2):
+            table, columns = in_order(actions, columns)
+            table = as_actions(table)
         if table.shape[1] != self._dimension or not len(table):
             self._check_shape(table)
         status = choosing.check(self._buffer, table)
         if status < 0:
             raise refusal(status, table, self.known.action_bound)
+        if columns is not None and not self._dimension:
+            self._columns = columns
         return table
 
     def _check_shape(self, actions: Matrix) -> None:
@@ -270,9 +295,12 @@ class Policy(LateRewards, SavedPolicy):
 
     # Learning
 
-    def learn(self, action: ArrayLike, reward: float) -> None:
-        """Learn the reward of an action (d,): now or later, in any order."""
-        if self._learn_loop and type(action) is np.ndarray and isinstance(reward, float):
+    def learn(self, action: ArrayLike, reward: float, weight: float = 1.0) -> None:
+        """Learn the reward of an action (d,): now or later, in any order.
+
+        A reward of weight w counts as w rewards do in the estimate: as one whose noise has the variance σ²/w.
+        """
+        if self._learn_loop and weight == 1.0 and type(action) is np.ndarray and isinstance(reward, float):
             try:
                 if self._learn_loop(self._buffer, action, reward) == 0:
                     return
@@ -280,6 +308,10 @@ class Policy(LateRewards, SavedPolicy):
                 pass
         row = self.checked_row(action)
         reward = as_reward(reward)
+        if weight != 1.0:
+            root = math.sqrt(positive("weight", weight))
+            row, reward = row * root, reward * root
+            self.checked_table(row.reshape(1, -1))
         buffer = self.started(row.reshape(1, -1))
         loop = memories.learn_loop(self.memory.kind)
         while (status := loop(buffer, row, reward)) == Status.FULL:
@@ -287,11 +319,16 @@ class Policy(LateRewards, SavedPolicy):
         if status < 0:
             raise refusal(status, row.reshape(1, -1), self.known.action_bound)
 
-    def learn_many(self, actions: ArrayLike, rewards: ArrayLike) -> None:
+    def learn_many(self, actions: ArrayLike, rewards: ArrayLike, weights: ArrayLike | None = None) -> None:
         """Learn a log: the actions (n, d) that were played with their rewards (n,), in order. All of it or nothing.
 
-        It is the past, before this policy began to play: change points are counted from here on.
+        It is the past, before this policy began to play: change points are counted from here on. Weights (n,) are as in
+        `learn`.
         """
+        if weights is not None:
+            table = self.checked_table(actions)
+            roots = np.sqrt(as_weights(weights, len(table)))
+            actions, rewards = table * roots[:, None], as_rewards(rewards, len(table)) * roots
         self._learn_rows(actions, rewards, past=True)
 
     def _learn_rows(self, actions: ArrayLike, rewards: ArrayLike, past: bool) -> None:
@@ -317,6 +354,28 @@ class Policy(LateRewards, SavedPolicy):
             raise ValueError("a random policy learns nothing, so it cannot start from a model")
         self._buffer, self._dimension = take_state(self._settings, self.memory, self._buffer, state), d
 
+    def merge(self, other: "Policy") -> None:
+        """Know also what another policy of the same design has learned from rewards of its own.
+
+        For memories that count all rewards alike: then it is as if this policy had learned all of them, to rounding.
+        Decisions that wait there stay there.
+        """
+        if not isinstance(other, Policy) or type(other) is not type(self):
+            raise ValueError(f"cannot merge: expected another {type(self).__name__}, got {other!r}")
+        check_mergeable(self.design, other.design)
+        if not other._dimension:
+            return
+        mine, theirs = self._columns, other._columns
+        places = None
+        if mine is not None and theirs is not None and mine != theirs:
+            check_same("columns", set(mine), set(theirs))
+            places = [mine.index(name) for name in theirs]
+        if not self._dimension:
+            self._buffer, self._dimension, self._columns = other._buffer.copy(), other._dimension, theirs
+            return
+        check_same("so many features:", self._dimension, other._dimension)
+        self._buffer = joined(self._settings, self._buffer, other._buffer, places)
+
     def restart(self) -> None:
         """Forget all rewards; what is waiting stays, and so does the largest norm offered."""
         if self._dimension:
@@ -324,7 +383,7 @@ class Policy(LateRewards, SavedPolicy):
 
     def checked_row(self, action: ArrayLike) -> Vector:
         """One action as the loops take it, or an error that says what is wrong with it."""
-        row = action if is_float64_array(action, 1) else as_row(action)[0]
+        row = action if is_float64_array(action, 1) else as_row(row_in_order(action, self._columns))[0]
         self.checked_table(row.reshape(1, -1))
         return row
 
@@ -421,7 +480,8 @@ class Policy(LateRewards, SavedPolicy):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._forget_loops()
-        self._settings = policy_settings(self.design)  # in another process functions have other addresses
+        # In another process functions have other addresses.
+        self._settings = self._settings._replace(numbers=policy_settings(self.design, self._of_arms).numbers)
         self._buffer = with_settings(self._settings, self._buffer)
 
     def buffer_for(self, actions: Matrix, given: int | None = None) -> Vector:

@@ -35,7 +35,7 @@ from onward.core.simd import dot_from
 from onward.core.tiles import TILE
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "6e3ccd94017eea74"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "5a6cb981f6be3e28"  # other files whose code is compiled into this one: see tools/digests.py
 
 ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
@@ -105,7 +105,7 @@ def read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) ->
     waiting = from_zero()
     for i in range(n):
         if limit[i] > -np.inf:
-            waiting = _insert(places, waiting, limit, i)
+            waiting = insert(places, waiting, limit, i)
     for b in range(waiting):
         limit[places[b]] = -np.inf
         put_in_tile(tile, b, actions[places[b]])
@@ -149,7 +149,7 @@ def longest_noted(head: Head) -> float:
 
 
 @inlined
-def _insert(places: NDArray[np.int64], count: int, limit: Vector, i: int) -> int:
+def insert(places: NDArray[np.int64], count: int, limit: Vector, i: int) -> int:
     """Keep the places of the largest limits, in falling order; returns how many there are."""
     if count == places.shape[0]:
         if not limit[i] > limit[places[count - 1]]:

@@ -9,6 +9,7 @@ import numpy as np
 from onward import storage
 from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, note_lam
 from onward.bandits.design import from_plain
+from onward.bandits.inputs import Columns
 from onward.bandits.legacy import from_first_version, with_room_for_settings
 from onward.bandits.memories import Memory
 from onward.bandits.pending import Pending
@@ -32,6 +33,7 @@ class SavedPolicy:
     _dimension: int
     _pending: Pending
     _rng: np.random.Generator
+    _columns: Columns
 
     def describe(self) -> dict[str, Any]:
         """Its name and settings, as plain values."""
@@ -47,15 +49,18 @@ class SavedPolicy:
         arrays = {"pending": rows} | ({"buffer": self._buffer} if self._dimension else {})
         own = {"generator": self._rng.bit_generator.state, "dimension": self._dimension, "pending": keys}
         own["n_settings"] = N_SETTINGS
+        if self._columns is not None:
+            own["columns"] = self._columns
         return self.describe() | own, arrays
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
         """The policy in a model file."""
-        own = {"generator", "dimension", "pending", "n_settings"}
+        own = {"generator", "dimension", "pending", "n_settings", "columns"}
         generator, d, keys = settings["generator"], int(settings["dimension"]), settings["pending"]
         policy = cls.described({name: value for name, value in settings.items() if name not in own})
         policy._rng.bit_generator.state = generator
+        policy._columns = settings.get("columns")
         if "memory" in arrays:
             policy._buffer, policy._dimension = (
                 from_first_version(policy._settings, policy.memory, arrays["memory"], d),

@@ -31,8 +31,25 @@ WAITING = 64  # choices that can wait for their rewards
 RATE = 0.3
 LEAST_SHARE = 0.02
 
-TUNING = np.dtype([(name, "f8") for name in ("spread", "mean", "rewards", "next")])
-_N_ABOUT = 4
+TUNING = np.dtype(
+    [
+        (name, "f8")
+        for name in (
+            "spread",  # Σ of the gains' squares
+            "mean",  # of rewards, ...
+            "rewards",  # ... and how many there were
+            "next",  # the place of the next choice
+            # Of arms that share a record: `shared_record.py`
+            "scales",  # how many; 0: none are tuned
+            "least",  # of them
+            "pools",  # 1 if σ is estimated from all arms together, from their ...
+            "counted",  # ... rewards that count, ...
+            "loss",  # ... regularised losses ...
+            "squares",  # ... and sums of squares
+        )
+    ]
+)
+_N_ABOUT = 10
 _as_about = records_of(TUNING)
 CHOICE = np.dtype([(name, "f8") for name in ("square", "mark", "waits", "spread")])
 _N_CHOICE = 4
@@ -40,10 +57,15 @@ _ROW = _N_CHOICE + MOST
 N_TUNING = _N_ABOUT + MOST + WAITING * _ROW
 
 
+def choice_at(place: int) -> int:
+    """Where a choice that waits begins in its record."""
+    return _N_ABOUT + MOST + place * _ROW
+
+
 class Tuning(NamedTuple):
     """Views of a record."""
 
-    about: Records  # Σ of the gains' squares, the mean of rewards, how many there were, the place of the next choice
+    about: Records
     gains: Vector  # (MOST,): of each scale, above what was earned
     choices: Matrix  # (WAITING, 4 + MOST): length and mark of an action, whether it waits, Σ π(u − 1)², and u
 
@@ -67,9 +89,8 @@ def tuning_in(buffer: Vector) -> Tuning:
 
 
 @inlined
-def shares(head: Head, tuning: Tuning) -> Vector:
-    """How often each scale is taken."""
-    n = int(head.settings[0].scales)
+def shares(tuning: Tuning, n: int) -> Vector:
+    """How often each of n scales is taken."""
     out, most, total = np.empty(n), -np.inf, 0.0
     spread = tuning.about[0].spread
     rate = RATE * math.sqrt(math.log(n) / spread) if spread > 0.0 else 0.0
@@ -188,7 +209,7 @@ def mark_of(x: Vector) -> float:
 def chances_of_all(head: Head, record: Vector, estimate: Vector, index: Vector, available: Mask) -> Vector:
     """The chance with which each action is chosen, by a rule that takes the largest index; given at the least scale."""
     out, width = np.empty(index.shape[0]), np.empty(index.shape[0])
-    taken, each = shares(head, view_tuning(record)), np.empty(MOST)
+    taken, each = shares(view_tuning(record), int(head.settings[0].scales)), np.empty(MOST)
     split(estimate, index, width)
     for i in range(index.shape[0]):
         free = available.shape[0] == 0 or available[i]

@@ -37,7 +37,7 @@ from onward.core.factor import ALIGNED, ORDINARY, Factor, square_of, view_factor
 from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "ca291b9d97235e24"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "d2c567fabd1a42a6"  # other files whose code is compiled into this one: see tools/digests.py
 
 KINDS: tuple[type[Memory], ...] = (Everything, Discounted, Window, Restarting, Detecting)
 EVERYTHING, DISCOUNTED, WINDOW, RESTARTING, DETECTING = (memory.kind for memory in KINDS)
@@ -55,6 +55,7 @@ __all__ = [
     "is_full",
     "keeps_floor",
     "learn",
+    "learn_any",
     "learn_loop",
     "learn_rows",
     "model_in",
@@ -107,7 +108,7 @@ def is_full(buffer: Vector) -> bool:
 
 
 @spliced
-def _learn(kind: float, buffer: Vector, x: Vector, y: float) -> int:
+def learn_any(kind: float, buffer: Vector, x: Vector, y: float) -> int:
     """Learn the reward y of action x. Overwrites the buffer, unless the status that it returns is negative."""
     head = view_head(buffer)
     if x.shape[0] != head.lam.shape[0]:
@@ -145,17 +146,17 @@ def _learn(kind: float, buffer: Vector, x: Vector, y: float) -> int:
 
 @compiled
 def learn(buffer: Vector, x: Vector, y: float) -> int:
-    """`_learn` of whatever memory it is, for loops over rewards."""
-    return _learn(view_head(buffer).settings[0].memory, buffer, x, y)
+    """`learn_any` of whatever memory it is, for loops over rewards."""
+    return learn_any(view_head(buffer).settings[0].memory, buffer, x, y)
 
 
 @cache
 def learn_loop(kind: int) -> Callable[[Vector, Any, Any], int]:
-    """(buffer, x, y) → status: `_learn` of one kind of memory, closed."""
+    """(buffer, x, y) → status: `learn_any` of one kind of memory, closed."""
 
     @compiled
     def learn_as(buffer: Vector, x: Vector, y: float) -> int:
-        return _learn(kind, buffer, x, y)
+        return learn_any(kind, buffer, x, y)
 
     close(learn_as, np.zeros(N_SETTINGS + N_LOG), np.zeros(1), 0.0)  # of no coordinates: it refuses every action
     return learn_as

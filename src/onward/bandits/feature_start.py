@@ -1,0 +1,41 @@
+"""Where features begin that are known by their names: λ and the prior mean of each."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+from onward.bandits.buffers import PolicySettings
+from onward.bandits.policy import Policy
+from onward.core.checks import positive
+from onward.regression.start import lam_of, prior_of
+
+
+class Start(NamedTuple):
+    """λ by name, with that of all others under None, and coefficients to start from by name, 0 for all others."""
+
+    lam: dict[str | None, float]  # empty for the policy's own
+    prior_mean: dict[str, float]
+
+    @classmethod
+    def of(cls, policy: Policy, lam: Mapping[str | None, float] | None, prior_mean: Mapping[str, float] | None) -> Self:
+        """What a policy that knows names was told."""
+        if isinstance(policy.lam, tuple) or policy.prior_mean is not None:
+            raise ValueError("lam and prior_mean of a policy have no names: expected them by name, here")
+        for given, name in ((lam, "lam"), (prior_mean, "prior_mean")):
+            if given is not None and not isinstance(given, Mapping):
+                raise ValueError(f"{name} must be a dict of named features, got {given!r}")
+        return cls(
+            {name: positive("lam", value) for name, value in (lam or {}).items()},
+            {name: prior_of(prior_mean, name) for name in prior_mean or ()},
+        )
+
+    def settings(self, policy: Policy, names: Sequence[str]) -> PolicySettings:
+        """The policy's settings for features of these names."""
+        given: Any = {None: policy.lam, **self.lam}
+        lam = tuple(lam_of(given, name) for name in names) if self.lam else policy.lam
+        prior = tuple(prior_of(self.prior_mean, name) for name in names) if self.prior_mean else None
+        return policy._settings._replace(lam=lam, prior_mean=prior)
+
+    def to_record(self) -> dict[str, Any]:
+        """Plain values; nothing of what was not told."""
+        own: dict[str, Any] = {"lam": [[name, value] for name, value in self.lam.items()]} if self.lam else {}
+        return own | ({"prior_mean": dict(self.prior_mean)} if self.prior_mean else {})

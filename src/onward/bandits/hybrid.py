@@ -1,0 +1,335 @@
+"""Arms with own coefficients, and shared ones for all: the hybrid model of LinUCB."""
+
+import copy
+import math
+import os
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onward import storage
+from onward.bandits.hybrid_factor import N_PIVOT, learn_hybrid, read_hybrid, sample_hybrid, solve_hybrid
+from onward.bandits.hybrid_inputs import as_features, as_features_of_arms, check_fits_hybrid
+from onward.bandits.inputs import as_mask, as_reward, as_rewards
+from onward.bandits.pending import LateRewards, Pending
+from onward.bandits.policy import Policy
+from onward.bandits.randomness import share_of_best
+from onward.bandits.rules import EpsilonGreedily, Optimistic, Sampling
+from onward.confidence.widths import radius_of_both, radius_of_noise
+from onward.core.checks import whole
+from onward.core.interrupts import interrupts_deferred
+from onward.core.types import Matrix, Vector
+
+
+@storage.kind("hybrid policy")
+class Hybrid(LateRewards):
+    """A policy with own coefficients for each arm and shared ones for all: reward = xᵀθ_arm + zᵀβ + noise.
+
+    It is one linear model with a block of coordinates for each arm (LinUCB with hybrid models, Li et al. 2010,
+    Algorithm 2). What an arm learns of β all arms know; the cost of a reward does not depend on how many arms there
+    are, and a choice reads each arm once. Widths are the whole model's: with δ, all indices are optimistic at once.
+
+    Args:
+        policy: how to choose, on everything learned so far and with ridge: `LinUCB`, `OFUL` (with a width that is a
+            number or "determinant"), `LinTS`, `Greedy`, `EpsilonGreedy`, with one λ for all and no prior mean. It must
+            not have learned anything.
+        n_arms: how many arms, or their names (text or whole numbers).
+    """
+
+    def __init__(self, policy: Policy, n_arms: int | Iterable[Hashable]) -> None:
+        check_fits_hybrid(policy)
+        self._policy = copy.deepcopy(policy)
+        self._rng = self._policy.generator
+        self._slots: dict[Hashable, int] = {}  # of each arm among the blocks, in the order of `arms`
+        self._free: list[int] = []
+        self._own: Matrix = np.empty((0, 0))  # d pivots for each slot: see hybrid_factor.py
+        self._shared: Matrix = np.empty((0, 0))
+        self._sizes = (0, 0)  # d and k
+        self._sums = np.zeros(4)  # rewards, the regularised loss, Σ y², the information gain
+        self._pending = Pending()
+        named = isinstance(n_arms, Iterable) and not isinstance(n_arms, str)
+        for name in n_arms if named and isinstance(n_arms, Iterable) else range(whole("n_arms", n_arms, 1)):
+            self.add_arm(name)
+        if not self._slots:
+            raise ValueError("expected at least one arm, got none")
+
+    def __repr__(self) -> str:
+        return f"Hybrid({self._policy!r}, {list(self._slots)!r})"
+
+    # Arms
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        """Their names, in the order of `index`."""
+        return tuple(self._slots)
+
+    def add_arm(self, name: Hashable) -> None:
+        """A new arm, of which only the shared coefficients are known."""
+        if not isinstance(name, str | int) or isinstance(name, bool):
+            raise ValueError(f"an arm's name must be text or a whole number, got {name!r}")
+        if name in self._slots:
+            raise ValueError(f"there is an arm {name!r} already; expected a new name")
+        with interrupts_deferred():
+            slot = self._free.pop() if self._free else len(self._slots)
+            self._slots[name] = slot
+            if self._sizes[0]:
+                self._make_room()
+                self._clear(slot)
+
+    def remove_arm(self, name: Hashable) -> None:
+        """Forget an arm's own coefficients, and its decisions that wait; what it taught of the shared ones stays."""
+        slot = self._slot(name)
+        if len(self._slots) == 1:
+            raise ValueError(f"cannot remove {name!r}: it is the only arm")
+        with interrupts_deferred():
+            self._pending.drop_where(float(slot))
+            if self._sizes[0]:
+                d = self._sizes[0]
+                pivots = self._own[slot * d : (slot + 1) * d, 0]
+                self._sums[3] -= float(np.log(pivots / self._lam).sum())
+            del self._slots[name]
+            self._free.append(slot)
+
+    def _slot(self, name: Hashable) -> int:
+        if not isinstance(name, str | int) or isinstance(name, bool) or name not in self._slots:
+            shown = ", ".join(map(repr, list(self._slots)[:20]))
+            raise ValueError(f"there is no arm {name!r}; expected one of {shown}")
+        return self._slots[name]
+
+    # Choosing
+
+    def choose(self, context: ArrayLike, shared: ArrayLike, available: ArrayLike | None = None) -> Hashable:
+        """The name of the arm to play. Ties are broken at random.
+
+        Args:
+            context: x (d,) for all arms, or a row for each (arms, d): what their own coefficients multiply.
+            shared: z, a row for each arm (arms, k) or (k,) for all: what the shared coefficients multiply.
+            available: whether each may be played, in the order of `arms`; None if all may.
+        """
+        return self._choose(*self._offer(context, shared), available)
+
+    def _choose(self, X: Matrix, Z: Matrix, available: ArrayLike | None) -> Hashable:
+        names = self.arms
+        free = np.ones(len(names), dtype=bool) if available is None else as_mask(available, len(names))
+        self._start(X.shape[1], Z.shape[1])
+        index = self._indices(X, Z)
+        rule = self._policy.rule
+        if isinstance(rule, EpsilonGreedily) and self._rng.random() < rule.epsilon:
+            places = np.flatnonzero(free)
+        else:
+            places = np.flatnonzero(share_of_best(index, free))
+        return names[int(places[0] if len(places) == 1 else places[int(self._rng.random() * len(places))])]
+
+    def index(self, context: ArrayLike, shared: ArrayLike) -> Vector:
+        """The index of each arm, in the order of `arms`; of a policy that samples, the sample that would come next."""
+        generator = self._rng.bit_generator.state
+        index = self._started(*self._offer(context, shared))
+        self._rng.bit_generator.state = generator
+        return index
+
+    def estimate(self, context: ArrayLike, shared: ArrayLike) -> Vector:
+        """The estimated reward of each arm, in the order of `arms`. Changes nothing."""
+        X, Z = self._offer(context, shared)
+        return self._read(X, Z)[0] if self._sizes[0] else np.zeros(len(self._slots))
+
+    def probabilities(
+        self, context: ArrayLike, shared: ArrayLike, available: ArrayLike | None = None, samples: int = 1000
+    ) -> Vector:
+        """The chance with which each arm would be chosen now, in the order of `arms`. Changes nothing.
+
+        Exact, but for policies that sample: there it is the share of so many samples.
+        """
+        X, Z = self._offer(context, shared)
+        n = len(self._slots)
+        free = np.ones(n, dtype=bool) if available is None else as_mask(available, n)
+        if not isinstance(self._policy.rule, Sampling):
+            return self._policy.chances(self._started(X, Z), free)
+        generator = self._rng.bit_generator.state
+        shares = [share_of_best(self._started(X, Z), free) for _ in range(whole("samples", samples, 1))]
+        self._rng.bit_generator.state = generator
+        return np.asarray(np.mean(shares, axis=0))
+
+    def _started(self, X: Matrix, Z: Matrix) -> Vector:
+        """The index of each arm, of one that knows nothing if it has not begun."""
+        if self._sizes[0]:
+            return self._indices(X, Z)
+        begun = copy.copy(self)  # with the same random numbers
+        begun._start(X.shape[1], Z.shape[1])
+        return begun._indices(X, Z)
+
+    def _read(self, X: Matrix, Z: Matrix) -> Matrix:
+        return read_hybrid(self._own, self._shared, self._places(), X, Z)
+
+    def _places(self) -> NDArray[np.int64]:
+        return np.fromiter(self._slots.values(), dtype=np.int64, count=len(self._slots))
+
+    def _indices(self, X: Matrix, Z: Matrix) -> Vector:
+        estimate, leverage = self._read(X, Z)
+        rule = self._policy.rule
+        if isinstance(rule, Sampling):
+            draws = self._rng.standard_normal(Z.shape[1] + X.shape[1] * len(self._slots))
+            drawn = sample_hybrid(self._own, self._shared, self._places(), X, Z, draws)
+            return np.asarray(estimate + self.radius * drawn)
+        return np.asarray(estimate + self.radius * np.sqrt(leverage) if isinstance(rule, Optimistic) else estimate)
+
+    @property
+    def radius(self) -> float:
+        """By how many √(xᵀG⁻¹x) an index is above the estimate."""
+        rule, known = self._policy.rule, self._policy.known
+        if not isinstance(rule, Optimistic | Sampling):
+            return 0.0
+        rewards, loss, squares, gain = self._sums
+        sigma, scale = known.sigma, 1.0 if rule.scale is None else rule.scale
+        if sigma is None:  # as `indices.noise_level` has it
+            sigma = math.sqrt((max(loss, 0.0) + squares / rewards) / (rewards + 1.0)) if rewards else 1.0
+        if isinstance(rule.width, float):
+            return scale * rule.width * sigma
+        noise = scale * radius_of_noise(sigma, known.delta, max(gain, 0.0))
+        if known.theta_bound is None or rule.bias == "none":
+            return float(noise)
+        return float(radius_of_both(noise, scale * known.theta_bound * math.sqrt(self._lam), rule.radius == "joint"))
+
+    # Learning
+
+    def learn(self, arm: Hashable, context: ArrayLike, shared: ArrayLike, reward: float) -> None:
+        """Learn the reward of an arm, from its x (d,) and its z (k,): now or later, in any order."""
+        slot = self._slot(arm)
+        x, z, reward = as_features("context", context), as_features("shared", shared), as_reward(reward)
+        self._check_sizes(len(x), len(z))
+        self._learn(slot, x, z, reward)
+
+    def _learn(self, slot: int, x: Vector, z: Vector, reward: float) -> None:
+        self._start(len(x), len(z))
+        with interrupts_deferred():
+            loss, gain = learn_hybrid(self._own, self._shared, slot, x, z, reward)
+            self._sums += (1.0, loss, reward * reward, gain)
+
+    def coef(self, arm: Hashable) -> Vector:
+        """The estimate of an arm's own coefficients (d,)."""
+        return self._coefficients(arm)[: self._sizes[0]]
+
+    @property
+    def shared_coef(self) -> Vector:
+        """The estimate of the shared coefficients (k,)."""
+        return self._coefficients(next(iter(self._slots)))[self._sizes[0] :]
+
+    def _coefficients(self, arm: Hashable) -> Vector:
+        slot = self._slot(arm)
+        if not self._sizes[0]:
+            raise ValueError("nothing is known yet, not even how many features there are: let it choose or learn")
+        return solve_hybrid(self._own, self._shared, slot, self._sizes[0])
+
+    @property
+    def n_learned(self) -> int:
+        """How many rewards were learned."""
+        return int(self._sums[0])
+
+    def restart(self) -> None:
+        """Forget all rewards; what is waiting stays."""
+        (d, k), self._sizes = self._sizes, (0, 0)
+        self._sums = np.zeros(4)
+        if d:
+            self._start(d, k)
+
+    def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
+        """Begin another sequence of random numbers."""
+        self._policy.reseed(seed)
+        self._rng = self._policy.generator
+
+    # Sizes
+
+    @property
+    def _lam(self) -> float:
+        lam = self._policy.lam
+        assert isinstance(lam, float)
+        return lam
+
+    def _start(self, d: int, k: int) -> None:
+        if self._sizes[0]:
+            return
+        self._sizes = (d, k)
+        self._shared = np.zeros((k, k + N_PIVOT))
+        self._shared[:, 0] = self._lam
+        self._own = np.zeros((0, d + k + N_PIVOT))
+        self._make_room()
+
+    def _make_room(self) -> None:
+        d = self._sizes[0]
+        needed = (len(self._slots) + len(self._free)) * d
+        if needed > len(self._own):
+            more = np.zeros((max(needed, 2 * len(self._own)) - len(self._own), self._own.shape[1]))
+            more[:, 0] = self._lam
+            self._own = np.concatenate([self._own, more])
+
+    def _clear(self, slot: int) -> None:
+        d = self._sizes[0]
+        self._own[slot * d : (slot + 1) * d] = 0.0
+        self._own[slot * d : (slot + 1) * d, 0] = self._lam
+
+    def _offer(self, context: ArrayLike, shared: ArrayLike) -> tuple[Matrix, Matrix]:
+        n = len(self._slots)
+        X, Z = as_features_of_arms("context", context, n), as_features_of_arms("shared", shared, n)
+        self._check_sizes(X.shape[1], Z.shape[1])
+        return X, Z
+
+    def _check_sizes(self, d: int, k: int) -> None:
+        if self._sizes[0] and (d, k) != self._sizes:
+            known = "{} and {}".format(*self._sizes)
+            raise ValueError(f"context and shared have {d} and {k} features, but this policy knows {known}")
+
+    # Rewards that come later
+
+    def decide(
+        self, context: ArrayLike, shared: ArrayLike, key: Hashable, available: ArrayLike | None = None
+    ) -> Hashable:
+        """`choose`, and remember arm and features under a key (text or a whole number) until the `reward` comes."""
+        self._pending.check_new(key)
+        X, Z = self._offer(context, shared)
+        with interrupts_deferred():
+            arm = self._choose(X, Z, available)
+            at = self.arms.index(arm)
+            x, z = X[at if len(X) > 1 else 0], Z[at if len(Z) > 1 else 0]
+            self._pending.add(key, np.concatenate([[float(self._slots[arm])], x, z]))
+        return arm
+
+    def reward_many(self, rewards: Mapping[Any, float]) -> None:
+        """Learn the rewards of several decisions, in the order given. All of them or none."""
+        rows = [self._pending.get(key) for key in rewards]
+        column, d = as_rewards(list(rewards.values()), len(rows)), self._sizes[0]
+        with interrupts_deferred():
+            for key, row, reward in zip(rewards, rows, column, strict=True):
+                self._learn(int(row[0]), row[1 : 1 + d].copy(), row[1 + d :].copy(), float(reward))
+                self._pending.drop(key)
+
+    # Files
+
+    def describe(self) -> dict[str, Any]:
+        """Its settings, as plain values."""
+        return {"policy": "Hybrid", "of": self._policy.describe(), "arms": list(self._slots)}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file, random numbers and waiting decisions included: to go on exactly from here."""
+        keys, rows = self._pending.record(1 + sum(self._sizes))
+        settings = self.describe() | {"slots": list(self._slots.values()), "free": self._free, "pending": keys}
+        settings |= {"sizes": list(self._sizes), "generator": self._rng.bit_generator.state}
+        arrays = {"own": self._own, "shared": self._shared, "sums": self._sums, "pending": rows}
+        storage.save(path, "hybrid policy", settings, arrays)
+
+    @classmethod
+    def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
+        """The policy in a model file."""
+        policy = cls(Policy.described(settings["of"]), settings["arms"])
+        slots, free = [int(slot) for slot in settings["slots"]], [int(slot) for slot in settings["free"]]
+        if sorted([*slots, *free]) != list(range(len(slots) + len(free))):
+            raise ValueError(f"arms in slots {slots} with {free} free, expected each once")
+        policy._slots, policy._free = dict(zip(policy._slots, slots, strict=True)), free
+        d, k = (int(size) for size in settings["sizes"])
+        own, shared = arrays["own"], arrays["shared"]
+        if d and (own.shape[1] != d + k + N_PIVOT or len(own) < d * len(slots) or shared.shape != (k, k + N_PIVOT)):
+            raise ValueError(f"factors of {own.shape} and {shared.shape} do not fit {d} and {k} features")
+        policy._sizes, policy._own, policy._shared, policy._sums = (d, k), own, shared, arrays["sums"]
+        policy._rng.bit_generator.state = settings["generator"]
+        policy._pending = Pending.from_record(settings["pending"], arrays["pending"])
+        return policy

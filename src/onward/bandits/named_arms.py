@@ -1,0 +1,221 @@
+"""Arms whose contexts are dicts or data frames, by name."""
+
+import copy
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onward import storage
+from onward.bandits.disjoint import Disjoint
+from onward.bandits.feature_names import FeatureNames, Interactions, named_row, named_rows
+from onward.bandits.feature_start import Start
+from onward.bandits.inputs import as_mask, as_reward, as_rewards, as_weights
+from onward.bandits.pending import LateRewards, Pending
+from onward.core.checks import positive
+from onward.core.interrupts import interrupts_deferred
+from onward.core.types import Matrix, Vector
+
+Names = Mapping[str, Any]
+
+
+@storage.kind("named arms")
+class NamedArms(LateRewards):
+    """Arms that share a context, a dict: `{"age": 31, "city": "Bern"}`. What `Named` is to a policy, for `Disjoint`.
+
+    Args:
+        arms: the arms, such as Disjoint(LinUCB(), ["left", "right"]); they must not have learned anything.
+        intercept: whether every context has a feature of 1, called `intercept`.
+        interactions: pairs of columns whose products are features too, called `city=Bern:device=phone`.
+        lam, prior_mean: by name, as in `Named`; the same for all arms.
+    """
+
+    def __init__(
+        self,
+        arms: Disjoint,
+        *,
+        intercept: bool = False,
+        interactions: Interactions = False,
+        lam: Mapping[str | None, float] | None = None,
+        prior_mean: Mapping[str, float] | None = None,
+    ) -> None:
+        if not isinstance(arms, Disjoint):
+            raise ValueError(f"arms must be Disjoint arms, such as Disjoint(LinUCB(), 3), got {arms!r}")
+        if arms.dimension is not None or arms.pending:
+            raise ValueError("arms must not have learned or chosen anything yet, got some that have")
+        if interactions is True:
+            raise ValueError("interactions=True is for actions with a context: expected pairs of names")
+        self._arms = copy.deepcopy(arms)
+        self._features = FeatureNames(intercept, interactions)
+        self._start = Start.of(arms._policy, lam, prior_mean)
+        self._pending = Pending()
+
+    def __repr__(self) -> str:
+        return f"NamedArms({self._arms!r}, intercept={self._features.intercept})"
+
+    # Arms
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        """Their names, in the order of `index`."""
+        return self._arms.arms
+
+    def add_arm(self, name: Hashable = None) -> Hashable:
+        """A new arm that knows nothing; its name."""
+        return self._arms.add_arm(name)
+
+    def remove_arm(self, name: Hashable) -> None:
+        """Forget an arm, and its decisions that still wait for a reward."""
+        serial = self._arms._serials[self._arms._place(name)]
+        with interrupts_deferred():
+            self._arms.remove_arm(name)
+            self._pending.drop_where(float(serial))
+
+    # Choosing
+
+    def choose(self, context: Names, available: ArrayLike | None = None) -> Hashable:
+        """The name of the arm to play for a context, a dict. Ties are broken at random."""
+        return self._choose(context, available)[0]
+
+    def _choose(self, context: Names, available: ArrayLike | None) -> tuple[Hashable, Vector]:
+        table, arms = self._encode([named_row(context, "context")], keep=True)
+        mask = None if available is None else as_mask(available, len(self.arms))
+        self._arms = arms
+        return arms.choose(table[0], mask), table[0]
+
+    def index(self, context: Names) -> Vector:
+        """The index of each arm, in the order of `arms`. Changes nothing."""
+        table, arms = self._encode([named_row(context, "context")], keep=False)
+        return arms.index(table[0])
+
+    def estimate(self, context: Names) -> Vector:
+        """The estimated reward of each arm, in the order of `arms`. Changes nothing."""
+        table, arms = self._encode([named_row(context, "context")], keep=False)
+        return arms.estimate(table[0])
+
+    def probabilities(self, context: Names, available: ArrayLike | None = None) -> Vector:
+        """The chance with which each arm would be chosen now, in the order of `arms`. Changes nothing."""
+        table, arms = self._encode([named_row(context, "context")], keep=False)
+        return arms.probabilities(table[0], available)
+
+    # Learning
+
+    def learn(self, arm: Hashable, context: Names, reward: float, weight: float = 1.0) -> None:
+        """Learn the reward of an arm in a context, a dict: now or later, in any order."""
+        self._arms._place(arm)
+        paid, w = as_reward(reward), positive("weight", weight)
+        table, arms = self._encode([named_row(context, "context")], keep=True)
+        arms.learn(arm, table[0], paid, w)
+
+    def learn_many(self, arms: Sequence[Hashable], contexts: Any, rewards: ArrayLike, weights: Any = None) -> None:
+        """Learn a log, all of it or nothing: the arms played, their contexts (dicts or a data frame) and rewards."""
+        rows = named_rows(contexts, "contexts")
+        column, w = as_rewards(rewards, len(rows)), as_weights(weights, len(rows))
+        for arm in arms:
+            self._arms._place(arm)
+        if len(arms) != len(rows):
+            raise ValueError(f"arms must be {len(rows)} names, one for each context, got {len(arms)}")
+        table, mine = self._encode(rows, keep=True)
+        mine.learn_many(arms, table, column, w)
+
+    def restart(self, arm: Hashable = None) -> None:
+        """Forget all rewards of an arm, or of all arms; names and what is waiting stay."""
+        self._arms.restart(arm)
+
+    def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
+        """Begin another sequence of random numbers."""
+        self._arms.reseed(seed)
+
+    def _encode(self, rows: Sequence[Names], keep: bool) -> tuple[Matrix, Disjoint]:
+        """The rows as numbers, and the arms that know their features: themselves if that is kept, else others."""
+        encoded = self._features.encode(rows, None)
+        new = self._features.new_in(encoded)
+        table = self._features.matrix(encoded, new)
+        arms = self._arms
+        arms._policy.checked_table(table)
+        if new:
+            arms = arms if keep else copy.deepcopy(arms)
+            names = [*self._features.columns, *new]
+            arms.grow(self._start.settings(arms._policy, names), len(names))
+        if keep:
+            self._features.add(new, encoded.kinds)
+        return table, arms
+
+    # What is known
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features that are known, in the order in which they came."""
+        return tuple(self._features.columns)
+
+    def coef(self, arm: Hashable) -> dict[str, float]:
+        """The ridge estimate θ of an arm by name, the prior mean included."""
+        return dict(zip(self.names, self._arms.coef(arm).tolist(), strict=True))
+
+    @property
+    def dimension(self) -> int | None:
+        """How many features there are; None before any was seen."""
+        return self._arms.dimension
+
+    @property
+    def n_learned(self) -> dict[Hashable, int]:
+        """How many rewards each arm has learned."""
+        return self._arms.n_learned
+
+    # Rewards that come later
+
+    def decide(self, context: Names, key: Hashable, available: ArrayLike | None = None) -> Hashable:
+        """`choose`, and remember arm and context under a key (text or a whole number) until the `reward` comes."""
+        self._pending.check_new(key)
+        with interrupts_deferred():
+            arm, row = self._choose(context, available)
+            serial = float(self._arms._serials[self._arms._place(arm)])
+            self._pending.add(key, np.concatenate([[serial], row]))
+        return arm
+
+    def reward_many(self, rewards: Mapping[Any, float]) -> None:
+        """Learn the rewards of several decisions, in the order given. All of them or none."""
+        rows = [self._pending.get(key) for key in rewards]
+        column = as_rewards(list(rewards.values()), len(rows))
+        with interrupts_deferred():
+            for key, row, reward in zip(rewards, self._padded(rows), column, strict=True):
+                arm = self.arms[self._arms._serials.index(int(row[0]))]
+                self._arms.learn(arm, row[1:].copy(), float(reward))
+                self._pending.drop(key)
+
+    def _padded(self, rows: Sequence[Vector]) -> Matrix:
+        """Rows from before some features came, with 0 for those."""
+        table = np.zeros((len(rows), 1 + len(self._features.columns)))
+        for i, row in enumerate(rows):
+            table[i, : len(row)] = row
+        return table
+
+    # Files
+
+    def describe(self) -> dict[str, Any]:
+        """Its settings, as plain values."""
+        told = self._features.to_record()
+        own = {"policy": "NamedArms", "of": self._arms.describe()}
+        return own | {name: told[name] for name in ("intercept", "interactions")} | self._start.to_record()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file, names, random numbers and waiting decisions included: to go on from here."""
+        settings, arrays = self._arms.to_record()
+        keys = list(self.pending)
+        own = self.describe() | {"of": settings, "waiting": keys} | self._features.to_record()
+        waiting = self._padded([self._pending.get(key) for key in keys])
+        storage.save(path, "named arms", own, {"waiting": waiting} | arrays)
+
+    @classmethod
+    def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
+        """The policy in a model file."""
+        arms = Disjoint.from_record(settings["of"], arrays)
+        fresh = Disjoint(arms._policy, arms.arms)
+        named = cls(fresh, lam=dict(settings.get("lam", ())), prior_mean=settings.get("prior_mean"))
+        named._features, named._arms = FeatureNames.from_record(settings), arms
+        if arms.dimension is not None and arms.dimension != len(named.names):
+            raise ValueError(f"arms of {arms.dimension} features, expected {len(named.names)}")
+        named._pending = Pending.from_record(settings["waiting"], arrays["waiting"])
+        return named

@@ -1,0 +1,307 @@
+"""A policy whose actions and contexts are dicts or data frames, by name."""
+
+import copy
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onward import storage
+from onward.bandits.feature_names import FeatureNames, Interactions, named_row, named_rows
+from onward.bandits.feature_start import Start
+from onward.bandits.growing import with_coordinates
+from onward.bandits.inputs import as_mask, as_reward, as_rewards, as_weights
+from onward.bandits.joined_buffers import check_mergeable, check_same, joined
+from onward.bandits.legacy import with_room_for_settings
+from onward.bandits.pending import LateRewards, Pending
+from onward.bandits.policy import Policy
+from onward.core import Information
+from onward.core.checks import positive
+from onward.core.interrupts import interrupts_deferred
+from onward.core.types import Matrix, Vector
+
+Names = Mapping[str, Any]
+
+
+@storage.kind("named policy")
+class Named(LateRewards):
+    """A policy whose actions are dicts or rows of a data frame, by name: `{"price": 3.5, "genre": "jazz"}`.
+
+    A number is a feature of its name, True and False are 1 and 0, and a text is a category: each of its levels is a
+    feature of its own, `genre=jazz`. Columns may come in any order; what a row does not have counts as 0. A name or a
+    level that comes later becomes a feature then, exactly as if it had been there, at 0, from the beginning.
+
+    A context is what all actions of a round have in common. Its features stand beside the action's, and count for a
+    choice through `interactions`.
+
+    Args:
+        policy: what chooses, such as LinUCB(); it must not have learned anything.
+        intercept: whether every action has a feature of 1, called `intercept`.
+        interactions: products that are features too, called `genre=jazz:device=phone`. True: of each feature of an
+            action with each of its context's, as "xa" has it elsewhere. Or pairs of columns, ("genre", "device").
+        lam: λ of features by name, with that of all others under None; None for the policy's own.
+        prior_mean: coefficients to start from by name; 0 for all others.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        intercept: bool = False,
+        interactions: Interactions = False,
+        lam: Mapping[str | None, float] | None = None,
+        prior_mean: Mapping[str, float] | None = None,
+    ) -> None:
+        if not isinstance(policy, Policy):
+            raise ValueError(f"policy must be one of onward.bandits, such as LinUCB(), got {policy!r}")
+        if policy.dimension is not None:
+            raise ValueError("policy must not have learned or chosen anything yet, got one that has")
+        self._policy = copy.deepcopy(policy)
+        self._features = FeatureNames(intercept, interactions)
+        self._start = Start.of(policy, lam, prior_mean)
+        self._pending = Pending()
+
+    def __repr__(self) -> str:
+        intercept, interactions = self._features.intercept, self._features.interactions
+        return f"Named({self._policy!r}, intercept={intercept}, interactions={interactions!r})"
+
+    # Choosing
+
+    def choose(self, actions: Any, context: Names | None = None, available: ArrayLike | None = None) -> int:
+        """The number of the action to play. Ties are broken at random.
+
+        Args:
+            actions: a list of dicts or a data frame, a row for each action; another set each round, if you like.
+            context: a dict, of what the actions have in common.
+            available: whether each may be played; None if all may.
+        """
+        return self._choose(actions, context, available)[0]
+
+    def _choose(self, actions: Any, context: Names | None, available: ArrayLike | None) -> tuple[int, Matrix]:
+        table, new, kinds = self._encode(named_rows(actions, "actions"), context)
+        if available is not None:
+            as_mask(available, len(table))
+        policy = self._checked(self._policy, table, new)
+        with interrupts_deferred():
+            self._commit(policy, new, kinds)
+            return self._policy.choose(table, available), table
+
+    def index(self, actions: Any, context: Names | None = None) -> Vector:
+        """The index of each action: `choose` takes the largest. Changes nothing."""
+        policy, table = self._read(actions, context)
+        return policy.index(table)
+
+    def estimate(self, actions: Any, context: Names | None = None) -> Vector:
+        """The estimated reward of each action. Changes nothing."""
+        policy, table = self._read(actions, context)
+        return policy.estimate(table)
+
+    def leverage(self, actions: Any, context: Names | None = None) -> Vector:
+        """xᵀG⁻¹x of each action: how little is known in its direction. Changes nothing."""
+        policy, table = self._read(actions, context)
+        return policy.leverage(table)
+
+    def probabilities(self, actions: Any, context: Names | None = None, available: ArrayLike | None = None) -> Vector:
+        """The chance with which each action would be chosen now. Changes nothing."""
+        policy, table = self._read(actions, context)
+        return policy.probabilities(table, available)
+
+    def _read(self, actions: Any, context: Names | None) -> tuple[Policy, Matrix]:
+        table, new, _ = self._encode(named_rows(actions, "actions"), context)
+        return self._checked(self._policy, table, new), table
+
+    # Learning
+
+    def learn(self, action: Names, reward: float, context: Names | None = None, weight: float = 1.0) -> None:
+        """Learn the reward of an action, a dict, in its context: now or later, in any order.
+
+        A reward of weight w counts as w rewards do: as one whose noise has the variance σ²/w.
+        """
+        row, paid, w = named_row(action, "action"), as_reward(reward), positive("weight", weight)
+        self._learn([row], context, np.array([paid]), np.array([w]), past=False)
+
+    def learn_many(self, actions: Any, rewards: ArrayLike, contexts: Any = None, weights: Any = None) -> None:
+        """Learn a log, all of it or nothing: the actions that were played with their rewards, in order.
+
+        Args:
+            actions: dicts or a data frame, a row for each.
+            rewards: a number for each.
+            contexts: dicts or a data frame, a row for each; or one dict for all.
+            weights: a number > 0 for each; None if all are 1.
+        """
+        rows = named_rows(actions, "actions")
+        column, w = as_rewards(rewards, len(rows)), as_weights(weights, len(rows))
+        around = contexts
+        if contexts is not None and not isinstance(contexts, Mapping):
+            around = named_rows(contexts, "contexts")
+            if len(around) != len(rows):
+                raise ValueError(f"contexts must have {len(rows)} rows, one for each action, got {len(around)}")
+        self._learn(rows, around, column, w, past=True)
+
+    def _learn(self, rows: Sequence[Names], contexts: Any, rewards: Vector, weights: Vector, past: bool) -> None:
+        table, new, kinds = self._encode(rows, contexts)
+        policy = self._checked(self._policy, table, new)
+        roots = np.sqrt(weights)
+        with interrupts_deferred():
+            self._commit(policy, new, kinds)
+            self._policy._learn_rows(table * roots[:, None], rewards * roots, past=past)
+
+    def merge(self, other: "Named") -> None:
+        """Know also what another one has learned, name by name; names that are only there are added.
+
+        For policies of one design whose memory counts all rewards alike. Decisions that wait there stay there.
+        """
+        if not isinstance(other, Named):
+            raise ValueError(f"cannot merge: expected another Named, got {other!r}")
+        check_mergeable(self._policy.design, other._policy.design)
+        for name in ("intercept", "interactions"):
+            check_same(name, getattr(self._features, name), getattr(other._features, name))
+        check_same("lam and prior_mean", self._start, other._start)
+        kinds, theirs = self._features.kinds, other._features.kinds
+        for name in kinds.keys() & theirs.keys():
+            check_same(f"{name!r} as", kinds[name], theirs[name])
+        if other.dimension is None:
+            return
+        new = [name for name in other.names if name not in self._features.columns]
+        columns = [*self.names, *new]
+        policy = self._checked(self._policy, np.zeros((1, len(columns))), new)
+        places = [columns.index(name) for name in other.names]
+        mine = policy.buffer_for(np.zeros((1, len(columns))))
+        buffer = joined(policy._settings, mine, other._policy._buffer, places)
+        with interrupts_deferred():
+            self._commit(policy, new, theirs)
+            self._policy._buffer, self._policy._dimension = buffer, len(columns)
+
+    def restart(self) -> None:
+        """Forget all rewards; names and what is waiting stay."""
+        self._policy.restart()
+
+    def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
+        """Begin another sequence of random numbers."""
+        self._policy.reseed(seed)
+
+    # Names
+
+    def _encode(self, rows: Sequence[Names], contexts: Any) -> tuple[Matrix, list[str], dict[str, str]]:
+        """The rows as numbers, the features among them that are new, and the kinds of their columns."""
+        around = contexts if contexts is None or isinstance(contexts, list) else [named_row(contexts, "context")]
+        if around is not None and len(around) == 1:
+            around = around * len(rows)
+        encoded = self._features.encode(rows, around)
+        new = self._features.new_in(encoded)
+        return self._features.matrix(encoded, new), new, encoded.kinds
+
+    def _checked(self, policy: Policy, table: Matrix, new: Sequence[str]) -> Policy:
+        """The policy, or one that knows the `new` features too; ValueError if it cannot take the table."""
+        if not new:
+            policy.checked_table(table)
+            return policy
+        larger = copy.copy(policy)  # which shares its random numbers
+        names = [*self._features.columns, *new]
+        object.__setattr__(larger, "_settings", self._start.settings(policy, names))
+        if policy.dimension is None:
+            larger.checked_table(table)
+            return larger
+        larger._buffer = with_coordinates(larger._settings, policy.memory, policy._buffer, len(names))
+        larger._dimension = len(names)
+        larger.checked_table(table)
+        return larger
+
+    def _commit(self, policy: Policy, new: Sequence[str], kinds: Mapping[str, str]) -> None:
+        self._policy = policy
+        self._features.add(new, kinds)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features that are known, in the order in which they came."""
+        return tuple(self._features.columns)
+
+    @property
+    def coef(self) -> dict[str, float]:
+        """The ridge estimate θ by name, the prior mean included."""
+        return dict(zip(self.names, self._policy.coef.tolist(), strict=True)) if self.dimension else {}
+
+    def information(self) -> Information:
+        """A copy of the state behind the estimates, its coordinates in the order of `names`."""
+        return self._policy.information()
+
+    # Rewards that come later
+
+    def decide(
+        self, actions: Any, key: Hashable, context: Names | None = None, available: ArrayLike | None = None
+    ) -> int:
+        """`choose`, and remember the action under a key (text or a whole number) until its `reward` comes."""
+        self._pending.check_new(key)
+        with interrupts_deferred():
+            chosen, table = self._choose(actions, context, available)
+            self._pending.add(key, table[chosen])
+        return chosen
+
+    def reward_many(self, rewards: Mapping[Any, float]) -> None:
+        """Learn the rewards of several decisions, in the order given. All of them or none."""
+        rows = [self._pending.get(key) for key in rewards]
+        column = as_rewards(list(rewards.values()), len(rows))
+        if not rows:
+            return
+        with interrupts_deferred():
+            self._policy._learn_rows(self._padded(rows), column, past=False)
+            for key in rewards:
+                self._pending.drop(key)
+
+    def _padded(self, rows: Sequence[Vector]) -> Matrix:
+        """Rows from before some features came, with 0 for those."""
+        table = np.zeros((len(rows), len(self._features.columns)))
+        for i, row in enumerate(rows):
+            table[i, : len(row)] = row
+        return table
+
+    # What is known
+
+    @property
+    def dimension(self) -> int | None:
+        """How many features there are; None before any was seen."""
+        return self._policy.dimension
+
+    @property
+    def n_learned(self) -> int:
+        """How many rewards were learned, over all restarts."""
+        return self._policy.n_learned
+
+    def describe(self) -> dict[str, Any]:
+        """Its settings, as plain values."""
+        pairs = self._features.to_record()
+        own: dict[str, Any] = {"policy": "Named", "of": self._policy.describe()}
+        own |= {name: pairs[name] for name in ("intercept", "interactions")}
+        return own | self._start.to_record()
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file, names, random numbers and waiting decisions included: to go on from here."""
+        settings, arrays = self._policy.to_record()
+        keys, rows = self._record_pending()
+        own = self.describe() | {"of": settings, "pending": keys} | self._features.to_record()
+        storage.save(path, "named policy", own, {"waiting": rows} | arrays)
+
+    def _record_pending(self) -> tuple[list[Any], Matrix]:
+        keys = list(self.pending)
+        return keys, self._padded([self._pending.get(key) for key in keys])
+
+    @classmethod
+    def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
+        """The policy in a model file."""
+        given, d = settings["of"], int(settings["of"]["dimension"])
+        policy = Policy.from_record(given, {name: array for name, array in arrays.items() if name != "buffer"})
+        named = cls(policy, lam=dict(settings.get("lam", ())), prior_mean=settings.get("prior_mean"))
+        named._features = FeatureNames.from_record(settings)
+        named._policy = policy
+        if d:
+            if d != len(named.names):
+                raise ValueError(f"a policy of {d} features, expected {len(named.names)}")
+            object.__setattr__(policy, "_settings", named._start.settings(policy, named.names))
+            policy._buffer = policy.fitting(with_room_for_settings(arrays["buffer"], d, given), d)
+            policy._dimension = d
+        named._pending = Pending.from_record(settings["pending"], arrays["waiting"])
+        return named

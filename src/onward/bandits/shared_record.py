@@ -1,0 +1,134 @@
+"""What the arms of `Disjoint` share: the estimate of σ, from the rewards of all of them, and the tuning of scales.
+
+An arm that has met few rewards, all alike, would take them for free of noise and never be played again; and one scale
+is for all arms. Their buffers hold widths for σ = 1 then, and a factor makes of them what they are. Compiled.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from onward.bandits.indices import level_of, noise_sums
+from onward.bandits.memories import acting_model, learn_any
+from onward.bandits.settings import DONE, N_LOG, N_SETTINGS, Head, view_head
+from onward.bandits.tuning import (
+    N_TUNING,
+    TUNING,
+    WAITING,
+    choice_at,
+    credit,
+    mark_of,
+    multiple,
+    shares,
+    take_scale,
+    view_tuning,
+)
+from onward.core.compile import compiled, inlined, spliced
+from onward.core.factor import square_of
+from onward.core.fast_path import close
+from onward.core.types import Matrix, Vector
+
+COMPILED_FROM = "2b6bec68576ba9e2"  # other files whose code is compiled into this one: see tools/digests.py
+
+NOTHING_SHARED = np.empty(0)
+ARM_MARK = 2.399963229728653  # what tells the choices of arms apart that met one context
+_N_ABOUT = len(TUNING.names or ())
+
+
+def new_record(estimated: bool, scales: int, least: float) -> Vector:
+    """A record; an empty one if σ is told and no scale is tuned."""
+    if not estimated and not scales:
+        return NOTHING_SHARED
+    record = np.zeros(N_TUNING)
+    about = about_of(record)
+    about["pools"], about["scales"], about["least"] = float(estimated), scales, least
+    return record
+
+
+def about_of(record: Vector) -> Any:
+    """Its named numbers."""
+    return record[:_N_ABOUT].view(TUNING)
+
+
+@compiled
+def factor_in(head: Head, record: Vector, draws: Vector) -> float:
+    """What a choice with these draws takes widths times; 1 where nothing is shared."""
+    level = level_in(record)
+    if record.shape[0] == 0 or view_tuning(record).about[0].scales == 0.0:
+        return level
+    tuning = view_tuning(record)
+    taken = shares(tuning, int(tuning.about[0].scales))
+    return level * tuning.about[0].least * multiple(take_scale(head, taken, draws)[0])
+
+
+def name_choice(record: Vector, serial: int) -> None:
+    """Let the last choice be known as one of the arm with this number."""
+    last = int(about_of(record)["next"][0]) - 1
+    record[choice_at(last % WAITING) + 1] += ARM_MARK * serial
+
+
+@inlined
+def level_in(record: Vector) -> float:
+    """σ̂ of all arms together; 1 where it is told."""
+    if record.shape[0] == 0:
+        return 1.0
+    about = view_tuning(record).about[0]
+    return level_of(about.counted, about.loss, about.squares) if about.pools != 0.0 else 1.0
+
+
+@inlined
+def stretched(estimate: float, index: float, factor: float) -> float:
+    """The index, if what it adds to the estimate is taken so many times."""
+    return index if factor == 1.0 else estimate + factor * (index - estimate)
+
+
+@inlined
+def _sums_of(buffer: Vector) -> tuple[float, float, float]:
+    head = view_head(buffer)
+    return noise_sums(head.settings[0].gamma, acting_model(head, buffer)[0].factor)
+
+
+@compiled
+def pool(record: Vector, rows: Matrix) -> None:
+    """Sum up anew what the buffers of the arms know of the noise."""
+    about = view_tuning(record).about[0]
+    about.counted, about.loss, about.squares = 0.0, 0.0, 0.0
+    for i in range(rows.shape[0]):
+        n, loss, squares = _sums_of(rows[i])
+        about.counted += n
+        about.loss += loss
+        about.squares += squares
+
+
+@spliced
+def _learn_arm(kind: int, buffer: Vector, record: Vector, x: Vector, y: float, serial: float) -> int:
+    """Learn an arm's reward; what is shared learns of it, too."""
+    if record.shape[0] == 0 or x.shape[0] != view_head(buffer).lam.shape[0]:
+        return learn_any(kind, buffer, x, y)
+    tuning = view_tuning(record)
+    about = tuning.about[0]
+    n, loss, squares = _sums_of(buffer)
+    status = learn_any(kind, buffer, x, y)
+    if status == DONE:
+        if about.pools != 0.0:
+            more, more_loss, more_squares = _sums_of(buffer)
+            about.counted += more - n
+            about.loss += more_loss - loss
+            about.squares += more_squares - squares
+        if about.scales > 0.0:
+            credit(tuning, square_of(x), mark_of(x) + ARM_MARK * serial, y)
+    return status
+
+
+@cache
+def learn_arm_loop(kind: int) -> Callable[[Vector, Vector, Any, Any, Any], int]:
+    """(buffer, record, x, y, serial) → status, of one kind of memory, closed."""
+
+    @compiled
+    def learn_arm_as(buffer: Vector, record: Vector, x: Vector, y: float, serial: float) -> int:
+        return _learn_arm(kind, buffer, record, x, y, serial)
+
+    close(learn_arm_as, np.zeros(N_SETTINGS + N_LOG), NOTHING_SHARED, np.zeros(1), 0.0, 0.0)
+    return learn_arm_as

@@ -1,0 +1,135 @@
+"""Policies that learned apart, merged: as if one had learned all of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from onward.bandits import OFUL, Disjoint, DLinUCB, Greedy, LinTS, LinUCB, Named, Policy, SWLinUCB
+
+D = 4
+MAKES: dict[str, Callable[[], Policy]] = {
+    "LinUCB": lambda: LinUCB(seed=0),
+    "OFUL": lambda: OFUL(
+        np.arange(1.0, D + 1.0), sigma=0.5, theta_bound=1.0, estimator="forward", prior_mean=np.ones(D), seed=0
+    ),
+    "LinTS": lambda: LinTS(seed=0),
+    "Greedy": lambda: Greedy(seed=0),
+}
+
+
+def rewards_of(n: int, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, D))
+    return X, X[:, 0] + 0.3 * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("name", MAKES)
+def test_merged_policies_know_what_both_learned(name: str) -> None:
+    X, y = rewards_of(50)
+    one, two, both = (MAKES[name]() for _ in range(3))
+    one.learn_many(X[:20], y[:20])
+    two.learn_many(X[20:], y[20:])
+    both.learn_many(X, y)
+    alone = one.index(X[:5])
+    one.merge(two)
+    assert_allclose(one.index(X[:5]), both.index(X[:5]), rtol=1e-9)
+    assert not np.allclose(alone, both.index(X[:5]), rtol=1e-3)  # it could fail
+    assert one.n_learned == both.n_learned == 50
+    assert one.information().loss[0] == pytest.approx(both.information().loss[0], rel=1e-9)
+    for policy in (one, both):
+        policy.learn(X[0], 1.0)
+        policy.choose(X[:5])
+    assert_allclose(one.index(X[:5]), both.index(X[:5]), rtol=1e-9)
+    fresh = MAKES[name]()
+    fresh.merge(MAKES[name]())
+    assert fresh.dimension is None
+    fresh.merge(both)
+    assert_allclose(fresh.estimate(X[:5]), both.estimate(X[:5]))
+    before = both.estimate(X[:5])
+    fresh.learn(X[0], 9.0)
+    assert_allclose(both.estimate(X[:5]), before)  # nothing is shared
+    both.merge(MAKES[name]())
+    assert_allclose(both.estimate(X[:5]), before)
+
+
+def test_columns_are_merged_by_name() -> None:
+    X, y = rewards_of(40)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    one, two, both = (LinUCB(seed=0) for _ in range(3))
+    one.learn_many(frame[:20], y[:20])
+    two.learn_many(frame[list("dbca")][20:], y[20:])
+    both.learn_many(frame, y)
+    one.merge(two)
+    assert_allclose(one.index(frame), both.index(frame), rtol=1e-9)
+
+
+def test_arms_are_merged_one_by_one() -> None:
+    X, y = rewards_of(90)
+    arms = np.array(["a", "b", "c"])[np.random.default_rng(1).integers(3, size=90)]
+    one, two, both = (
+        Disjoint(LinUCB(seed=0), ["a", "b"]),
+        Disjoint(LinUCB(), ["c", "b"]),
+        Disjoint(LinUCB(), list("abc")),
+    )
+    for policy, mine in (
+        (one, (arms == "a") | ((arms == "b") & (y > 0))),
+        (two, (arms == "c") | ((arms == "b") & (y <= 0))),
+    ):
+        policy.learn_many(arms[mine].tolist(), X[mine], y[mine])
+    both.learn_many(arms.tolist(), X, y)
+    one.merge(two)
+    assert one.arms == ("a", "b", "c")
+    assert one.n_learned == both.n_learned
+    for x in X[:5]:
+        assert_allclose(one.index(x), both.index(x), rtol=1e-9)
+        assert one.choose(x) == both.choose(x)
+    empty = Disjoint(LinUCB(seed=0), ["z"])
+    empty.merge(one)
+    assert empty.arms == ("z", "a", "b", "c")
+    assert_allclose(empty.index(X[0])[1:], one.index(X[0]))
+
+
+def test_names_are_merged_by_name() -> None:
+    X, y = rewards_of(40)
+    rows = [{"a": a, "b": b} if i < 20 else {"c": c, "b": b} for i, (a, b, c, _) in enumerate(X)]
+    one, two, both = (Named(LinUCB(seed=0), intercept=True, lam={"b": 2.0}, prior_mean={"c": 1.0}) for _ in range(3))
+    one.learn_many(rows[:20], y[:20])
+    two.learn_many(rows[20:], y[20:])
+    both.learn_many(rows, y)
+    one.merge(two)
+    assert set(one.names) == set(both.names) == {"intercept", "a", "b", "c"}
+    assert_allclose(one.index(rows), both.index(rows), rtol=1e-9)
+    fresh = Named(LinUCB(seed=0), intercept=True, lam={"b": 2.0}, prior_mean={"c": 1.0})
+    fresh.merge(both)
+    assert_allclose(fresh.index(rows), both.index(rows), rtol=1e-9)
+
+
+def test_what_cannot_be_merged_is_refused_and_changes_nothing() -> None:
+    X, y = rewards_of(20)
+    policy = LinUCB(seed=0)
+    policy.learn_many(X, y)
+    before = policy._buffer.tobytes()
+    smaller = LinUCB()
+    smaller.learn_many(X[:, :2], y)
+    wrong: list[tuple[Any, str]] = [
+        (LinUCB(1.0), "cannot merge: expected policies of one design, got rule"),
+        (LinUCB(lam=3.0), "got lam 0.1 here and 3.0 there"),
+        (OFUL(), "expected another LinUCB"),
+        (smaller, "so many features: 4, the other has 2"),
+        (Disjoint(LinUCB(), 2), "expected another LinUCB"),
+    ]
+    for other, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            policy.merge(other)
+        assert policy._buffer.tobytes() == before
+    for make in (DLinUCB, SWLinUCB):
+        with pytest.raises(ValueError, match="count all rewards alike, got one with"):
+            make().merge(make())
+    with pytest.raises(ValueError, match="expected another Disjoint"):
+        Disjoint(LinUCB(), 2).merge(policy)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="this policy has intercept True, the other has False"):
+        Named(LinUCB(), intercept=True).merge(Named(LinUCB()))
