@@ -29,6 +29,8 @@ from onward.bandits.indices import (
     checked_square,
     is_even_radius,
     is_sharp,
+    longest_counted,
+    noise_radius,
     optimistic_index,
     prior_part,
     scaled_square,
@@ -76,16 +78,50 @@ def _read_arm(buffers: Matrix, arms: Matrix, a: int, draws: Vector, context: Mat
 
 
 @compiled
+def _posterior(buffer: Vector, offered: float, x: Vector, square: float, scratch: Matrix) -> tuple[float, float]:
+    """Of an arm that samples, the mean and the deviation of xᵀθ without the prior's part: it needs one draw, not d."""
+    head = view_head(buffer)
+    settings, log = head.settings[0], head.log[0]
+    model, second, _, window = acting_model(head, buffer)
+    longest = longest_counted(head, max(square, max(log.offered, offered)))
+    noise = noise_radius(head, model.factor, second, model.factor.counts[0].counted, window, longest)
+    radius = whole_radius(head, noise, square if settings.even != 0.0 else scaled_square(head, x))
+    load_row(x, scratch)
+    p, q = read_row(model.factor, scratch, scratch)
+    shrinkage = 1.0 + q if settings.estimator == FORWARD else 1.0
+    return p / shrinkage, radius * math.sqrt(q / shrinkage)
+
+
+@compiled
+def _sample_arms(buffers: Matrix, arms: Matrix, draws: Vector, x: Vector) -> Matrix:
+    """`read_arms` of a sampling rule."""
+    n, base, square, scratch = (
+        arms.shape[0],
+        prior_part(view_head(buffers[0]), x),
+        square_of(x),
+        new_scratch(x.shape[0]),
+    )
+    out, mean, deviation = np.empty((2, n)), 0.0, 0.0
+    for a in range(n):
+        if a == 0 or arms[a, 0] > 0.0 or arms[a, 0] != arms[a - 1, 0] or arms[a, 1] != arms[a - 1, 1]:
+            offered = arms[a, 1]
+            mean, deviation = _posterior(buffers[int(arms[a, 0])], offered, x, square, scratch)
+        out[0, a], out[1, a] = mean + draws[a] * deviation + base, mean + base
+    return out
+
+
+@compiled
 def read_arms(buffers: Matrix, arms: Matrix, draws: Vector, context: Matrix) -> Matrix:
-    """What each arm's policy makes of a context (1, d): indices and estimates. A sampling rule takes d draws an arm."""
+    """What each arm's policy makes of a context (1, d): indices and estimates. A sampling rule takes a draw an arm."""
+    if view_head(buffers[0]).settings[0].rule == SAMPLING:
+        return _sample_arms(buffers, arms, draws, context[0])
     n, d = arms.shape[0], context.shape[1]
     out, rows = np.empty((2, n)), new_rows(1, d)
-    samples = view_head(buffers[0]).settings[0].rule == SAMPLING
     for a in range(n):
-        if a > 0 and not samples and arms[a, 0] == arms[a - 1, 0] == 0.0 and arms[a, 1] == arms[a - 1, 1]:
+        if a > 0 and arms[a, 0] == arms[a - 1, 0] == 0.0 and arms[a, 1] == arms[a - 1, 1]:
             out[0, a], out[1, a] = out[0, a - 1], out[1, a - 1]
             continue
-        _read_arm(buffers, arms, a, draws[a * d : (a + 1) * d] if samples else draws, context, rows)
+        _read_arm(buffers, arms, a, draws, context, rows)
         out[0, a], out[1, a] = rows[0, 0], rows[1, 0]
     return out
 
@@ -109,9 +145,9 @@ def _note_offered(buffers: Matrix, summary: Matrix, arms: Matrix, square: float)
 def _has_bounds(head: Head) -> bool:
     """Whether it is known what an index cannot exceed."""
     settings = head.settings[0]
-    if settings.rule == OPTIMISTIC:
+    if settings.rule in (OPTIMISTIC, SAMPLING):
         return bool(settings.width not in (AS_PRINTED, BY_FUNCTION) and settings.index_function == 0.0)
-    return bool(settings.rule not in (SAMPLING, UNIFORM_AT_RANDOM))
+    return bool(settings.rule != UNIFORM_AT_RANDOM)
 
 
 @compiled
@@ -150,6 +186,7 @@ class Offer(NamedTuple):
 
     draws: Vector
     context: Matrix
+    square: float
     base: float
     bias: float
     most: float  # of forward's sharp index, scaled
@@ -173,10 +210,12 @@ def _read_best_arms(
     n, d, at, x = arms.shape[0], context.shape[1], summary.shape[1] - N_NUMBERS, context[0]
     head = view_head(buffers[0])
     settings = head.settings[0]
-    forward, sharp, optimistic = settings.estimator == FORWARD, is_sharp(head), settings.rule == OPTIMISTIC
+    forward, samples = settings.estimator == FORWARD, settings.rule == SAMPLING
+    optimistic = settings.rule == OPTIMISTIC
+    sharp = is_sharp(head) and optimistic
     own_square = square if settings.even != 0.0 else scaled_square(head, x)
-    bias = whole_radius(head, 0.0, own_square) if optimistic and not is_even_radius(head) else 0.0
-    sharp = sharp and optimistic
+    explores = optimistic or samples
+    bias = whole_radius(head, 0.0, own_square) if explores and not is_even_radius(head) else 0.0
     cut = settings.theta_bound * math.sqrt(own_square)
     most = settings.scale * cut if sharp else 0.0
     base = prior_part(head, x) if settings.has_prior != 0.0 else 0.0
@@ -184,7 +223,7 @@ def _read_best_arms(
     padded[:d] = x
     bounds, places, most_promising = np.empty((2, n)), np.empty(TILE, dtype=np.int64), from_zero()
     guess, limit = bounds[0], bounds[1]
-    largest, fresh, fresh_offered = -np.inf, 0.0, -1.0
+    largest, fresh, spread, fresh_offered = -np.inf, 0.0, 0.0, -1.0
     for a in range(n):
         index[a] = limit[a] = -np.inf
         if available.shape[0] > 0 and not available[a]:
@@ -192,11 +231,15 @@ def _read_best_arms(
         slot = int(arms[a, 0])
         if slot == 0:
             if arms[a, 1] != fresh_offered:
-                rows = new_rows(1, d)
-                _read_arm(buffers, arms, a, draws, context, rows)
-                fresh, fresh_offered = rows[0, 0], arms[a, 1]
-            index[a] = fresh
-            largest = max(largest, fresh)
+                fresh_offered = arms[a, 1]
+                if samples:
+                    fresh, spread = _posterior(buffers[0], fresh_offered, x, square, scratch)
+                else:
+                    rows = new_rows(1, d)
+                    _read_arm(buffers, arms, a, draws, context, rows)
+                    fresh = rows[0, 0]
+            index[a] = fresh + draws[a] * spread + base if samples else fresh
+            largest = max(largest, index[a])
             continue
         if summary[slot, at + STALE] != 0.0:
             view_head(buffers[slot]).log[0].offered = max(view_head(buffers[slot]).log[0].offered, arms[a, 1])
@@ -205,10 +248,10 @@ def _read_best_arms(
         if summary[slot, at + UNSAFE] == 0.0:
             guess[a] = dot_from(summary, slot, padded, 0)
             q, size = square * summary[slot, at + CEILING], length * summary[slot, at + LENGTH]
-            radius = summary[slot, at + NOISE] + bias
+            radius = (summary[slot, at + NOISE] + bias) * (max(draws[a], 0.0) if samples else 1.0)
             limit[a] = optimistic_limit(guess[a], q, radius, forward, sharp, most, size) + base + ROUNDING * abs(base)
         most_promising = insert(places, most_promising, limit, a)
-    given = Offer(draws, context, base, bias, most, cut, scratch)
+    given = Offer(draws, context, square, base, bias, most, cut, scratch)
     largest = _read_some(buffers, summary, arms, given, places[:most_promising], limit, index, largest)
     count = 0
     for a in range(n):
@@ -222,7 +265,7 @@ def _read_best_arms(
                 if summary[slot, at + NO_FORM] != 0.0:
                     write_form(buffers[slot], summary, forms, slot)
                 q, size = leverage_limit(summary, forms, slot, outer, square, d), length * summary[slot, at + LENGTH]
-                radius = summary[slot, at + NOISE] + bias
+                radius = (summary[slot, at + NOISE] + bias) * (max(draws[a], 0.0) if samples else 1.0)
                 sharper = (
                     optimistic_limit(guess[a], q, radius, forward, sharp, most, size) + base + ROUNDING * abs(base)
                 )
@@ -270,6 +313,9 @@ def _read_some(
                 index[a] = min(index[a], given.cut)
             if settings.has_prior != 0.0:
                 index[a] += given.base
+        elif settings.rule == SAMPLING:
+            mean, deviation = _posterior(buffer, arms[a, 1], given.context[0], given.square, given.scratch)
+            index[a] = mean + given.draws[a] * deviation + given.base
         else:
             rows = new_rows(1, d)
             _read_arm(buffers, arms, a, given.draws, given.context, rows)

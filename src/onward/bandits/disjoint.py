@@ -145,7 +145,7 @@ class Disjoint(LateRewards):
         mask = ALL_AVAILABLE if available is None else as_mask(available, len(self._names))
         arms, context = self._start(len(row)), row.reshape(1, -1)
         best, ties, index = choosing_arms.choose_arm(
-            arms.rows, arms.summary, arms.forms, arms.arms, self._draw(len(row)), context, mask
+            arms.rows, arms.summary, arms.forms, arms.arms, self._draw(), context, mask
         )
         if best < 0:
             raise refusal(best, context, self._policy.known.action_bound)
@@ -177,14 +177,15 @@ class Disjoint(LateRewards):
         row = self._row(context)
         arms = self._arms or ArmBuffers.fresh(self._policy, len(self._names), len(row))
         generator = self._rng.bit_generator.state
-        draws = self._draw(len(row))
+        draws = self._draw()
         if not renew:
             self._rng.bit_generator.state = generator
         index, estimate = choosing_arms.read_arms(arms.rows, arms.arms, draws, row.reshape(1, -1))
         return estimate, index
 
-    def _draw(self, d: int) -> Vector:
-        return draw(self._policy.rule.kind, self._rng, d * len(self._names))
+    def _draw(self) -> Vector:
+        """The random numbers of one choice: of a policy that samples, one for each arm."""
+        return draw(self._policy.rule.kind, self._rng, len(self._names))
 
     # Learning
 
