@@ -64,6 +64,7 @@ from onward.core.views import as_matrix
 
 COMPILED_FROM = "6edd6c5bac3dd588"  # other files whose code is compiled into this one: see tools/digests.py
 
+FLOORS = 2  # so many smallest eigenvalues are found anew at once: each takes as long as many arms do
 MANY_READ = 32  # so many arms are read before the second bound is worth its form
 
 
@@ -294,6 +295,7 @@ def _read_some(
     settings, d = first.settings[0], given.context.shape[1]
     forward, sharp = settings.estimator == FORWARD, is_sharp(first)
     plain = settings.rule == OPTIMISTIC and settings.gamma == 1.0 and d > FEW
+    raised = 0
     for i in range(places.shape[0]):
         a = places[i]
         if limit[a] < largest:
@@ -322,7 +324,9 @@ def _read_some(
             index[a] = rows[0, 0]
         limit[a] = -np.inf
         largest = max(largest, index[a])
-        if keeps_floor(head) and model.factor.counts[0].counted >= model.about[0].look_at:
+        old = keeps_floor(head) and model.factor.counts[0].counted >= model.about[0].look_at
+        if old and raised < FLOORS:
             raise_floor(model)
             note_floor(model, summary, slot)
+            raised += 1
     return largest
