@@ -177,7 +177,7 @@ def test_change_points_go_on_after_a_warm_start() -> None:
 
 def test_the_short_cut_does_not_wear_out() -> None:
     """However long a window has played, its rows are as many as count."""
-    policy, rng = Policy(Window(5), seed=0), np.random.default_rng(0)
+    policy, rng = Policy(Window(5), Optimistic(scale=0.25), seed=0), np.random.default_rng(0)
     policy.learn(10 * rng.standard_normal(8), 1.0)
     acting(policy._buffer).factor.counts["seen"] = 1e12
     read = choosing_loops.choose(

@@ -120,7 +120,6 @@ def test_of_many_actions_the_best_is_chosen_without_reading_all(name: str, estim
     for t in range(300):
         actions = rng.standard_normal((40, 12)) * rng.random((40, 1))
         available = rng.random(40) < 0.7 if t % 3 == 0 else np.ones(40, dtype=bool)
-        policy.buffer_for(12)
         index = policy.index(actions)
         if t:
             best, ties, read = choosing.choose(ready_to_be_lazy(policy._buffer), np.empty(0), actions, available)

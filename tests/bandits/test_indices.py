@@ -187,13 +187,13 @@ def test_a_given_action_bound_takes_the_place_of_the_largest_norm(policy: str) -
     ],
 )
 def test_the_defaults(kind: Kind, expected: Settings) -> None:
-    """The noise is estimated, nothing is known of θ*, and the widths are a quarter of the theory's."""
-    common: Settings = {"lam": 0.1, "sigma": None, "bias": "none", "delta": 0.01}
-    common["scale"] = 1.0 if kind == "DetectingLinUCB" else 0.25
-    reference = ReferencePolicy(kind=kind, estimator="ridge", **common, **expected)
-    assert worst_error(POLICIES[kind](), reference, turning(2, 30)) <= BAR
-    told: Settings = {"sigma": 1.0, "theta_bound": 1.0}
-    reference = ReferencePolicy(kind=kind, estimator="ridge", lam=0.1, **told, **expected)
+    """The noise is estimated, nothing is known of θ*, and scales are tuned but for a detector."""
+    assert POLICIES[kind]().rule.scale == (1.0 if kind == "DetectingLinUCB" else "auto")
+    common: Settings = {"lam": 0.1, "scale": 0.25}
+    reference = ReferencePolicy(kind=kind, estimator="ridge", sigma=None, bias="none", delta=0.01, **common, **expected)
+    assert worst_error(POLICIES[kind](**common), reference, turning(2, 30)) <= BAR
+    told: Settings = {"lam": 0.1, "sigma": 1.0, "theta_bound": 1.0}
+    reference = ReferencePolicy(kind=kind, estimator="ridge", **told, **expected)
     assert worst_error(POLICIES[kind](**told), reference, turning(2, 30)) <= BAR
 
 
@@ -212,7 +212,7 @@ def test_a_number_of_estimated_deviations(stream: str, estimator: Estimator) -> 
         more: Settings = {"lam": lam, "estimator": estimator}
         told: Settings = {"gamma": 0.9, "window": 4, "change_points": (3, 7) if kind == "OracleRestart" else ()}
         reference = ReferencePolicy(kind=kind, sigma=None, multiple=1.7, **more, **told)
-        policy = Policy(memory, Optimistic(1.7), **more)
+        policy = Policy(memory, Optimistic(1.7, scale=1.0), **more)
         assert worst_error(policy, reference, STREAMS[stream]) <= (1e-6 if "200" in stream else BAR), kind
 
 

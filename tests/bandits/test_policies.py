@@ -344,7 +344,7 @@ def test_the_same_seed_gives_the_same_game() -> None:
 @by_estimator
 @pytest.mark.parametrize("name", ["OFUL", "DLinUCB", "SWLinUCB", "DetectingLinUCB"])
 def test_restarting_is_starting_but_for_the_longest_action(name: str, estimator: str) -> None:
-    policy, fresh = (MAKES[name](estimator=estimator, width="uniform", action_bound=9.0) for _ in range(2))
+    policy, fresh = (MAKES[name](estimator=estimator, width="uniform", action_bound=9.0, scale=0.3) for _ in range(2))
     played(policy, rounds(40))
     policy.restart()
     for actions, reward in rounds(30, seed=3):
@@ -356,11 +356,11 @@ def test_restarting_is_starting_but_for_the_longest_action(name: str, estimator:
 
 @by_estimator
 def test_the_oracle_is_oful_since_the_last_change(estimator: Any) -> None:
-    oracle = OracleRestart((5, 12), estimator=estimator)
-    since = OFUL(estimator=estimator)
+    more: Any = {"lam": 0.1, "scale": 0.3, "estimator": estimator}
+    oracle, since = OracleRestart((5, 12), **more), OFUL(**more)
     for t, (actions, reward) in enumerate(rounds(30)):
         if t in (5, 12):
-            since = OFUL(estimator=estimator)
+            since = OFUL(**more)
         assert np.array_equal(oracle.index(actions), since.index(actions))
         oracle.learn(actions[0], reward)
         since.learn(actions[0], reward)
@@ -369,7 +369,7 @@ def test_the_oracle_is_oful_since_the_last_change(estimator: Any) -> None:
 def test_a_warm_start_does_not_move_the_change_points() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 2)), rng.standard_normal(60)
-    oracle, plain = OracleRestart((5,)), OFUL()
+    oracle, plain = OracleRestart((5,), scale=0.3), OFUL(scale=0.3)
     oracle.learn_many(X[:50], y[:50])
     plain.learn_many(X[:50], y[:50])
     for t in range(50, 60):
@@ -405,9 +405,9 @@ def test_a_window_is_oful_on_the_last_rows(d: int, extra: int, window: int, esti
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((window + extra, d)) * 10.0 ** rng.uniform(-2, 2, (window + extra, 1))
     y = rng.standard_normal(len(X))
-    sliding = SWLinUCB(window, 0.1, estimator=estimator, width="determinant")
+    sliding = SWLinUCB(window, 0.1, estimator=estimator, width="determinant", scale=0.3)
     sliding.learn_many(X, y)
-    plain = OFUL(0.1, estimator=estimator, radius="sum")
+    plain = OFUL(0.1, estimator=estimator, radius="sum", scale=0.3)
     plain.learn_many(X[-window:], y[-window:])
     actions = rng.standard_normal((5, d))
     assert np.allclose(sliding.index(actions), plain.index(actions), rtol=1e-9)

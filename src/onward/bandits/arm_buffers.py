@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from onward.bandits.arm_summaries import N_NUMBERS, NO_FORM, STALE, form_width, summary_width
-from onward.bandits.buffers import PolicySettings, grown, with_settings
+from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, settings_buffer, with_settings
 from onward.bandits.growing import with_coordinates
 from onward.bandits.legacy import from_first_version, with_room_for_settings
 from onward.bandits.memories import Memory
@@ -18,6 +18,19 @@ MANY_ARMS = 64  # with fewer buffers there are no forms: see arm_summaries.py
 _LOG = tuple(LOG.names or ())
 _OFFERED, _LEARNED, _CAPACITY = (N_SETTINGS + _LOG.index(name) for name in ("offered", "learned", "capacity"))
 _FRESH = 0  # the slot of arms that have learned nothing
+
+
+def one_scale(settings: PolicySettings) -> float:
+    """The scale of a policy; the third of those that it would tune, for that is done for one model."""
+    return settings.numbers["scale"] * (4.0 if settings.numbers["scales"] else 1.0)
+
+
+def with_one_scale(policy: Policy) -> Policy:
+    """The policy, which knows nothing yet, with a scale that stays."""
+    numbers = policy._settings.numbers | {"scale": one_scale(policy._settings), "scales": 0.0}
+    policy._settings = policy._settings._replace(numbers=numbers)
+    policy._buffer = settings_buffer(policy._settings)
+    return policy
 
 
 class ArmBuffers:
@@ -37,9 +50,9 @@ class ArmBuffers:
         self.arms = table  # a row for each arm: its slot, and the largest ‖x‖² that it was offered
 
     @classmethod
-    def fresh(cls, policy: Policy, n: int, d: int) -> Self:
-        """Of n arms that have learned nothing."""
-        return cls(policy, d, policy.buffer_for(d).reshape(1, -1), np.zeros((n, 2)))
+    def fresh(cls, policy: Policy, n: int, contexts: Matrix) -> Self:
+        """Of n arms that have learned nothing, for such contexts."""
+        return cls(policy, contexts.shape[1], policy.buffer_for(contexts).reshape(1, -1), np.zeros((n, 2)))
 
     # Arms
 
@@ -151,7 +164,7 @@ class ArmBuffers:
         return {"policy": self._policy, "d": self._d, "parts": self.parts()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        policy, (rows, table) = state["policy"], state["parts"]
+        policy, (rows, table) = with_one_scale(state["policy"]), state["parts"]
         rows = np.require(rows, requirements=["W"])
         rows[:, :N_SETTINGS] = with_settings(policy._settings, rows[0])[:N_SETTINGS]  # addresses are this process's own
         self.__dict__.update(type(self)(policy, state["d"], rows, table).__dict__)
@@ -167,7 +180,7 @@ def saved_arms(
         saved = [with_room_for_settings(buffer, d, settings) for buffer in arrays["buffers"]]
     if "arms" in arrays:
         return np.array(saved), arrays["arms"]
-    fresh = policy.buffer_for(d)
+    fresh = fresh_buffer(policy._settings, policy.memory, d, d, head_in(saved[0]).lam)
     while len(fresh) < len(saved[0]):
         fresh = grown(policy.memory, fresh)
     table = [(slot, buffer[_OFFERED]) for slot, buffer in enumerate(saved, 1)]

@@ -11,6 +11,7 @@ from onward.bandits.memories import Memory
 from onward.bandits.model import Model
 from onward.bandits.rules import ESTIMATORS
 from onward.bandits.settings import BY_MULTIPLE, N_SETTINGS, NO_BIAS, SETTINGS, Head, Status, memory_at, view_head
+from onward.bandits.tuning import N_TUNING
 from onward.core import Information
 from onward.core.factor import ORDINARY, Factor
 from onward.core.state import described, described_lam
@@ -22,14 +23,14 @@ class PolicySettings(NamedTuple):
     """What a policy tells its buffers: numbers by name, and what there is of each feature."""
 
     numbers: dict[str, float]
-    lam: float | tuple[float, ...]
+    lam: float | tuple[float, ...] | None
     prior_mean: tuple[float, ...] | None
 
 
 def policy_settings(design: Design) -> PolicySettings:
     """The settings of a policy, as numbers."""
     memory, rule, known = design.memory, design.rule, design.known
-    numbers: dict[str, float] = {"scale": 1.0, "gamma": 1.0, "memory": memory.kind, "rule": rule.kind}
+    numbers: dict[str, float] = {"scale": 1.0, "scales": 0.0, "gamma": 1.0, "memory": memory.kind, "rule": rule.kind}
     numbers |= {"estimator": ESTIMATORS[design.estimator], "slack": known.slack}
     numbers |= known.settings() | memory.settings() | rule.settings()
     if known.theta_bound is None or numbers.get("width") == BY_MULTIPLE:
@@ -39,34 +40,60 @@ def policy_settings(design: Design) -> PolicySettings:
 
 def settings_buffer(settings: PolicySettings) -> Vector:
     """A buffer for no coordinates at all: every action is of the wrong shape."""
-    return _with_head(settings, 0, 0, memory_at(0))
+    return _with_head(settings, 0, 0, memory_at(0), 1.0)
 
 
-def fresh_buffer(settings: PolicySettings, memory: Memory, d: int, given: int) -> Vector:
-    """A buffer that knows nothing, for d coordinates of actions that were given with as many or more of them."""
+# λ where none is told, of the squared length of an action: chosen on the first worlds of benchmarks/bandit_defaults.py
+USUAL_LAM = 0.03
+
+
+def usual_lam(actions: Matrix) -> float:
+    """λ where none is told: a share of how long the actions are that come first, squared, so that units do not count.
+
+    It is small beside a reward or two, and what keeps estimates from running wild while there are few.
+    """
+    squares = np.einsum("ij,ij->i", actions, actions)
+    squares = squares[squares > 0]
+    return float(np.clip(USUAL_LAM * np.median(squares), 1e-15, 1e15)) if len(squares) else USUAL_LAM
+
+
+def fresh_buffer(
+    settings: PolicySettings, memory: Memory, d: int, given: int, lam: float | Vector = USUAL_LAM
+) -> Vector:
+    """A buffer that knows nothing, for d coordinates of actions that were given with as many or more of them.
+
+    `lam` is what counts where the policy was told none.
+    """
     capacity = memory.first_capacity()
     start = memory_at(d)
-    buffer = _with_head(settings, d, given, start + memory.size(d, capacity))
+    tuning = N_TUNING if settings.numbers["scales"] else 0
+    buffer = _with_head(settings, d, given, start + memory.size(d, capacity) + tuning, lam)
     head_in(buffer).log["capacity"] = capacity
-    memory.write(buffer[start:], d)
+    memory.write(buffer[start : len(buffer) - tuning], d)
     memories.begin(buffer)
     return buffer
 
 
-def _with_head(settings: PolicySettings, d: int, given: int, size: int) -> Vector:
+def _with_head(settings: PolicySettings, d: int, given: int, size: int, lam: float | Vector) -> Vector:
     buffer = np.zeros(size)
     named = buffer[:N_SETTINGS].view(SETTINGS)
     named["coordinates"], named["dimension"] = d, given
     head = head_in(with_settings(settings, buffer))
     if d:
-        head.lam[:] = settings.lam
-        least, most = float(head.lam.min()), float(head.lam.max())
-        named["lam_least"], named["lam_most"], named["even"] = least, most, least == most
-        head.scales[:] = most / head.lam
+        head.lam[:] = lam if settings.lam is None else settings.lam
+        note_lam(buffer)
+        head.scales[:] = float(named["lam_most"][0]) / head.lam
     if settings.prior_mean is not None and d:
         head.prior[:] = settings.prior_mean
         named["has_prior"] = bool(head.prior.any())
     return buffer
+
+
+def note_lam(buffer: Vector) -> None:
+    """Note the least and the largest λ among the settings."""
+    named, lam = buffer[:N_SETTINGS].view(SETTINGS), head_in(buffer).lam
+    least, most = float(lam.min()), float(lam.max())
+    named["lam_least"], named["lam_most"], named["even"] = least, most, least == most
 
 
 def with_settings(settings: PolicySettings, buffer: Vector) -> Vector:
@@ -89,7 +116,9 @@ def grown(memory: Memory, buffer: Vector) -> Vector:
     log, d = head_in(buffer).log, len(head_in(buffer).lam)
     old = int(log["capacity"][0])
     capacity = memory.grown_capacity(old)
-    larger = np.concatenate([buffer, np.zeros(memory.size(d, capacity) - memory.size(d, old))])
+    more = np.zeros(memory.size(d, capacity) - memory.size(d, old))
+    end = len(buffer) - (N_TUNING if buffer[:N_SETTINGS].view(SETTINGS)["scales"][0] else 0)
+    larger = np.concatenate([buffer[:end], more, buffer[end:]])
     head_in(larger).log["capacity"] = capacity
     return larger
 
@@ -111,7 +140,7 @@ def take_state(settings: PolicySettings, memory: Memory, buffer: Vector, state: 
     if state.memory is not None:
         raise ValueError("cannot start from a model that forgets: expected one of which all rows count alike")
     d = state.n_features
-    lam = np.broadcast_to(settings.lam, (d,)) if np.ndim(settings.lam) == 0 else np.array(settings.lam)
+    lam = state.lam if settings.lam is None else np.broadcast_to(np.array(settings.lam), (d,))
     if (state.n_targets, state.intercept) != (1, False) or not np.array_equal(lam, state.lam):
         raise ValueError(
             f"cannot start from this model: expected targets, intercept, lam of 1, False, {described(lam)}, "
@@ -123,7 +152,9 @@ def take_state(settings: PolicySettings, memory: Memory, buffer: Vector, state: 
         raise ValueError(
             f"cannot start from a model with another prior: expected {mean.tolist()}, got {state.prior[:, 0].tolist()}"
         )
-    fresh = fresh_buffer(settings, memory, d, d)
+    if not (lam > 0).all():
+        raise ValueError(f"cannot start from a model with lam of 0: expected a number > 0, got {described(lam)}")
+    fresh = fresh_buffer(settings, memory, d, d, lam)
     log, before = head_in(fresh).log, head_in(buffer).log
     model = acting(fresh)
     copy_factor(model.factor, state.factor)

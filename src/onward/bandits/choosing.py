@@ -26,12 +26,24 @@ from onward.bandits.settings import (
     Head,
     view_head,
 )
+from onward.bandits.tuning import (
+    MOST,
+    Tuning,
+    chance_of,
+    mark_of,
+    note_choice,
+    scaled,
+    shares,
+    split,
+    take_scale,
+    tuning_in,
+)
 from onward.core.compile import compiled, inlined, spliced
 from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "915fe6096199da0e"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "b7637d580d23251c"  # other files whose code is compiled into this one: see tools/digests.py
 
 MANY = 16  # of fewer actions than this, all are read
 
@@ -39,10 +51,10 @@ MANY = 16  # of fewer actions than this, all are read
 @inlined
 def draws_needed(head: Head) -> int:
     """How many random numbers a choice takes: uniform ones, or standard normal ones for a sampling rule."""
-    rule = head.settings[0].rule
+    rule, tuned = head.settings[0].rule, head.settings[0].scales > 0.0
     if rule == SAMPLING:
-        return int(head.lam.shape[0])
-    return 2 if rule == EPSILON_GREEDY else (1 if rule == UNIFORM_AT_RANDOM else 0)
+        return int(head.lam.shape[0]) + tuned
+    return 2 if rule == EPSILON_GREEDY else (1 if rule == UNIFORM_AT_RANDOM or tuned else 0)
 
 
 @compiled
@@ -62,6 +74,11 @@ def read_all(buffer: Vector, draws: Vector, actions: Matrix) -> Matrix:
     rows = new_rows(actions.shape[0], actions.shape[1])
     longest_of(actions, view_read(rows))
     read_actions(buffer, draws, actions, rows)
+    head, read = view_head(buffer), view_read(rows)
+    if head.settings[0].scales > 0.0:
+        split(read.estimate, read.indices, read.reach)
+        scale = take_scale(head, shares(head, tuning_in(buffer)), draws)[0]
+        scaled(read.estimate, read.reach, scale, read.indices)
     return rows[:2]
 
 
@@ -77,7 +94,8 @@ def choose_into(
     """
     head = view_head(buffer)
     log = head.log[0]
-    lazy = head.settings[0].rule == OPTIMISTIC and actions.shape[0] >= MANY and actions.shape[1] > FEW
+    tuned = head.settings[0].scales > 0.0
+    lazy = head.settings[0].rule == OPTIMISTIC and actions.shape[0] >= MANY and actions.shape[1] > FEW and not tuned
     if lazy and not many:
         return TOO_MANY, 0
     offered, longest = log.offered, checked_square(head.settings, longest_of(actions, view_read(rows)))
@@ -89,7 +107,10 @@ def choose_into(
             best_read = lazy and read_best(buffer, actions, available, rows)
         if not best_read:
             read_actions(buffer, draws, actions, rows)
-        best, ties = pick(head, draws, available, rows[0])
+        if tuned:
+            best, ties = pick_tuned(head, tuning_in(buffer), draws, available, actions, rows)
+        else:
+            best, ties = pick(head, draws, available, rows[0])
         if best < 0:
             log.offered = offered
     return best, ties
@@ -183,6 +204,25 @@ def pick(head: Head, draws: Vector, available: Mask, index: Vector) -> tuple[int
         if available[i] and (ties == 0 or index[i] >= index[best]):
             best, ties = (best, ties + 1) if ties > 0 and index[i] == index[best] else (i, 1)
     return best, ties
+
+
+@compiled
+def pick_tuned(
+    head: Head, tuning: Tuning, draws: Vector, available: Mask, actions: Matrix, rows: Matrix
+) -> tuple[int, int]:
+    """`pick` at one of several scales, noted for its reward. The draw that takes the scale breaks ties as well."""
+    read, taken = view_read(rows), shares(head, tuning)
+    scale, left = take_scale(head, taken, draws)
+    split(read.estimate, read.indices, read.reach)
+    scaled(read.estimate, read.reach, scale, read.indices)
+    best, ties = pick(head, draws, available, read.indices)
+    if best < 0:
+        return best, ties
+    best = nth_best(read.indices, available, best, int(left * ties))
+    each = np.empty(MOST)
+    chance = chance_of(taken, read.estimate, read.reach, available, best, each)
+    note_choice(tuning, taken, each, chance, read.squares[best], mark_of(actions[best]))
+    return best, 1
 
 
 @inlined

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onward.bandits.functions import CompiledFunction
 from onward.bandits.memories import KINDS, Everything, Memory
 from onward.bandits.policy_known import Known
 from onward.bandits.rules import ESTIMATORS, RULES, Estimator, Optimistic, Rule, Sampling, one_of
 
-Lam = float | ArrayLike
+Lam = float | ArrayLike | None
 
 
 class Design(NamedTuple):
@@ -20,7 +21,7 @@ class Design(NamedTuple):
     memory: Memory
     rule: Rule
     estimator: Estimator
-    lam: float | tuple[float, ...]
+    lam: float | tuple[float, ...] | None
     prior_mean: tuple[float, ...] | None
     known: Known
 
@@ -54,7 +55,7 @@ class Design(NamedTuple):
                     "width='printed' is Algorithm 3 as printed: expected estimator='forward' and bias='paper', "
                     f"got {estimator!r} and {given.bias!r}"
                 )
-            if isinstance(design.lam, tuple):
+            if not isinstance(design.lam, float):
                 raise ValueError(f"width='printed' is Algorithm 3 as printed: expected one lam for all, got {lam!r}")
         return design
 
@@ -82,11 +83,6 @@ def from_plain(description: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-# Where σ is estimated, chosen on the first worlds of benchmarks/bandit_defaults.py: of the theory's widths, about two σ
-# then, and of the posterior's deviation.
-ESTIMATED_SCALE, ESTIMATED_DEVIATION = 0.25, 0.7
-
-
 def _settled(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> Rule:
     """The rule with the radius and the scale that it has here; ValueError if what it was told is not proven."""
     if not isinstance(rule, Optimistic | Sampling):
@@ -95,7 +91,10 @@ def _settled(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> 
         what = "width='printed'" if rule.width == "printed" else "clipped=True"
         raise ValueError(f"{what} is made of S: expected theta_bound, got None")
     if rule.scale is None:
-        rule = replace(rule, scale=_usual_scale(rule, memory) if known.sigma is None else 1.0)
+        # A detector learns no reward beyond its width: that must not be narrow while σ̂ is rough.
+        own = isinstance(rule, Optimistic) and (rule.index is not None or isinstance(rule.width, float))
+        own |= isinstance(rule.width, CompiledFunction)
+        rule = replace(rule, scale=1.0 if known.sigma is not None or memory.checks or own else "auto")
     proven = memory.keeps_floor and isinstance(rule.width, str) and rule.width != "printed"
     fits = estimator == "ridge" or rule.bias in ("sharp", "none")
     if rule.radius == "joint" and not proven:
@@ -107,15 +106,6 @@ def _settled(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> 
         raise ValueError(f"bias={rule.bias!r} goes with radius='sum', got 'joint': expected bias='sharp'")
     joint = proven and fits and isinstance(rule, Optimistic)
     return rule if rule.radius is not None else replace(rule, radius="joint" if joint else "sum")
-
-
-def _usual_scale(rule: Optimistic | Sampling, memory: Memory) -> float:
-    """The scale where σ is estimated."""
-    if memory.checks:
-        return 1.0  # rewards beyond its width are not learned: that must not be narrow while σ̂ is rough
-    if isinstance(rule.width, float):
-        return ESTIMATED_DEVIATION if isinstance(rule, Sampling) else 1.0
-    return ESTIMATED_SCALE
 
 
 def _instance(name: str, value: Any, kind: type) -> Any:
@@ -133,7 +123,9 @@ def _made(kinds: Mapping[str, Any], description: Mapping[str, Any]) -> Any:
     return kinds[given.pop("kind")](**given)
 
 
-def _lam(lam: Lam) -> float | tuple[float, ...]:
+def _lam(lam: Lam) -> float | tuple[float, ...] | None:
+    if lam is None:
+        return None
     values = np.asarray(lam)
     if (
         values.dtype.kind not in "iuf"

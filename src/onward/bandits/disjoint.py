@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from onward import storage
 from onward.bandits import choosing, choosing_arms, memories
-from onward.bandits.arm_buffers import ArmBuffers, saved_arms
-from onward.bandits.buffers import PolicySettings, grown, head_in, refusal, state_in
+from onward.bandits.arm_buffers import ArmBuffers, saved_arms, with_one_scale
+from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, refusal, state_in
 from onward.bandits.inputs import as_mask, as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.pending import LateRewards, Pending
@@ -26,7 +26,7 @@ from onward.core import Information
 from onward.core.checks import positive, whole
 from onward.core.fast_path import close
 from onward.core.interrupts import interrupts_deferred
-from onward.core.types import Vector
+from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 
 _SHOWN = 20  # so many names are listed in a message
@@ -40,7 +40,8 @@ class Disjoint(LateRewards):
 
     The widths are each arm's own: with probability 1 − δ *an* arm's index is optimistic at all rounds. For all arms at
     once, give the policy δ divided by their number. So are the memories: what an arm has learned is discounted, leaves
-    its window or is forgotten at a change point as further rewards *of that arm* come, not as rounds go by.
+    its window or is forgotten at a change point as further rewards *of that arm* come, not as rounds go by. Of scales
+    that a policy would tune as it plays ("auto") arms have the third, for good: tuning is for one model.
 
     Args:
         policy: what each arm begins as; it must not have learned anything.
@@ -54,7 +55,7 @@ class Disjoint(LateRewards):
             raise ValueError(f"the index of {type(policy).__name__} is its own, in Python: arms need a compiled one")
         if policy.dimension is not None:
             raise ValueError("policy must not have learned or chosen anything yet, got one that has")
-        self._policy = copy.deepcopy(policy)
+        self._policy = with_one_scale(copy.deepcopy(policy))
         self._rng = self._policy.generator
         self._names: list[Hashable] = []
         self._serials: list[int] = []  # a number for each arm that is never given again
@@ -143,7 +144,8 @@ class Disjoint(LateRewards):
     def _choose(self, row: Vector, available: ArrayLike | None) -> int:
         """The place of the arm to play; the values of the row were checked."""
         mask = ALL_AVAILABLE if available is None else as_mask(available, len(self._names))
-        arms, context = self._start(len(row)), row.reshape(1, -1)
+        context = row.reshape(1, -1)
+        arms = self._start(context)
         best, ties, index = choosing_arms.choose_arm(
             arms.rows, arms.summary, arms.forms, arms.arms, self._draw(), context, mask
         )
@@ -175,7 +177,7 @@ class Disjoint(LateRewards):
 
     def _read(self, context: ArrayLike, renew: bool = False) -> tuple[Vector, Vector]:
         row = self._row(context)
-        arms = self._arms or ArmBuffers.fresh(self._policy, len(self._names), len(row))
+        arms = self._arms or ArmBuffers.fresh(self._policy, len(self._names), row.reshape(1, -1))
         generator = self._rng.bit_generator.state
         draws = self._draw()
         if not renew:
@@ -202,10 +204,11 @@ class Disjoint(LateRewards):
                 pass
         at = self._place(arm)
         row, reward = self._row(context), as_reward(reward)
+        first = row.reshape(1, -1)
         if weight != 1.0:
             root = math.sqrt(positive("weight", weight))
             row, reward = self._row(row * root), reward * root
-        buffers = self._start(len(row))
+        buffers = self._start(first)
         slot = self._own_slot(at)
         while self._learn_loop(buffers.rows[slot], row, reward) == Status.FULL:
             buffers.grow()
@@ -228,10 +231,11 @@ class Disjoint(LateRewards):
         places, column = np.array([self._place(arm) for arm in arms], dtype=int), as_rewards(rewards, len(table))
         if len(places) != len(table):
             raise ValueError(f"arms must be {len(table)} names, one for each context, got {len(places)}")
+        begin = table[:1]
         if weights is not None:
             roots = np.sqrt(as_weights(weights, len(table)))
             table, column = self._policy.checked_table(table * roots[:, None]), column * roots
-        buffers = self._start(table.shape[1]).copy()
+        buffers = self._start(begin).copy()
         order = np.argsort(places, kind="stable")
         for group in np.split(order, np.flatnonzero(np.diff(places[order])) + 1) if len(order) else ():
             slot, rows, paid, first = buffers.own_slot(int(places[group[0]])), table[group], column[group], 0
@@ -242,13 +246,18 @@ class Disjoint(LateRewards):
     def start_from(self, arm: Hashable, model: OnlineRegressor | Information) -> None:
         """Let an arm begin with what a fitted regressor knows, in place of what it has learned."""
         at = self._place(arm)
-        other = Policy.described(self._policy.describe())
-        if self._dimension:
-            other.choose(np.zeros((1, self._dimension)))
+        other = self.as_policy()
         other.start_from(model)
-        d = other.dimension or 0
-        arms = self._start(d)
-        buffer = other.buffer_for(d)
+        buffer = other._buffer
+        lam = head_in(buffer).lam
+        if self._arms is None:
+            fresh = fresh_buffer(self._policy._settings, self._policy.memory, len(lam), len(lam), lam)
+            self._begin(fresh)
+        arms = self._start(lam.reshape(1, -1))
+        if not np.array_equal(lam, head_in(arms.rows[0]).lam):
+            raise ValueError(
+                f"cannot start from a model with lam {lam}: expected {head_in(arms.rows[0]).lam}, the arms'"
+            )
         while len(buffer) < arms.rows.shape[1]:
             buffer = grown(other.memory, buffer)
         log, before = head_in(buffer).log, head_in(arms.read(at)).log
@@ -269,7 +278,9 @@ class Disjoint(LateRewards):
         new = [name for name in other._names if name not in self._serial_of]
         arms = None
         if other._arms is not None:
-            arms = self._start(other._dimension).copy()
+            if self._arms is None:
+                self._begin(other._arms.parts()[0][0])
+            arms = self._start(np.empty((1, other._dimension))).copy()
             for _ in new:
                 arms.add()
             places = {name: at for at, name in enumerate([*self._names, *new])}
@@ -315,15 +326,29 @@ class Disjoint(LateRewards):
             raise ValueError(f"context has {len(row)} features, but this policy knows {self._dimension}")
         return row
 
-    def _start(self, d: int) -> ArmBuffers:
-        """The buffers of the arms, made for d features if nothing was seen yet."""
+    def _start(self, contexts: Matrix) -> ArmBuffers:
+        """The buffers of the arms, made for such contexts if nothing was seen yet."""
         if self._arms is None:
-            self._arms, self._dimension = ArmBuffers.fresh(self._policy, len(self._names), d), d
+            arms = ArmBuffers.fresh(self._policy, len(self._names), contexts)
+            self._arms, self._dimension = arms, contexts.shape[1]
         if not self._ready:
             self._quick = self._policy.rule.kind in (OPTIMISTIC, GREEDY) and close_loop_of_arms()
             self._learn_loop = memories.learn_loop(self._policy.memory.kind)
             self._ready = True
         return self._arms
+
+    def _begin(self, fresh: Vector) -> None:
+        """Have arms of which none has learned anything, with this buffer."""
+        d = len(head_in(fresh).lam)
+        arms = ArmBuffers(self._policy, d, fresh.reshape(1, -1).copy(), np.zeros((len(self._names), 2)))
+        self._arms, self._dimension = arms, d
+
+    def as_policy(self) -> Policy:
+        """A policy that knows what an arm does that has learned nothing."""
+        policy = with_one_scale(copy.copy(self._policy))
+        if self._arms is not None:
+            policy._buffer, policy._dimension = self._arms.rows[0], self._dimension
+        return policy
 
     def grow(self, settings: PolicySettings, d: int) -> None:
         """Have d features, of which those that are known come first; the settings have λ and prior mean of each."""

@@ -10,7 +10,7 @@ from onward.bandits.settings import DONE, FULL, SAMPLING, view_head
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "e85ac1fc3143f92d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ce3d40dba3aa08bd"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

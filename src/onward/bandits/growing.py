@@ -6,6 +6,7 @@ from onward.bandits import memories
 from onward.bandits.buffers import PolicySettings, acting, fresh_buffer, grown, head_in
 from onward.bandits.memories import Detecting, Memory, Restarting, Window, detecting, restarting, window
 from onward.bandits.model import Model
+from onward.bandits.tuning import N_TUNING
 from onward.core.factor import Factor
 from onward.core.types import Vector
 from onward.core.views import owned
@@ -21,6 +22,8 @@ def with_coordinates(settings: PolicySettings, memory: Memory, buffer: Vector, d
     while head_in(larger).log["capacity"][0] < capacity:
         larger = grown(memory, larger)
     head_in(larger).log[:] = log
+    if settings.numbers["scales"]:
+        larger[-N_TUNING:] = buffer[-N_TUNING:]
     if isinstance(memory, Detecting):
         held = owned(buffer, detecting.header_of(buffer, before))
         owned(larger, detecting.header_of(larger, d))[:] = held

@@ -135,10 +135,10 @@ class CompiledGame:
             arms = in_their_span(block.actions[0])
             if arms is not None:
                 self._arms = arms[None]
-                self._buffer = policy.buffer_for(arms.shape[1], given=d)
+                self._buffer = policy.buffer_for(arms, given=d)
                 return
         policy.checked_table(block.actions[0])
-        self._buffer = policy.buffer_for(d).copy()
+        self._buffer = policy.buffer_for(block.actions[0]).copy()
 
 
 def new_player(name: str, policy: Player, seed: np.random.SeedSequence) -> Steps | CompiledGame | TaskGame:

@@ -19,7 +19,7 @@ its guarantee.
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypedDict, Unpack
+from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -61,7 +61,7 @@ class Exploration(TypedDict, total=False):
     action_bound: float | None
     width: Width | float | CompiledFunction
     bias: Bias
-    scale: float | None
+    scale: float | Literal["auto"] | None
     radius: Radius | None
     clipped: bool
     index: CompiledFunction
@@ -106,25 +106,34 @@ class LinUCB(_Exploring):
     """The largest of estimate + α standard deviations (Li et al. 2010): `p + α σ √q`.
 
     Args:
-        alpha: α ≥ 0, how many standard deviations.
+        alpha: α ≥ 0, how many standard deviations; "auto" takes ¼, ½, 1 or 2 for each choice, those oftener that have
+            earned more: see `tuning`.
         lam, settings: as in `OFUL`; σ is estimated unless it is told. With `sigma=1` α is the textbook's constant.
     """
 
-    def __init__(self, alpha: float = 2.0, lam: Lam = 0.1, **settings: Unpack[Exploration]) -> None:
-        if "width" in settings:
-            raise TypeError("LinUCB has no parameter 'width': alpha is its width")
-        self._explore(Everything(), lam, {**settings, "width": not_negative("alpha", alpha)})
+    def __init__(
+        self, alpha: float | Literal["auto"] = "auto", lam: Lam = None, **settings: Unpack[Exploration]
+    ) -> None:
+        for name in ("width", "scale"):
+            if name in settings:
+                raise TypeError(f"LinUCB has no parameter {name!r}: alpha is its width")
+        if isinstance(alpha, str):
+            if alpha != "auto":
+                raise ValueError(f"alpha must be a number ≥ 0 or 'auto', got {alpha!r}")
+            self._explore(Everything(), lam, {**settings, "width": 1.0, "scale": "auto"})
+        else:
+            self._explore(Everything(), lam, {**settings, "width": not_negative("alpha", alpha), "scale": 1.0})
 
     @property
-    def alpha(self) -> float:
+    def alpha(self) -> float | Literal["auto"]:
         """How many standard deviations."""
-        return float(vars(self.rule)["width"])
+        return "auto" if self.is_tuned else float(vars(self.rule)["width"])
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The arguments that would make it again, as plain values."""
-        given = super().parameters
-        return {"alpha": given.pop("width"), **given}
+        given = {name: value for name, value in super().parameters.items() if name not in ("width", "scale")}
+        return {"alpha": self.alpha, **given}
 
 
 class OFUL(_Exploring):
@@ -140,7 +149,7 @@ class OFUL(_Exploring):
             seed: see `Exploration`.
     """
 
-    def __init__(self, lam: Lam = 0.1, **settings: Unpack[Exploration]) -> None:
+    def __init__(self, lam: Lam = None, **settings: Unpack[Exploration]) -> None:
         self._explore(Everything(), lam, settings)
 
 
@@ -159,7 +168,7 @@ class DLinUCB(_Exploring):
 
     _width = "uniform"
 
-    def __init__(self, gamma: float = 0.99, lam: Lam = 0.1, **settings: Unpack[Exploration]) -> None:
+    def __init__(self, gamma: float = 0.99, lam: Lam = None, **settings: Unpack[Exploration]) -> None:
         self._explore(Discounted(gamma), lam, settings)
 
 
@@ -176,7 +185,7 @@ class SWLinUCB(_Exploring):
 
     _width = "uniform"
 
-    def __init__(self, window: int = 100, lam: Lam = 0.1, **settings: Unpack[Exploration]) -> None:
+    def __init__(self, window: int = 100, lam: Lam = None, **settings: Unpack[Exploration]) -> None:
         self._explore(Window(window), lam, settings)
 
 
@@ -189,7 +198,7 @@ class OracleRestart(_Exploring):
         lam, settings: as in `OFUL`.
     """
 
-    def __init__(self, change_points: Sequence[int] = (), lam: Lam = 0.1, **settings: Unpack[Exploration]) -> None:
+    def __init__(self, change_points: Sequence[int] = (), lam: Lam = None, **settings: Unpack[Exploration]) -> None:
         self._explore(Restarting(change_points), lam, settings)
 
 
@@ -210,7 +219,7 @@ class DetectingLinUCB(_Exploring):
     def __init__(
         self,
         window: int = 200,
-        lam: Lam = 0.1,
+        lam: Lam = None,
         *,
         failure_delta: float = 0.01,
         tolerance: float = 0.002,
@@ -233,7 +242,7 @@ class LinTS(_Exploring):
     _rule = Sampling
     _width = 1.0
 
-    def __init__(self, lam: Lam = 0.1, **settings: Unpack[Exploration]) -> None:
+    def __init__(self, lam: Lam = None, **settings: Unpack[Exploration]) -> None:
         self._explore(Everything(), lam, settings)
 
 
@@ -242,7 +251,7 @@ class Greedy(_Named):
 
     def __init__(
         self,
-        lam: Lam = 0.1,
+        lam: Lam = None,
         *,
         estimator: Estimator = "ridge",
         prior_mean: ArrayLike | None = None,
@@ -263,7 +272,7 @@ class EpsilonGreedy(_Named):
     def __init__(
         self,
         epsilon: float = 0.05,
-        lam: Lam = 0.1,
+        lam: Lam = None,
         *,
         estimator: Estimator = "ridge",
         prior_mean: ArrayLike | None = None,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from onward import storage
 from onward.bandits import choosing, memories
 from onward.bandits.buffers import (
+    USUAL_LAM,
     fresh_buffer,
     grown,
     head_in,
@@ -19,6 +20,7 @@ from onward.bandits.buffers import (
     settings_buffer,
     state_in,
     take_state,
+    usual_lam,
     with_settings,
 )
 from onward.bandits.design import Design, Lam
@@ -75,7 +77,8 @@ class Policy(LateRewards, SavedPolicy):
         memory: which rewards count: see `onward.bandits.memories`.
         rule: how estimates become a choice: see `onward.bandits.rules`.
         estimator: "ridge" or "forward".
-        lam: λ > 0, a number or one for each feature.
+        lam: λ > 0, a number or one for each feature; None: 0.03 times the squared length of the actions that come first
+            (the median of them), so that the units of features do not count.
         known: σ, S, δ and X.
         prior_mean: coefficients (features,) to start from and shrink towards; None for 0.
         seed: of the policy's own random numbers, which break ties and draw samples.
@@ -84,7 +87,7 @@ class Policy(LateRewards, SavedPolicy):
     memory: Memory
     rule: Rule
     estimator: Estimator
-    lam: float | tuple[float, ...]
+    lam: float | tuple[float, ...] | None
     prior_mean: tuple[float, ...] | None
     known: Known
 
@@ -102,7 +105,7 @@ class Policy(LateRewards, SavedPolicy):
         memory: Memory | None = None,
         rule: Rule | None = None,
         estimator: Estimator = "ridge",
-        lam: Lam = 0.1,
+        lam: Lam = None,
         *,
         known: Known | None = None,
         prior_mean: ArrayLike | None = None,
@@ -136,6 +139,11 @@ class Policy(LateRewards, SavedPolicy):
         """The arguments that would make it again, as plain values."""
         return self.design.plain()
 
+    @property
+    def is_tuned(self) -> bool:
+        """Whether each choice takes one of several scales."""
+        return self._settings.numbers["scales"] > 0
+
     def _common(self) -> dict[str, Any]:
         """λ and, if there is one, the prior mean: as plain values."""
         return self.design.plain_numbers()
@@ -165,7 +173,7 @@ class Policy(LateRewards, SavedPolicy):
         table, mask = self._offer(actions, available)
         if not self._has_compiled_index:
             return self._choose_by_index(table, mask)
-        buffer = self.started(table.shape[1])
+        buffer = self.started(table)
         if self._choose_loop and mask is ALL_AVAILABLE:  # what it needs is compiled already
             best = self._choose_loop(buffer, table)
             if best == Status.TOO_MANY:
@@ -186,7 +194,7 @@ class Policy(LateRewards, SavedPolicy):
         """The largest of a subclass's own indices."""
         free = np.ones(len(table), dtype=bool) if mask is ALL_AVAILABLE else mask
         best = np.flatnonzero(share_of_best(self._own_index(table), free))
-        head_in(self.started(table.shape[1])).log["offered"] = max(
+        head_in(self.started(table)).log["offered"] = max(
             self.largest_square, float(np.einsum("ij,ij->i", table, table).max())
         )
         return int(best[0] if len(best) == 1 else best[int(self._rng.random() * len(best))])
@@ -211,7 +219,7 @@ class Policy(LateRewards, SavedPolicy):
     def leverage(self, actions: ArrayLike) -> Vector:
         """xᵀG⁻¹x of each action: how little is known in its direction. Changes nothing."""
         table = self.checked_table(actions)
-        return state_in(self._settings, self.buffer_for(table.shape[1])).leverages(table)
+        return state_in(self._settings, self.buffer_for(table)).leverages(table)
 
     def probabilities(self, actions: ArrayLike, available: ArrayLike | None = None, samples: int = 1000) -> Vector:
         """The chance with which each action would be chosen now: what a log needs as propensity. Changes nothing.
@@ -224,7 +232,7 @@ class Policy(LateRewards, SavedPolicy):
             return self.chances(self._own_index(table), free)
         d, generator = table.shape[1], copy.deepcopy(self._rng)
         draws = generator.standard_normal((whole("samples", samples, 1), d))
-        return choosing.sampled_shares(self.buffer_for(d), draws, table, mask)
+        return choosing.sampled_shares(self.buffer_for(table), draws, table, mask)
 
     def chances(self, index: Vector, free: NDArray[np.bool_]) -> Vector:
         """The chance with which each is chosen, given the index of each and which are available; not for sampling."""
@@ -271,12 +279,12 @@ class Policy(LateRewards, SavedPolicy):
         generator = self._rng.bit_generator.state
         draws = self._draw(table.shape[1])
         self._rng.bit_generator.state = generator
-        index, estimate = choosing.read_all(self.buffer_for(table.shape[1]), draws, table)
+        index, estimate = choosing.read_all(self.buffer_for(table), draws, table)
         return estimate.copy(), index.copy()
 
     def _draw(self, d: int) -> Vector:
         """The random numbers of one choice."""
-        return draw(self.rule.kind, self._rng, d)
+        return draw(self.rule.kind, self._rng, d, self.is_tuned)
 
     # Learning
 
@@ -293,11 +301,12 @@ class Policy(LateRewards, SavedPolicy):
                 pass
         row = self.checked_row(action)
         reward = as_reward(reward)
+        first = row.reshape(1, -1)
         if weight != 1.0:
             root = math.sqrt(positive("weight", weight))
             row, reward = row * root, reward * root
             self.checked_table(row.reshape(1, -1))
-        buffer = self.started(len(row))
+        buffer = self.started(first)
         loop = memories.learn_loop(self.memory.kind)
         while (status := loop(buffer, row, reward)) == Status.FULL:
             buffer = self._buffer = grown(self.memory, buffer)
@@ -310,16 +319,17 @@ class Policy(LateRewards, SavedPolicy):
         It is the past, before this policy began to play: change points are counted from here on. Weights (n,) are as in
         `learn`.
         """
-        if weights is not None:
-            table = self.checked_table(actions)
-            roots = np.sqrt(as_weights(weights, len(table)))
-            actions, rewards = table * roots[:, None], as_rewards(rewards, len(table)) * roots
-        self._learn_rows(actions, rewards, past=True)
+        self._learn_rows(actions, rewards, weights, past=True)
 
-    def _learn_rows(self, actions: ArrayLike, rewards: ArrayLike, past: bool) -> None:
+    def _learn_rows(
+        self, actions: ArrayLike, rewards: ArrayLike, weights: ArrayLike | None = None, *, past: bool
+    ) -> None:
         table = self.checked_table(actions)
         column = as_rewards(rewards, len(table))
-        buffer, first = self.buffer_for(table.shape[1]).copy(), 0
+        buffer, first = self.buffer_for(table[:1]).copy(), 0
+        if weights is not None:
+            roots = np.sqrt(as_weights(weights, len(table)))
+            table, column = self.checked_table(table * roots[:, None]), column * roots
         while (first := memories.learn_rows(buffer, table, column, first, past)) < len(table):
             if not memories.is_full(buffer):
                 raise refusal(Status.NOT_FINITE, table[first : first + 1], self.known.action_bound)
@@ -444,13 +454,13 @@ class Policy(LateRewards, SavedPolicy):
         """Its name and settings, as plain values."""
         return {"policy": type(self).__name__, **self.parameters}
 
-    def started(self, d: int) -> Vector:
-        """The buffer itself, to be learned into; a new one for d features if it knows nothing yet."""
+    def started(self, actions: Matrix) -> Vector:
+        """The buffer itself, to be learned into; a new one for such actions if it knows nothing yet."""
         if not self._dimension:
-            self._buffer, self._dimension = self.buffer_for(d), d
+            self._buffer, self._dimension = self.buffer_for(actions), actions.shape[1]
         if not self._learn_loop:
             close(choosing.check, self._buffer, np.zeros((1, 1)))
-            if self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index:
+            if self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index and not self.is_tuned:
                 self._choose_loop = choosing.fast_loop(many=False)
             self._learn_loop = memories.learn_loop(self.memory.kind)
         return self._buffer
@@ -469,10 +479,12 @@ class Policy(LateRewards, SavedPolicy):
         self._settings = self._settings._replace(numbers=policy_settings(self.design).numbers)
         self._buffer = with_settings(self._settings, self._buffer)
 
-    def buffer_for(self, d: int, given: int | None = None) -> Vector:
-        """The buffer; a new one for d coordinates if it knows nothing yet, of `given` features if so said."""
+    def buffer_for(self, actions: Matrix, given: int | None = None) -> Vector:
+        """The buffer; a new one for such actions if it knows nothing yet, of `given` features if so said."""
+        d = actions.shape[1]
         if not self._dimension:
-            return fresh_buffer(self._settings, self.memory, d, d if given is None else given)
+            lam = usual_lam(actions) if self.lam is None else USUAL_LAM
+            return fresh_buffer(self._settings, self.memory, d, d if given is None else given, lam)
         if d != self._dimension:
             raise ValueError(f"actions have {d} features, but this policy knows {self._dimension}")
         return self._buffer

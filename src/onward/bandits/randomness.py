@@ -19,11 +19,11 @@ def own_generator(seed: Seed) -> np.random.Generator:
     return np.random.default_rng(own)
 
 
-def draw(rule: int, rng: np.random.Generator, d: int) -> Vector:
+def draw(rule: int, rng: np.random.Generator, d: int, tuned: bool = False) -> Vector:
     """The random numbers of one choice among actions with d features; in the compiled game they are the same."""
     if rule == SAMPLING:
-        return rng.standard_normal(d)
-    count = {EPSILON_GREEDY: 2, UNIFORM_AT_RANDOM: 1}.get(rule, 0)
+        return rng.standard_normal(d + tuned)
+    count = {EPSILON_GREEDY: 2, UNIFORM_AT_RANDOM: 1}.get(rule, int(tuned))
     return rng.random(count) if count else _NONE
 
 

@@ -37,6 +37,11 @@ RADII = {"sum": 0, "joint": 1}
 BIASES = {"sharp": SHARP, "tight": TIGHT, "paper": AS_IN_PAPER, "none": NO_BIAS}
 
 
+# The scales that are tuned are these and twice, four and eight times as much: of a number of σ and of the theory's
+# widths. Chosen on the first worlds of benchmarks/bandit_defaults.py.
+LEAST_OF_DEVIATIONS, LEAST_OF_WIDTHS = 0.25, 0.05
+
+
 def one_of(name: str, value: object, allowed: Mapping[str, int]) -> int:
     """The code of a named choice, or an error that lists the choices."""
     if not isinstance(value, str) or value not in allowed:
@@ -64,7 +69,7 @@ class Rule:
 class _Exploring(Rule):
     width: Width | float | CompiledFunction = "determinant"
     bias: Bias = "tight"
-    scale: float | None = None
+    scale: float | Literal["auto"] | None = None
     radius: Radius | None = None
 
     explores: ClassVar[bool] = True
@@ -78,7 +83,10 @@ class _Exploring(Rule):
         one_of("bias", self.bias, BIASES)
         if self.radius is not None:
             one_of("radius", self.radius, RADII)
-        if self.scale is not None:
+        if isinstance(self.scale, str):
+            if self.scale != "auto":
+                raise ValueError(f"scale must be a number ≥ 0 or 'auto', got {self.scale!r}")
+        elif self.scale is not None:
             object.__setattr__(self, "scale", not_negative("scale", self.scale))
 
     def settings(self) -> dict[str, float]:
@@ -89,10 +97,18 @@ class _Exploring(Rule):
             "width": BY_FUNCTION if own else WIDTHS[str(self.width)] if multiple is None else BY_MULTIPLE,
             "multiple": multiple or 0.0,
             "bias": BIASES[self.bias],
-            "scale": 1.0 if self.scale is None else self.scale,
+            **self._scales(),
             "width_function": own.address if own else 0,
             "joint": RADII.get(self.radius or "sum", 0),
         }
+
+    def _scales(self) -> dict[str, float]:
+        """The scale, or the least of those that are tuned and how many there are."""
+        if self.scale != "auto":
+            return {"scale": 1.0 if self.scale is None else self.scale, "scales": 0.0}
+        if isinstance(self.width, float):
+            return {"scale": LEAST_OF_DEVIATIONS, "scales": 3.0 if self.kind == SAMPLING else 4.0}
+        return {"scale": LEAST_OF_WIDTHS, "scales": 4.0}
 
 
 @dataclass(frozen=True)
@@ -108,8 +124,9 @@ class Optimistic(_Exploring):
             and without a guarantee. With forward, "printed" is the whole index as Algorithm 3 prints it, error and all.
         bias: for forward, "sharp" as above, or the paper's `p/(1+q) + √h (noise + bias(x) S)` with bias(x) "tight"
             √(λ + ‖x‖²) or "paper" √λ + ‖x‖; "none" drops the S-term, and the guarantee with it.
-        scale: multiplies what is added to explore. None: 1 where σ is known; where it is estimated, a quarter of the
-            theory's widths, which have no guarantee to keep then, and 0.7 of the deviation that `Sampling` draws with.
+        scale: multiplies what is added to explore. "auto" takes one of a few for each choice, those oftener that have
+            earned more (see `tuning`): ¼, ½, 1 or 2 of a number of σ, 0.05, 0.1, 0.2 or 0.4 of the theory's widths.
+            None: 1 where σ is told or the width is a number or one's own; else, with no guarantee to keep, "auto".
         radius: W is "joint" √(noise² + λS²) or "sum" noise + √λS; None: joint where that is proven, which it is for
             memories that count all rewards alike, else sum.
         clipped: whether an index is cut to ‖x‖S, which no mean exceeds: the guarantee stays, but S must be right.

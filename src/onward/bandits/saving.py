@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from onward import storage
-from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in
+from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, note_lam
 from onward.bandits.design import from_plain
 from onward.bandits.inputs import Columns
 from onward.bandits.legacy import from_first_version, with_room_for_settings
@@ -87,6 +87,7 @@ class SavedPolicy:
         head = buffer[:N_SETTINGS].copy()
         buffer[:] = saved
         buffer[:N_SETTINGS] = head  # addresses of functions are this process's own
+        note_lam(buffer)
         self.memory.check(buffer, d)
         return buffer
 

@@ -47,10 +47,11 @@ SETTINGS = np.dtype(
             "joint",  # 1 if the radius is √(noise² + bias²), 0 if it is their sum
             "clipped",  # 1 if no index is above what ‖x‖S allows
             "multiple",  # of σ, the radius where that is a number
+            "scales",  # how many are tuned, each twice the one before, the first of them `scale`; 0: none is
         )
     ]
 )
-N_SETTINGS = 27
+N_SETTINGS = 28
 _as_settings = records_of(SETTINGS)
 
 LOG = np.dtype(

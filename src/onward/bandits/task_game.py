@@ -24,7 +24,7 @@ class TaskGame:
         while done < n:
             policy = self._meta.policy
             policy.checked_table(block.actions[0 if len(block.actions) == 1 else done])
-            buffer = policy.started(block.actions.shape[2])
+            buffer = policy.started(block.actions[0])
             stop = min(n, done + self._meta.rounds_left) if self._meta.rounds_left else n
             done, status = play_rounds(
                 *(buffer, policy.generator, block.actions, block.means[:stop], block.noise[:stop]),

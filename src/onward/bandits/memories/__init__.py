@@ -31,12 +31,13 @@ from onward.bandits.settings import (
     memory_at,
     view_head,
 )
+from onward.bandits.tuning import N_TUNING, credit, mark_of, tuning_in
 from onward.core.compile import compiled, inlined, spliced
 from onward.core.factor import ALIGNED, ORDINARY, Factor, square_of, view_factor
 from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "d66e69e03f160f6c"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ca291b9d97235e24"  # other files whose code is compiled into this one: see tools/digests.py
 
 KINDS: tuple[type[Memory], ...] = (Everything, Discounted, Window, Restarting, Detecting)
 EVERYTHING, DISCOUNTED, WINDOW, RESTARTING, DETECTING = (memory.kind for memory in KINDS)
@@ -125,6 +126,8 @@ def _learn(kind: float, buffer: Vector, x: Vector, y: float) -> int:
     log.counted += 1.0
     if settings.rule == UNIFORM_AT_RANDOM:
         return DONE
+    if settings.scales > 0.0:
+        credit(tuning_in(buffer), square, mark_of(x), y)
     if settings.has_prior != 0.0:
         y = y - prior_part(head, x)
     if kind == EVERYTHING:
@@ -169,7 +172,10 @@ def _begin_loop(kind: int) -> Callable[[Vector], None]:
 
 def begin(buffer: Vector) -> None:
     """Forget everything but how many rewards came and how long an action can be. Overwrites the memory."""
-    _begin_loop(int(buffer[:N_SETTINGS].view(SETTINGS)["memory"][0]))(buffer)
+    settings = buffer[:N_SETTINGS].view(SETTINGS)
+    _begin_loop(int(settings["memory"][0]))(buffer)
+    if settings["scales"][0]:
+        buffer[-N_TUNING:] = 0.0
 
 
 @compiled

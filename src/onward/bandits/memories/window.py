@@ -24,7 +24,7 @@ from onward.core.ring import (
 )
 from onward.core.types import Vector
 
-COMPILED_FROM = "e06054848edbf56a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "30593f10ccb88a2c"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)

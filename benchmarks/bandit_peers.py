@@ -1,0 +1,339 @@
+"""Policies at their defaults, beside other libraries at theirs, on eight worlds: what each loses, or earns.
+
+    python benchmarks/bandit_peers.py            # the table of docs/bandits.md, about a quarter of an hour
+    python benchmarks/bandit_peers.py --quick    # 2 repeats of 500 rounds, a minute: only to see that it runs
+
+Nothing is tuned, here or there. Libraries that are not installed are left out: `pip install mabwiser river
+bayesianbandits coba vowpalwabbit`. Where actions have features of their own that change from round to round, only
+libraries that take features of actions can play. Labelled data and clicks have a context and an arm for each class.
+"""
+
+import argparse
+import importlib.util
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from onward.bandits import OFUL, Disjoint, DLinUCB, EpsilonGreedy, LinTS, LinUCB, Policy
+from onward.core.types import Matrix, Vector
+
+
+class Round(NamedTuple):
+    """A context, or the features of each action; the mean of each, and the reward that each would have."""
+
+    context: Vector
+    actions: Matrix | None
+    means: Vector
+    rewards: Vector
+
+
+# Worlds: what they offer, round by round
+
+
+def unit_rows(rng: np.random.Generator, k: int, d: int) -> Matrix:
+    """Directions."""
+    rows = rng.standard_normal((k, d))
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def fresh_sphere(rng: np.random.Generator, n: int, turning: bool = False) -> Iterator[Round]:
+    """20 new actions of length 1 each round, d = 10, σ = 0.5; θ* of length 1, which may turn once round in the game."""
+    d, plane = 10, np.linalg.qr(rng.standard_normal((10, 2)))[0]
+    theta = plane[:, 0]
+    for t in range(n):
+        if turning:
+            angle = 2 * np.pi * t / n
+            theta = plane @ np.array([np.cos(angle), np.sin(angle)])
+        actions = unit_rows(rng, 20, d)
+        means = actions @ theta
+        yield Round(np.ones(1), actions, means, means + 0.5 * rng.standard_normal())
+
+
+def fixed_ball(rng: np.random.Generator, n: int) -> Iterator[Round]:
+    """30 actions from the ball, d = 5, σ = 1."""
+    actions, theta = unit_rows(rng, 30, 5) * rng.random((30, 1)) ** 0.2, unit_rows(rng, 1, 5)[0]
+    means = actions @ theta
+    for _ in range(n):
+        yield Round(np.ones(1), actions, means, means + rng.standard_normal())
+
+
+def multi_armed(rng: np.random.Generator, n: int, jumps: bool = False) -> Iterator[Round]:
+    """10 arms of means in [0, 1], σ = 0.5; all means may jump, half way."""
+    means = rng.random(10)
+    for t in range(n):
+        if jumps and t == n // 2:
+            means = rng.random(10)
+        yield Round(np.ones(1), np.eye(10), means, means + 0.5 * rng.standard_normal())
+
+
+def clicks(rng: np.random.Generator, n: int) -> Iterator[Round]:
+    """Five arms, a visitor of four features, clicks with a probability of about 5%."""
+    theta = rng.normal(0.0, 0.6, (5, 5))
+    for _ in range(n):
+        visitor = np.concatenate([[1.0], rng.standard_normal(4)])
+        means = 1.0 / (1.0 + np.exp(3.2 - theta @ visitor))
+        yield Round(visitor, None, means, (rng.random() < means).astype(float))
+
+
+def labelled(load: Callable[[], tuple[Matrix, Vector]]) -> Callable[[np.random.Generator, int], Iterator[Round]]:
+    """Labelled data: columns in units of their deviation and a constant, rows in a random order, a class for an arm."""
+
+    def rounds(rng: np.random.Generator, n: int) -> Iterator[Round]:
+        X, y = load()
+        spread = X.std(axis=0)
+        rows = np.column_stack([np.ones(len(X)), (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)])
+        order = np.concatenate([rng.permutation(len(X)) for _ in range(-(-n // len(X)))])[:n]
+        for i in order:
+            means = np.zeros(int(y.max()) + 1)
+            means[int(y[i])] = 1.0
+            yield Round(rows[i], None, means, means)
+
+    return rounds
+
+
+def digits() -> tuple[Matrix, Vector]:
+    """The digits of scikit-learn."""
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return np.asarray(X, dtype=float), np.asarray(y)
+
+
+def segments() -> tuple[Matrix, Vector]:
+    """The image segments that come with river."""
+    from river.datasets import ImageSegments
+
+    rows = list(ImageSegments())
+    labels = np.unique([label for _, label in rows], return_inverse=True)[1]
+    return np.array([list(x.values()) for x, _ in rows], dtype=float), np.asarray(labels)
+
+
+WORLDS: dict[str, tuple[Callable[[np.random.Generator, int], Iterator[Round]], bool]] = {
+    "fresh sphere": (fresh_sphere, False),
+    "fixed ball": (fixed_ball, False),
+    "multi-armed": (multi_armed, False),
+    "clicks, 5%": (clicks, False),
+    "θ* turns": (lambda rng, n: fresh_sphere(rng, n, turning=True), False),
+    "means jump": (lambda rng, n: multi_armed(rng, n, jumps=True), False),
+    "digits": (labelled(digits), True),
+    "segments": (labelled(segments), True),
+}
+"""Rounds, and whether the mean reward is told rather than the regret."""
+
+
+# Players
+
+
+class Player(Protocol):
+    """Who plays: told how many arms and features there are where it is made."""
+
+    def choose(self, offered: Round) -> int:
+        """The number of an action."""
+
+    def learn(self, offered: Round, chosen: int, reward: float) -> None:
+        """Its reward."""
+
+
+@dataclass
+class Own:
+    """A policy of this library."""
+
+    make: Callable[[int], Policy]
+    seed: int
+    policy: Any = None
+
+    def choose(self, offered: Round) -> int:
+        if self.policy is None:
+            made = self.make(self.seed)
+            self.policy = made if offered.actions is not None else Disjoint(made, len(offered.means))
+        return int(self.policy.choose(offered.context if offered.actions is None else offered.actions))
+
+    def learn(self, offered: Round, chosen: int, reward: float) -> None:
+        if offered.actions is None:
+            self.policy.learn(chosen, offered.context, reward)
+        else:
+            self.policy.learn(offered.actions[chosen], reward)
+
+
+class MabWiser:
+    """mabwiser: one pull of each arm first, because it must be fitted before it predicts."""
+
+    def __init__(self, policy: str, seed: int) -> None:
+        self.policy, self.seed, self.mab, self.first = policy, seed, None, 0
+
+    def choose(self, offered: Round) -> int:
+        if self.first < len(offered.means):
+            return self.first
+        return int(self.mab.predict([offered.context]))
+
+    def learn(self, offered: Round, chosen: int, reward: float) -> None:
+        if self.mab is None:
+            from mabwiser.mab import MAB, LearningPolicy
+
+            self.mab = MAB(list(range(len(offered.means))), getattr(LearningPolicy, self.policy)(), seed=self.seed)
+            self.mab.fit([chosen], [reward], [offered.context])
+        else:
+            self.mab.partial_fit([chosen], [reward], [offered.context])
+        self.first += 1
+
+
+class River:
+    """river's LinUCBDisjoint."""
+
+    def __init__(self, seed: int) -> None:
+        from river.bandit import LinUCBDisjoint
+
+        self.policy = LinUCBDisjoint(seed=seed)
+
+    def choose(self, offered: Round) -> int:
+        return int(self.policy.pull(range(len(offered.means)), dict(enumerate(offered.context.tolist()))))
+
+    def learn(self, offered: Round, chosen: int, reward: float) -> None:
+        self.policy.update(chosen, dict(enumerate(offered.context.tolist())), reward)
+
+
+class BayesianBandits:
+    """bayesianbandits: Normal regressions with the parameters of its first example, and Thompson sampling."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed, self.agent = seed, None
+
+    def choose(self, offered: Round) -> int:
+        if self.agent is None:
+            from bayesianbandits import Arm, ContextualAgent, NormalRegressor, ThompsonSampling
+
+            arms = [Arm(k, learner=NormalRegressor(alpha=1.0, beta=1.0)) for k in range(len(offered.means))]
+            self.agent = ContextualAgent(arms, ThompsonSampling(), random_seed=self.seed)
+        return int(self.agent.pull(offered.context[None])[0])
+
+    def learn(self, offered: Round, chosen: int, reward: float) -> None:
+        self.agent.update(offered.context[None], np.array([reward]))
+
+
+class Coba:
+    """coba's learners: features of the action, and their products with the context's."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        import coba.learners
+
+        self.learner = getattr(coba.learners, name)(seed=seed)
+        self.rng, self.chance = np.random.default_rng(seed), 1.0
+
+    def choose(self, offered: Round) -> int:
+        actions = self._actions(offered)
+        action, self.chance = self.learner.predict(self._context(offered), actions)[:2]
+        return actions.index(action)
+
+    def learn(self, offered: Round, chosen: int, reward: float) -> None:
+        self.learner.learn(self._context(offered), self._actions(offered)[chosen], reward, self.chance)
+
+    @staticmethod
+    def _context(offered: Round) -> Any:
+        return None if offered.actions is not None else tuple(offered.context.tolist())
+
+    @staticmethod
+    def _actions(offered: Round) -> list[Any]:
+        rows = np.eye(len(offered.means)) if offered.actions is None else offered.actions
+        return [tuple(row) for row in rows.tolist()]
+
+
+class VowpalWabbit:
+    """VW's --cb_explore_adf, with products of the context and the arm where there is a context."""
+
+    def __init__(self, seed: int) -> None:
+        from vowpalwabbit import Workspace
+
+        self.vw = Workspace(f"--cb_explore_adf --quiet -q CA --random_seed {seed}")
+        self.rng, self.chance = np.random.default_rng(seed), 1.0
+
+    def choose(self, offered: Round) -> int:
+        chances = np.array(self.vw.predict(self._lines(offered)))
+        chosen = int(self.rng.choice(len(chances), p=chances / chances.sum()))
+        self.chance = float(chances[chosen])
+        return chosen
+
+    def learn(self, offered: Round, chosen: int, reward: float) -> None:
+        lines = self._lines(offered)
+        at = chosen + (offered.actions is None)
+        lines[at] = f"0:{-reward}:{self.chance} {lines[at]}"
+        self.vw.learn(lines)
+
+    @staticmethod
+    def _lines(offered: Round) -> list[str]:
+        def named(row: Vector) -> str:
+            return " ".join(f"{j}:{value:.9g}" for j, value in enumerate(row))
+
+        if offered.actions is not None:
+            return [f"|A {named(row)}" for row in offered.actions]
+        return [f"shared |C {named(offered.context)}", *(f"|A arm{k}" for k in range(len(offered.means)))]
+
+
+OWN: dict[str, Callable[[int], Player]] = {
+    "LinUCB": lambda seed: Own(lambda s: LinUCB(seed=s), seed),
+    "OFUL": lambda seed: Own(lambda s: OFUL(seed=s), seed),
+    "LinTS": lambda seed: Own(lambda s: LinTS(seed=s), seed),
+    "DLinUCB": lambda seed: Own(lambda s: DLinUCB(seed=s), seed),
+    "EpsilonGreedy": lambda seed: Own(lambda s: EpsilonGreedy(seed=s), seed),
+}
+PEERS: dict[str, tuple[str, bool, Callable[[int], Player]]] = {
+    "mabwiser LinUCB": ("mabwiser", False, lambda seed: MabWiser("LinUCB", seed)),
+    "mabwiser LinTS": ("mabwiser", False, lambda seed: MabWiser("LinTS", seed)),
+    "river LinUCBDisjoint": ("river", False, River),
+    "bayesianbandits TS": ("bayesianbandits", False, BayesianBandits),
+    "coba LinUCB": ("coba", True, lambda seed: Coba("LinUCBLearner", seed)),
+    "coba LinTS": ("coba", True, lambda seed: Coba("LinTSLearner", seed)),
+    "VW ε-greedy": ("vowpalwabbit", True, VowpalWabbit),
+}
+"""The library, whether it takes features of actions, and what makes a player."""
+
+
+def result(make: Callable[[int], Player], world: str, rounds: int, seed: int) -> float:
+    """What a player loses in a run of a world, or the mean of what it earns where that is told."""
+    begin, earns = WORLDS[world]
+    player, total = make(seed), 0.0
+    for offered in begin(np.random.default_rng([seed, 17]), rounds):
+        chosen = player.choose(offered)
+        player.learn(offered, chosen, float(offered.rewards[chosen]))
+        total += float(offered.means[chosen]) if earns else float(offered.means.max() - offered.means[chosen])
+    return total / rounds if earns else total
+
+
+def cell(make: Callable[[int], Player], world: str, rounds: int, repeats: int) -> str:
+    """Mean and standard error over repeats; every player meets the same worlds."""
+    values = np.array([result(make, world, rounds, seed) for seed in range(repeats)])
+    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+    return f"{values.mean():.3f} ± {error:.3f}" if WORLDS[world][1] else f"{values.mean():.0f} ± {error:.0f}"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="2 repeats of 500 rounds instead of 20 of 2,000")
+    parser.add_argument("--own", action="store_true", help="this library's policies only")
+    given = parser.parse_args()
+    rounds, repeats = (500, 2) if given.quick else (2000, 20)
+    warnings.filterwarnings("ignore")
+    print("| | " + " | ".join(WORLDS) + " |")
+    print("|---" * (len(WORLDS) + 1) + "|")
+    players = {name: (True, make) for name, make in OWN.items()}
+    if not given.own:
+        found = {name: entry for name, entry in PEERS.items() if importlib.util.find_spec(entry[0])}
+        players |= {name: (takes, make) for name, (_, takes, make) in found.items()}
+    for name, (takes, make) in players.items():
+        began = time.perf_counter()
+        cells = []
+        for world in WORLDS:
+            slow = name.startswith(("coba", "bayesian")) and not given.quick
+            can = takes or world not in ("fresh sphere", "θ* turns")
+            cells.append(cell(make, world, rounds, repeats // 4 if slow else repeats) if can else "–")
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+        print(f"{name}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
