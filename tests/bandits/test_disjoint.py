@@ -10,6 +10,7 @@ from numpy.testing import assert_array_equal
 
 from onward import ForwardRegressor, load
 from onward.bandits import OFUL, Disjoint, LinTS, Policy
+from tests.bandits.one_scale import make
 from tests.bandits.test_policies import ESTIMATORS, MAKES
 
 by_name = pytest.mark.parametrize("name", MAKES)
@@ -37,8 +38,8 @@ def played(policy: Disjoint, n: int, seed: int = 0) -> list[Any]:
 @by_name
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_each_arm_is_a_policy_of_its_own(name: str, estimator: str) -> None:
-    arms: dict[str, Policy] = {arm: MAKES[name](estimator=estimator) for arm in "abc"}
-    disjoint = Disjoint(MAKES[name](estimator=estimator), ["a", "b", "c"])
+    arms: dict[str, Policy] = {arm: make(name, estimator=estimator) for arm in "abc"}
+    disjoint = Disjoint(make(name, estimator=estimator), ["a", "b", "c"])
     rng = np.random.default_rng(0)
     for t, context in enumerate(rng.standard_normal((90, 3))):
         arm = "abc"[t % 3]
@@ -61,7 +62,7 @@ def test_each_arm_is_a_policy_of_its_own(name: str, estimator: str) -> None:
 
 @by_name
 def test_a_saved_one_goes_on_to_the_last_bit(name: str, tmp_path: Path) -> None:
-    policy = Disjoint(MAKES[name](), 4)
+    policy = Disjoint(make(name), 4)
     played(policy, 50)
     policy.remove_arm(1)
     policy.add_arm("new")
@@ -78,12 +79,12 @@ def test_a_saved_one_goes_on_to_the_last_bit(name: str, tmp_path: Path) -> None:
 
 @by_name
 def test_arms_come_and_go(name: str) -> None:
-    policy = Disjoint(MAKES[name](), 2)
+    policy = Disjoint(make(name), 2)
     played(policy, 40)
     before = policy.index(np.ones(3))
     assert policy.add_arm() == 2
     assert list(policy.arms) == [0, 1, 2]
-    fresh = MAKES[name]()
+    fresh = make(name)
     if name != "LinTS":
         assert_array_equal(policy.index(np.ones(3))[:2], before)
         assert policy.index(np.ones(3))[2] == fresh.index(np.ones((1, 3)))[0]
@@ -131,15 +132,15 @@ def test_bad_input_is_one_clear_error_and_changes_nothing() -> None:
         with pytest.raises(ValueError, match=message):
             call()
         assert snapshot(policy) == before
-    makes: list[tuple[Callable[[], object], str]] = [
+    wrong = [
         (lambda: Disjoint(OFUL(), 0), "n_arms must be a whole number >= 1, got 0"),
         (lambda: Disjoint(OFUL(), []), "at least one arm"),
         (lambda: Disjoint(OFUL(), ["a", "a"]), "there is an arm 'a' already"),
         (lambda: Disjoint(OFUL(), "ab"), "n_arms must be a whole number"),
     ]
-    for make, message in makes:
+    for call, message in wrong:
         with pytest.raises(ValueError, match=message):
-            make()
+            call()
     used = OFUL()
     used.choose(np.eye(2))
     with pytest.raises(ValueError, match="must not have learned"):
@@ -153,7 +154,7 @@ def test_bad_input_is_one_clear_error_and_changes_nothing() -> None:
 def test_a_log_is_learned_as_its_rows_are(name: str) -> None:
     rng = np.random.default_rng(0)
     X, y, arms = rng.standard_normal((60, 3)), rng.standard_normal(60), rng.choice(["a", "b"], 60).tolist()
-    one, many = (Disjoint(MAKES[name](), n_arms=["a", "b"]) for _ in range(2))
+    one, many = (Disjoint(make(name), n_arms=["a", "b"]) for _ in range(2))
     for arm, x, reward in zip(arms, X, y, strict=True):
         one.learn(arm, x, float(reward))
     many.learn_many(arms, X, y)
@@ -202,12 +203,12 @@ def test_chances_of_arms() -> None:
 
 
 def test_restarting_an_arm_leaves_the_others() -> None:
-    policy = Disjoint(OFUL(seed=0), 2)
+    policy = Disjoint(OFUL(0.5, sigma=1.0, seed=0), 2)
     played(policy, 30)
     before = policy.index(np.ones(3))
     policy.restart(0)
     after = policy.index(np.ones(3))
     assert after[1] == before[1]
-    assert after[0] == OFUL().index(np.ones((1, 3)))[0]
+    assert after[0] == OFUL(0.5, sigma=1.0).index(np.ones((1, 3)))[0]
     policy.restart()
     assert policy.index(np.ones(3))[1] == after[0]

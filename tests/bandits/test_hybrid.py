@@ -16,7 +16,7 @@ D, K, N = 3, 4, 5
 MAKES: dict[str, Callable[[], Policy]] = {
     "LinUCB": lambda: LinUCB(1.5, lam=0.5, seed=0),
     "OFUL": lambda: OFUL(0.5, sigma=0.4, theta_bound=2.0, seed=0),
-    "estimated": lambda: OFUL(0.5, seed=0),
+    "estimated": lambda: OFUL(0.5, scale=0.3, seed=0),
     "Greedy": lambda: Greedy(0.5, seed=0),
     "EpsilonGreedy": lambda: EpsilonGreedy(0.2, 0.5, seed=0),
 }

@@ -25,6 +25,8 @@ MAKES: dict[str, Callable[[], Policy]] = {
     "clipped": lambda: OFUL(sigma=0.5, theta_bound=0.3, clipped=True, seed=0),
     "DLinUCB": lambda: DLinUCB(0.9, sigma=0.5, theta_bound=1.0, seed=0),
     "SWLinUCB": lambda: SWLinUCB(5, sigma=0.5, theta_bound=1.0, seed=0),
+    "LinTS": lambda: LinTS(seed=0),
+    "LinTS forward": lambda: LinTS(sigma=0.5, theta_bound=1.0, width="determinant", estimator="forward", seed=0),
     "Greedy": lambda: Greedy(estimator="forward", seed=0),
     "EpsilonGreedy": lambda: EpsilonGreedy(0.0, seed=0),
 }
@@ -55,8 +57,9 @@ def test_the_choice_is_that_of_reading_all_arms(name: str, rows: int) -> None:
     for t in range(60):
         context = rng.standard_normal(D) * rng.choice([0.1, 1.0, 3.0])
         mask = rng.random(len(policy.arms)) < 0.5 if t % 3 == 0 else None
+        policy.choose(context, mask)  # notes how long the context is, which widths depend on
+        index = policy.index(context)  # of samples, those that come next
         arm = policy.choose(context, mask)
-        index = policy.index(context)
         if mask is not None:
             index = np.where(mask, index, -np.inf)
         assert policy.arms.index(arm) in best_of(index)
@@ -80,6 +83,19 @@ def test_a_bound_that_is_too_low_would_be_seen() -> None:
         wrong += policy.arms.index(arm) not in best_of(policy.index(context))
         policy._arms.summary[:, policy._arms.stale] = 1.0
     assert wrong > 10
+
+
+def test_arms_do_not_tune_their_scale() -> None:
+    """Of ¼, ½, 1 and 2 standard deviations they have the third; in other processes, too."""
+    tuned, fixed = (
+        learned(lambda: LinUCB(lam=0.1, seed=0), 10, 50),
+        learned(lambda: LinUCB(1.0, lam=0.1, seed=0), 10, 50),
+    )
+    again = pickle.loads(pickle.dumps(tuned))
+    for context in np.random.default_rng(0).standard_normal((5, D)):
+        assert np.array_equal(tuned.index(context), fixed.index(context))
+        assert np.array_equal(again.index(context), fixed.index(context))
+        assert again.choose(context) == fixed.choose(context)
 
 
 def test_arms_that_know_nothing_tie_and_each_has_its_chance() -> None:
@@ -131,8 +147,14 @@ def test_ten_thousand_arms_are_quick() -> None:
     assert quickest(lambda: policy.learn(1_500, np.ones(20), 1.0)) < 1e-4
 
 
-def test_sampling_reads_every_arm() -> None:
-    policy = learned(lambda: LinTS(seed=0), 20, 100)
-    for context in np.random.default_rng(0).standard_normal((20, D)):
-        index = policy.index(context)
-        assert policy.arms.index(policy.choose(context)) in best_of(index)
+def test_samples_of_arms_are_the_posterior_s() -> None:
+    """One draw for each arm, of the variance that d draws would have; the chances follow."""
+    policy = learned(lambda: LinTS(sigma=1.0, seed=0), 20, 100)
+    context = np.random.default_rng(0).standard_normal(D)
+    samples = [policy._read(context, renew=True)[1] for _ in range(20_000)]
+    leverage = [policy.information(arm).leverages(context[None])[0] for arm in policy.arms]
+    z = (np.mean(samples, axis=0) - policy.estimate(context)) / np.sqrt(np.array(leverage) / 20_000)
+    assert np.abs(z).max() < 4.5
+    assert np.abs(np.var(samples, axis=0) / leverage - 1.0).max() < 5 * np.sqrt(2 / 20_000)
+    correlation = np.corrcoef(np.array(samples).T) - np.eye(20)
+    assert np.abs(correlation).max() < 5 / np.sqrt(20_000)

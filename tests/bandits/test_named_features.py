@@ -21,6 +21,8 @@ from onward.bandits import (
     Policy,
     SWLinUCB,
 )
+from onward.bandits.tuning import tuning_in
+from tests.bandits.one_scale import make
 from tests.bandits.test_policies import ESTIMATORS, MAKES
 
 NAMES = ["a", "b", "c", "d"]
@@ -37,7 +39,7 @@ def test_a_name_that_comes_later_was_there_at_zero(name: str, estimator: str) ->
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((40, 4)), rng.standard_normal(40)
     X[:15, 2:] = X[15:25, 3:] = 0.0
-    late, known = Named(MAKES[name](estimator=estimator)), MAKES[name](estimator=estimator)
+    late, known = Named(make(name, estimator=estimator)), make(name, estimator=estimator)
     for x, reward in zip(X, y, strict=True):
         late.learn(rows_of([x], NAMES)[0], float(reward))
         known.learn(x, float(reward))
@@ -55,7 +57,7 @@ def test_a_name_that_comes_later_was_there_at_zero(name: str, estimator: str) ->
 
 def test_categories_contexts_and_products_are_the_matrix_made_by_hand() -> None:
     rng = np.random.default_rng(0)
-    named, plain = Named(OFUL(0.5, seed=0), intercept=True, interactions=True), OFUL(0.5, seed=0)
+    named, plain = Named(OFUL(0.5, scale=0.3, seed=0), intercept=True, interactions=True), OFUL(0.5, scale=0.3, seed=0)
     levels = ["jazz", "rock", "pop"]
     columns = ["intercept", "price", *(f"genre={level}" for level in levels), "hour"]
     columns += [f"{one}:hour" for one in columns[1:5]]
@@ -90,13 +92,13 @@ def test_the_order_of_columns_does_not_matter(as_frame: Callable[..., Any], tmp_
     }
     frame, turned = as_frame(table), as_frame({name: table[name] for name in reversed(table)})
     rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
-    policy = Named(LinUCB(seed=0), intercept=True)
+    policy = Named(LinUCB(2.0, seed=0), intercept=True)
     policy.learn_many(frame, rng.random(5))
     assert_array_equal(policy.index(frame), policy.index(turned))
     assert_array_equal(policy.index(frame), policy.index(rows))
     # of numbers alone, a plain policy takes frames as well: by name from the first one on, files included
     numbers = {name: rng.random(5) for name in "abc"}
-    plain = LinUCB(seed=0)
+    plain = LinUCB(2.0, seed=0)
     plain.learn_many(as_frame(numbers), rng.random(5))
     plain.save(tmp_path / "p.onward")
     backwards = as_frame({name: numbers[name] for name in "cba"})
@@ -118,8 +120,8 @@ def test_categorical_columns_are_categories_even_of_numbers() -> None:
 def test_lam_and_prior_mean_by_name() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((20, 3)), rng.standard_normal(20)
-    named = Named(OFUL(2.0, seed=0), lam={"b": 0.25, None: 2.0}, prior_mean={"c": 1.5})
-    plain = OFUL([2.0, 0.25, 2.0], prior_mean=[0.0, 0.0, 1.5], seed=0)
+    named = Named(OFUL(2.0, sigma=1.0, seed=0), lam={"b": 0.25, None: 2.0}, prior_mean={"c": 1.5})
+    plain = OFUL([2.0, 0.25, 2.0], prior_mean=[0.0, 0.0, 1.5], sigma=1.0, seed=0)
     for i, (x, reward) in enumerate(zip(X, y, strict=True)):
         x[1:] *= i > 5
         named.learn(rows_of([x], NAMES[:3])[0], float(reward))
@@ -128,7 +130,7 @@ def test_lam_and_prior_mean_by_name() -> None:
 
 
 def test_a_weight_counts_as_so_many_rewards() -> None:
-    weighted, often = Named(LinUCB(sigma=1.0, seed=0)), Named(LinUCB(sigma=1.0, seed=0))
+    weighted, often = Named(LinUCB(2.0, sigma=1.0, lam=0.1, seed=0)), Named(LinUCB(2.0, sigma=1.0, lam=0.1, seed=0))
     rng = np.random.default_rng(0)
     rows, rewards, weights = rows_of(rng.random((8, 3)), NAMES[:3]), rng.random(8), rng.integers(1, 4, 8)
     weighted.learn_many(rows, rewards, weights=weights)
@@ -172,6 +174,19 @@ def test_weights_of_plain_policies_and_of_arms(make: Callable[[], Policy]) -> No
         at_once.learn(X[0], 1.0, 0)
 
 
+def test_a_scale_that_is_tuned_and_lam_outlive_new_names() -> None:
+    policy, rng = Named(LinUCB(seed=0)), np.random.default_rng(0)
+    for _ in range(30):
+        rows = rows_of(rng.standard_normal((4, 3)), NAMES[:3])
+        i = policy.choose(rows)
+        policy.learn(rows[i], rows[i]["a"] + 0.1 * float(rng.standard_normal()))
+    gains, lam = tuning_in(policy._policy._buffer).gains.copy(), policy.information().lam
+    assert gains.any()
+    policy.choose([{"d": 100.0}])
+    assert_array_equal(tuning_in(policy._policy._buffer).gains, gains)
+    assert_array_equal(policy.information().lam, [*lam, lam[0]])  # of the actions that came first
+
+
 def test_files_and_decisions_outlive_new_names(tmp_path: Path) -> None:
     policy = Named(LinUCB(seed=0), lam={None: 0.5, "a": 2.0}, prior_mean={"b": 1.0}, interactions=[("a", "b")])
     policy.decide([{"a": 1.0}, {"a": 2.0}], "early")
@@ -198,8 +213,8 @@ def test_arms_with_named_contexts(name: str, tmp_path: Path) -> None:
     X, y = rng.standard_normal((60, 3)), rng.standard_normal(60)
     X[:20, 2] = 0.0
     more: dict[str, Any] = {"lam": {"b": 2.0}, "prior_mean": {"c": 1.0}}
-    named = NamedArms(Disjoint(MAKES[name](), ["x", "y"]), **more)
-    settings = {"lam": [0.5, 2.0, 0.5], "prior_mean": [0.0, 0.0, 1.0], "seed": 1}
+    named = NamedArms(Disjoint(make(name), ["x", "y"]), **more)
+    settings = {"lam": [0.5, 2.0, 0.5], "prior_mean": [0.0, 0.0, 1.0], "scale": 0.3, "seed": 1}
     inner = {"OFUL": OFUL, "SWLinUCB": SWLinUCB, "DLinUCB": DLinUCB}[name]
     first = {"SWLinUCB": (12,), "DLinUCB": (0.9,)}.get(name, ())
     plain = Disjoint(inner(*first, **settings), ["x", "y"])

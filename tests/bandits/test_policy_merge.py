@@ -12,12 +12,12 @@ from onward.bandits import OFUL, Disjoint, DLinUCB, Greedy, LinTS, LinUCB, Named
 
 D = 4
 MAKES: dict[str, Callable[[], Policy]] = {
-    "LinUCB": lambda: LinUCB(seed=0),
+    "LinUCB": lambda: LinUCB(2.0, lam=0.1, seed=0),
     "OFUL": lambda: OFUL(
         np.arange(1.0, D + 1.0), sigma=0.5, theta_bound=1.0, estimator="forward", prior_mean=np.ones(D), seed=0
     ),
-    "LinTS": lambda: LinTS(seed=0),
-    "Greedy": lambda: Greedy(seed=0),
+    "LinTS": lambda: LinTS(0.1, sigma=1.0, seed=0),
+    "Greedy": lambda: Greedy(0.1, seed=0),
 }
 
 
@@ -56,13 +56,26 @@ def test_merged_policies_know_what_both_learned(name: str) -> None:
     assert_allclose(both.estimate(X[:5]), before)
 
 
+def test_where_no_lam_was_told_the_first_one_s_counts() -> None:
+    X, y = rewards_of(50)
+    one, two = LinUCB(2.0, seed=0), LinUCB(2.0, seed=0)
+    one.learn_many(X[:20], y[:20])
+    two.learn_many(X[20:], y[20:])
+    lam = one.information().lam
+    assert not np.allclose(lam, two.information().lam)
+    one.merge(two)
+    both = LinUCB(2.0, lam=float(lam[0]), seed=0)
+    both.learn_many(X, y)
+    assert_allclose(one.index(X[:5]), both.index(X[:5]), rtol=1e-9)
+
+
 def test_columns_are_merged_by_name() -> None:
     X, y = rewards_of(40)
     frame = pd.DataFrame(X, columns=list("abcd"))
-    one, two, both = (LinUCB(seed=0) for _ in range(3))
+    one, two, both = (LinUCB(2.0, seed=0) for _ in range(3))
     one.learn_many(frame[:20], y[:20])
     two.learn_many(frame[list("dbca")][20:], y[20:])
-    both.learn_many(frame, y)
+    both.learn_many(frame, y)  # whose first row is that of `one`
     one.merge(two)
     assert_allclose(one.index(frame), both.index(frame), rtol=1e-9)
 
@@ -70,15 +83,9 @@ def test_columns_are_merged_by_name() -> None:
 def test_arms_are_merged_one_by_one() -> None:
     X, y = rewards_of(90)
     arms = np.array(["a", "b", "c"])[np.random.default_rng(1).integers(3, size=90)]
-    one, two, both = (
-        Disjoint(LinUCB(seed=0), ["a", "b"]),
-        Disjoint(LinUCB(), ["c", "b"]),
-        Disjoint(LinUCB(), list("abc")),
-    )
-    for policy, mine in (
-        (one, (arms == "a") | ((arms == "b") & (y > 0))),
-        (two, (arms == "c") | ((arms == "b") & (y <= 0))),
-    ):
+    one, two, both = (Disjoint(LinUCB(2.0, lam=0.1, seed=0), list(names)) for names in ("ab", "cb", "abc"))
+    first = (arms == "a") | ((arms == "b") & (y > 0))
+    for policy, mine in ((one, first), (two, ~first)):
         policy.learn_many(arms[mine].tolist(), X[mine], y[mine])
     both.learn_many(arms.tolist(), X, y)
     one.merge(two)
@@ -87,7 +94,7 @@ def test_arms_are_merged_one_by_one() -> None:
     for x in X[:5]:
         assert_allclose(one.index(x), both.index(x), rtol=1e-9)
         assert one.choose(x) == both.choose(x)
-    empty = Disjoint(LinUCB(seed=0), ["z"])
+    empty = Disjoint(LinUCB(2.0, lam=0.1, seed=0), ["z"])
     empty.merge(one)
     assert empty.arms == ("z", "a", "b", "c")
     assert_allclose(empty.index(X[0])[1:], one.index(X[0]))
@@ -96,14 +103,15 @@ def test_arms_are_merged_one_by_one() -> None:
 def test_names_are_merged_by_name() -> None:
     X, y = rewards_of(40)
     rows = [{"a": a, "b": b} if i < 20 else {"c": c, "b": b} for i, (a, b, c, _) in enumerate(X)]
-    one, two, both = (Named(LinUCB(seed=0), intercept=True, lam={"b": 2.0}, prior_mean={"c": 1.0}) for _ in range(3))
+    told: dict[str, Any] = {"intercept": True, "lam": {"b": 2.0}, "prior_mean": {"c": 1.0}}
+    one, two, both = (Named(LinUCB(2.0, lam=0.1, seed=0), **told) for _ in range(3))
     one.learn_many(rows[:20], y[:20])
     two.learn_many(rows[20:], y[20:])
     both.learn_many(rows, y)
     one.merge(two)
     assert set(one.names) == set(both.names) == {"intercept", "a", "b", "c"}
     assert_allclose(one.index(rows), both.index(rows), rtol=1e-9)
-    fresh = Named(LinUCB(seed=0), intercept=True, lam={"b": 2.0}, prior_mean={"c": 1.0})
+    fresh = Named(LinUCB(2.0, lam=0.1, seed=0), intercept=True, lam={"b": 2.0}, prior_mean={"c": 1.0})
     fresh.merge(both)
     assert_allclose(fresh.index(rows), both.index(rows), rtol=1e-9)
 
@@ -117,7 +125,7 @@ def test_what_cannot_be_merged_is_refused_and_changes_nothing() -> None:
     smaller.learn_many(X[:, :2], y)
     wrong: list[tuple[Any, str]] = [
         (LinUCB(1.0), "cannot merge: expected policies of one design, got rule"),
-        (LinUCB(lam=3.0), "got lam 0.1 here and 3.0 there"),
+        (LinUCB(lam=3.0), "got lam None here and 3.0 there"),
         (OFUL(), "expected another LinUCB"),
         (smaller, "so many features: 4, the other has 2"),
         (Disjoint(LinUCB(), 2), "expected another LinUCB"),

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from onward.bandits.arm_summaries import N_NUMBERS, NO_FORM, STALE, form_width, summary_width
-from onward.bandits.buffers import PolicySettings, grown, with_settings
+from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, with_settings
 from onward.bandits.growing import with_coordinates
 from onward.bandits.legacy import from_first_version, with_room_for_settings
 from onward.bandits.memories import Memory
@@ -18,6 +18,11 @@ MANY_ARMS = 64  # with fewer buffers there are no forms: see arm_summaries.py
 _LOG = tuple(LOG.names or ())
 _OFFERED, _LEARNED, _CAPACITY = (N_SETTINGS + _LOG.index(name) for name in ("offered", "learned", "capacity"))
 _FRESH = 0  # the slot of arms that have learned nothing
+
+
+def one_scale(settings: PolicySettings) -> float:
+    """The scale of a policy; the third of those that it would tune, for that is done for one model."""
+    return settings.numbers["scale"] * (4.0 if settings.numbers["scales"] else 1.0)
 
 
 class ArmBuffers:
@@ -37,9 +42,9 @@ class ArmBuffers:
         self.arms = table  # a row for each arm: its slot, and the largest ‖x‖² that it was offered
 
     @classmethod
-    def fresh(cls, policy: Policy, n: int, context: Matrix) -> Self:
-        """Of n arms that have learned nothing, for contexts such as this one (1, d)."""
-        return cls(policy, context.shape[1], policy.buffer_for(context).reshape(1, -1), np.zeros((n, 2)))
+    def fresh(cls, policy: Policy, n: int, contexts: Matrix) -> Self:
+        """Of n arms that have learned nothing, for such contexts."""
+        return cls(policy, contexts.shape[1], policy.buffer_for(contexts).reshape(1, -1), np.zeros((n, 2)))
 
     # Arms
 
@@ -167,7 +172,7 @@ def saved_arms(
         saved = [with_room_for_settings(buffer, d, settings) for buffer in arrays["buffers"]]
     if "arms" in arrays:
         return np.array(saved), arrays["arms"]
-    fresh = policy.buffer_for(np.ones((1, d)))
+    fresh = fresh_buffer(policy._settings, policy.memory, d, d, head_in(saved[0]).lam)
     while len(fresh) < len(saved[0]):
         fresh = grown(policy.memory, fresh)
     table = [(slot, buffer[_OFFERED]) for slot, buffer in enumerate(saved, 1)]

@@ -29,6 +29,8 @@ from onward.bandits.indices import (
     checked_square,
     is_even_radius,
     is_sharp,
+    longest_counted,
+    noise_radius,
     optimistic_index,
     prior_part,
     scaled_square,
@@ -55,13 +57,10 @@ from onward.bandits.settings import (
 from onward.bandits.shared_record import level_in, stretched
 from onward.bandits.tuning import (
     MOST,
-    chance_of,
     mark_of,
     multiple,
     note_choice,
-    scaled,
     shares,
-    split,
     take_scale,
     view_tuning,
 )
@@ -75,6 +74,7 @@ from onward.core.views import as_matrix
 
 COMPILED_FROM = "08ffe386b0bc7464"  # other files whose code is compiled into this one: see tools/digests.py
 
+FLOORS = 2  # so many smallest eigenvalues are found anew at once: each takes as long as many arms do
 MANY_READ = 32  # so many arms are read before the second bound is worth its form
 
 
@@ -89,16 +89,50 @@ def _read_arm(buffers: Matrix, arms: Matrix, a: int, draws: Vector, context: Mat
 
 
 @compiled
+def _posterior(buffer: Vector, offered: float, x: Vector, square: float, scratch: Matrix) -> tuple[float, float]:
+    """Of an arm that samples, the mean and the deviation of xᵀθ without the prior's part: it needs one draw, not d."""
+    head = view_head(buffer)
+    settings, log = head.settings[0], head.log[0]
+    model, second, _, window = acting_model(head, buffer)
+    longest = longest_counted(head, max(square, max(log.offered, offered)))
+    noise = noise_radius(head, model.factor, second, model.factor.counts[0].counted, window, longest)
+    radius = whole_radius(head, noise, square if settings.even != 0.0 else scaled_square(head, x))
+    load_row(x, scratch)
+    p, q = read_row(model.factor, scratch, scratch)
+    shrinkage = 1.0 + q if settings.estimator == FORWARD else 1.0
+    return p / shrinkage, radius * math.sqrt(q / shrinkage)
+
+
+@compiled
+def _sample_arms(buffers: Matrix, arms: Matrix, draws: Vector, x: Vector) -> Matrix:
+    """`read_arms` of a sampling rule."""
+    n, base, square, scratch = (
+        arms.shape[0],
+        prior_part(view_head(buffers[0]), x),
+        square_of(x),
+        new_scratch(x.shape[0]),
+    )
+    out, mean, deviation = np.empty((2, n)), 0.0, 0.0
+    for a in range(n):
+        if a == 0 or arms[a, 0] > 0.0 or arms[a, 0] != arms[a - 1, 0] or arms[a, 1] != arms[a - 1, 1]:
+            offered = arms[a, 1]
+            mean, deviation = _posterior(buffers[int(arms[a, 0])], offered, x, square, scratch)
+        out[0, a], out[1, a] = mean + draws[a] * deviation + base, mean + base
+    return out
+
+
+@compiled
 def read_arms(buffers: Matrix, arms: Matrix, draws: Vector, context: Matrix) -> Matrix:
-    """What each arm's policy makes of a context (1, d): indices and estimates. A sampling rule takes d draws an arm."""
+    """What each arm's policy makes of a context (1, d): indices and estimates. A sampling rule takes a draw an arm."""
+    if view_head(buffers[0]).settings[0].rule == SAMPLING:
+        return _sample_arms(buffers, arms, draws, context[0])
     n, d = arms.shape[0], context.shape[1]
     out, rows = np.empty((2, n)), new_rows(1, d)
-    samples = view_head(buffers[0]).settings[0].rule == SAMPLING
     for a in range(n):
-        if a > 0 and not samples and arms[a, 0] == arms[a - 1, 0] == 0.0 and arms[a, 1] == arms[a - 1, 1]:
+        if a > 0 and arms[a, 0] == arms[a - 1, 0] == 0.0 and arms[a, 1] == arms[a - 1, 1]:
             out[0, a], out[1, a] = out[0, a - 1], out[1, a - 1]
             continue
-        _read_arm(buffers, arms, a, draws[a * d : (a + 1) * d] if samples else draws, context, rows)
+        _read_arm(buffers, arms, a, draws, context, rows)
         out[0, a], out[1, a] = rows[0, 0], rows[1, 0]
     return out
 
@@ -122,9 +156,9 @@ def _note_offered(buffers: Matrix, summary: Matrix, arms: Matrix, square: float)
 def _has_bounds(head: Head) -> bool:
     """Whether it is known what an index cannot exceed."""
     settings = head.settings[0]
-    if settings.rule == OPTIMISTIC:
+    if settings.rule in (OPTIMISTIC, SAMPLING):
         return bool(settings.width not in (AS_PRINTED, BY_FUNCTION) and settings.index_function == 0.0)
-    return bool(settings.rule not in (SAMPLING, UNIFORM_AT_RANDOM))
+    return bool(settings.rule != UNIFORM_AT_RANDOM)
 
 
 @compiled
@@ -148,38 +182,14 @@ def choose_arm(
     if head.settings[0].rule == UNIFORM_AT_RANDOM:
         index[:] = 0.0
     else:
-        level = level_in(record)
-        if record.shape[0] > 0 and view_tuning(record).about[0].scales > 0.0:
-            return _choose_tuned(buffers, summary, forms, arms, record, draws, context, square, available, level, index)
-        _read_at(buffers, summary, forms, arms, draws, context, square, available, level, index)
+        best, ties = _choose_at_scales(buffers, summary, forms, arms, record, draws, context, square, available, index)
+        return best, ties, index
     best, ties = pick(head, draws, available, index)
     return best, ties, index
 
 
-@inlined
-def _read_at(
-    buffers: Matrix,
-    summary: Matrix,
-    forms: Any,
-    arms: Matrix,
-    draws: Vector,
-    context: Matrix,
-    square: float,
-    available: Mask,
-    factor: float,
-    index: Vector,
-) -> None:
-    """The index of each arm, what it adds to the estimate taken `factor` times; −inf of those that cannot be best."""
-    if _has_bounds(view_head(buffers[0])):
-        _read_best_arms(buffers, summary, forms, arms, draws, context, square, available, factor, index)
-    else:
-        read = read_arms(buffers, arms, draws, context)
-        for a in range(index.shape[0]):
-            index[a] = stretched(read[1, a], read[0, a], factor)
-
-
 @compiled
-def _choose_tuned(
+def _choose_at_scales(
     buffers: Matrix,
     summary: Matrix,
     forms: Any,
@@ -189,41 +199,41 @@ def _choose_tuned(
     context: Matrix,
     square: float,
     available: Mask,
-    level: float,
     index: Vector,
-) -> tuple[int, int, Vector]:
-    """The choice at one of several scales, noted for its reward; what the others would choose is looked at, too."""
-    head, tuning = view_head(buffers[0]), view_tuning(record)
-    about, n = tuning.about[0], arms.shape[0]
-    taken, each, other = shares(tuning, int(about.scales)), np.empty(MOST), np.empty(n)
-    scale, left = take_scale(head, taken, draws)
-    bounded, least = _has_bounds(head), level * about.least
-    if bounded:
-        _read_at(buffers, summary, forms, arms, draws, context, square, available, least * multiple(scale), index)
-    else:
+) -> tuple[int, int]:
+    """The choice by what indices add to estimates at the level of the noise. Overwrites the index.
+
+    Where scales are tuned one of them is taken; then it is seen what the others would choose, and the choice is noted
+    for its reward.
+    """
+    head, level, scale, left, n_scales = view_head(buffers[0]), level_in(record), 0, 0.0, 1
+    bounded, least = _has_bounds(head), level
+    taken, each, other = np.ones(1), np.empty(MOST), index
+    tuned = record.shape[0] > 0 and view_tuning(record).about[0].scales > 0.0
+    if tuned:
+        n_scales, least = int(view_tuning(record).about[0].scales), level * view_tuning(record).about[0].least
+        taken, other = shares(view_tuning(record), n_scales), np.empty(index.shape[0])
+        scale, left = take_scale(head, taken, draws)
+    best, ties, chance, read = 0, 0, 0.0, other.reshape(1, -1)
+    if not bounded:
         read = read_arms(buffers, arms, draws, context)
-        split(read[1], read[0], other)
-        for a in range(n):
-            other[a] *= least
-        scaled(read[1], other, scale, index)
-    best, ties = pick(head, draws, available, index)
-    if best < 0:
-        return best, ties, index
-    best = nth_best(index, available, best, int(left * ties))
-    chance = 0.0
-    if bounded:
-        for j in range(taken.shape[0]):
-            if j == scale:
-                each[j] = 1.0 / ties
-            else:
-                _read_at(buffers, summary, forms, arms, draws, context, square, available, least * multiple(j), other)
-                first, alike = pick(head, draws, available, other)
-                each[j] = 1.0 / alike if other[best] == other[first] else 0.0
-            chance += taken[j] * each[j]
-    else:
-        chance = chance_of(taken, read[1], other, available, best, each)
-    note_choice(tuning, taken, each, chance, square, mark_of(context[0]))
-    return best, 1, index
+    for step in range(n_scales):
+        j = (scale + step) % n_scales
+        values, factor = index if step == 0 else other, least * multiple(j)
+        if bounded:
+            _read_best_arms(buffers, summary, forms, arms, draws, context, square, available, factor, values)
+        else:
+            for a in range(values.shape[0]):
+                values[a] = stretched(read[1, a], read[0, a], factor)
+        first, alike = pick(head, draws, available, values)
+        if step == 0:
+            if first < 0 or not tuned:
+                return first, alike
+            best, ties = nth_best(values, available, first, int(left * alike)), 1
+        each[j] = 1.0 / alike if values[best] == values[first] else 0.0
+        chance += taken[j] * each[j]
+    note_choice(view_tuning(record), taken, each, chance, square, mark_of(context[0]))
+    return best, ties
 
 
 @compiled
@@ -241,6 +251,7 @@ class Offer(NamedTuple):
 
     draws: Vector
     context: Matrix
+    square: float
     base: float
     bias: float
     most: float  # of forward's sharp index, scaled
@@ -266,10 +277,12 @@ def _read_best_arms(
     n, d, at, x = arms.shape[0], context.shape[1], summary.shape[1] - N_NUMBERS, context[0]
     head = view_head(buffers[0])
     settings = head.settings[0]
-    forward, sharp, optimistic = settings.estimator == FORWARD, is_sharp(head), settings.rule == OPTIMISTIC
+    forward, samples = settings.estimator == FORWARD, settings.rule == SAMPLING
+    optimistic = settings.rule == OPTIMISTIC
+    sharp = is_sharp(head) and optimistic
     own_square = square if settings.even != 0.0 else scaled_square(head, x)
-    bias = whole_radius(head, 0.0, own_square) if optimistic and not is_even_radius(head) else 0.0
-    sharp = sharp and optimistic
+    explores = optimistic or samples
+    bias = whole_radius(head, 0.0, own_square) if explores and not is_even_radius(head) else 0.0
     cut = settings.theta_bound * math.sqrt(own_square)
     most = settings.scale * cut if sharp else 0.0
     base = prior_part(head, x) if settings.has_prior != 0.0 else 0.0
@@ -277,7 +290,7 @@ def _read_best_arms(
     padded[:d] = x
     bounds, places, most_promising = np.empty((2, n)), np.empty(TILE, dtype=np.int64), from_zero()
     guess, limit = bounds[0], bounds[1]
-    largest, fresh, fresh_offered = -np.inf, 0.0, -1.0
+    largest, fresh, spread, fresh_offered = -np.inf, 0.0, 0.0, -1.0
     for a in range(n):
         index[a] = limit[a] = -np.inf
         if available.shape[0] > 0 and not available[a]:
@@ -285,11 +298,15 @@ def _read_best_arms(
         slot = int(arms[a, 0])
         if slot == 0:
             if arms[a, 1] != fresh_offered:
-                rows = new_rows(1, d)
-                _read_arm(buffers, arms, a, draws, context, rows)
-                fresh, fresh_offered = stretched(rows[1, 0], rows[0, 0], factor), arms[a, 1]
-            index[a] = fresh
-            largest = max(largest, fresh)
+                fresh_offered = arms[a, 1]
+                if samples:
+                    fresh, spread = _posterior(buffers[0], fresh_offered, x, square, scratch)
+                else:
+                    rows = new_rows(1, d)
+                    _read_arm(buffers, arms, a, draws, context, rows)
+                    fresh = stretched(rows[1, 0], rows[0, 0], factor)
+            index[a] = fresh + factor * draws[a] * spread + base if samples else fresh
+            largest = max(largest, index[a])
             continue
         if summary[slot, at + STALE] != 0.0:
             view_head(buffers[slot]).log[0].offered = max(view_head(buffers[slot]).log[0].offered, arms[a, 1])
@@ -298,10 +315,10 @@ def _read_best_arms(
         if summary[slot, at + UNSAFE] == 0.0:
             guess[a] = dot_from(summary, slot, padded, 0)
             q, size = square * summary[slot, at + CEILING], length * summary[slot, at + LENGTH]
-            radius = factor * summary[slot, at + NOISE] + bias
+            radius = (factor * summary[slot, at + NOISE] + bias) * (max(draws[a], 0.0) if samples else 1.0)
             limit[a] = optimistic_limit(guess[a], q, radius, forward, sharp, most, size) + base + ROUNDING * abs(base)
         most_promising = insert(places, most_promising, limit, a)
-    given = Offer(draws, context, base, bias, most, cut, factor, scratch)
+    given = Offer(draws, context, square, base, bias, most, cut, factor, scratch)
     largest = _read_some(buffers, summary, arms, given, places[:most_promising], limit, index, largest)
     count = 0
     for a in range(n):
@@ -315,7 +332,7 @@ def _read_best_arms(
                 if summary[slot, at + NO_FORM] != 0.0:
                     write_form(buffers[slot], summary, forms, slot)
                 q, size = leverage_limit(summary, forms, slot, outer, square, d), length * summary[slot, at + LENGTH]
-                radius = factor * summary[slot, at + NOISE] + bias
+                radius = (factor * summary[slot, at + NOISE] + bias) * (max(draws[a], 0.0) if samples else 1.0)
                 sharper = (
                     optimistic_limit(guess[a], q, radius, forward, sharp, most, size) + base + ROUNDING * abs(base)
                 )
@@ -344,6 +361,7 @@ def _read_some(
     settings, d = first.settings[0], given.context.shape[1]
     forward, sharp = settings.estimator == FORWARD, is_sharp(first)
     plain = settings.rule == OPTIMISTIC and settings.gamma == 1.0 and d > FEW
+    raised = 0
     for i in range(places.shape[0]):
         a = places[i]
         if limit[a] < largest:
@@ -363,13 +381,18 @@ def _read_some(
                 index[a] = min(index[a], given.cut)
             if settings.has_prior != 0.0:
                 index[a] += given.base
+        elif settings.rule == SAMPLING:
+            mean, deviation = _posterior(buffer, arms[a, 1], given.context[0], given.square, given.scratch)
+            index[a] = mean + given.factor * given.draws[a] * deviation + given.base
         else:
             rows = new_rows(1, d)
             _read_arm(buffers, arms, a, given.draws, given.context, rows)
             index[a] = stretched(rows[1, 0], rows[0, 0], given.factor)
         limit[a] = -np.inf
         largest = max(largest, index[a])
-        if keeps_floor(head) and model.factor.counts[0].counted >= model.about[0].look_at:
+        old = keeps_floor(head) and model.factor.counts[0].counted >= model.about[0].look_at
+        if old and raised < FLOORS:
             raise_floor(model)
             note_floor(model, summary, slot)
+            raised += 1
     return largest

@@ -49,7 +49,8 @@ class Disjoint(LateRewards):
 
     The widths are each arm's own: with probability 1 − δ *an* arm's index is optimistic at all rounds. For all arms at
     once, give the policy δ divided by their number. So are the memories: what an arm has learned is discounted, leaves
-    its window or is forgotten at a change point as further rewards *of that arm* come, not as rounds go by.
+    its window or is forgotten at a change point as further rewards *of that arm* come, not as rounds go by. Of scales
+    that a policy would tune as it plays ("auto") arms have the third, for good: tuning is for one model.
 
     Args:
         policy: what each arm begins as; it must not have learned anything.
@@ -166,7 +167,7 @@ class Disjoint(LateRewards):
         context = row.reshape(1, -1)
         arms = self._start(context)
         best, ties, index = choosing_arms.choose_arm(
-            arms.rows, arms.summary, arms.forms, arms.arms, self._record, self._draw(len(row)), context, mask
+            arms.rows, arms.summary, arms.forms, arms.arms, self._record, self._draw(), context, mask
         )
         if best < 0:
             raise refusal(best, context, self._policy.known.action_bound)
@@ -200,15 +201,16 @@ class Disjoint(LateRewards):
         row = self._row(context)
         arms = self._arms or ArmBuffers.fresh(self._policy, len(self._names), row.reshape(1, -1))
         generator = self._rng.bit_generator.state
-        draws = self._draw(len(row))
+        draws = self._draw()
         if not renew:
             self._rng.bit_generator.state = generator
         index, estimate = choosing_arms.read_arms(arms.rows, arms.arms, draws, row.reshape(1, -1))
         factor = factor_in(head_in(arms.rows[0]), self._record, draws)
         return estimate, index if factor == 1.0 else estimate + factor * (index - estimate)
 
-    def _draw(self, d: int) -> Vector:
-        return draw(self._policy.rule.kind, self._rng, d * len(self._names), self.is_tuned)
+    def _draw(self) -> Vector:
+        """The random numbers of one choice: of a policy that samples, one for each arm."""
+        return draw(self._policy.rule.kind, self._rng, len(self._names), self.is_tuned)
 
     @property
     def is_tuned(self) -> bool:
@@ -231,10 +233,11 @@ class Disjoint(LateRewards):
                 pass
         at = self._place(arm)
         row, reward = self._row(context), as_reward(reward)
+        first = row.reshape(1, -1)
         if weight != 1.0:
             root = math.sqrt(positive("weight", weight))
             row, reward = self._row(row * root), reward * root
-        buffers = self._start(row.reshape(1, -1))
+        buffers = self._start(first)
         slot, serial = self._own_slot(at), float(self._serials[at])
         while self._learn_loop(buffers.rows[slot], self._record, row, reward, serial) == Status.FULL:
             buffers.grow()
@@ -257,10 +260,11 @@ class Disjoint(LateRewards):
         places, column = np.array([self._place(arm) for arm in arms], dtype=int), as_rewards(rewards, len(table))
         if len(places) != len(table):
             raise ValueError(f"arms must be {len(table)} names, one for each context, got {len(places)}")
+        begin = table[:1]
         if weights is not None:
             roots = np.sqrt(as_weights(weights, len(table)))
             table, column = self._policy.checked_table(table * roots[:, None]), column * roots
-        buffers = self._start(table[:1]).copy()
+        buffers = self._start(begin).copy()
         order = np.argsort(places, kind="stable")
         for group in np.split(order, np.flatnonzero(np.diff(places[order])) + 1) if len(order) else ():
             slot, rows, paid, first = buffers.own_slot(int(places[group[0]])), table[group], column[group], 0
@@ -272,16 +276,18 @@ class Disjoint(LateRewards):
     def start_from(self, arm: Hashable, model: OnlineRegressor | Information) -> None:
         """Let an arm begin with what a fitted regressor knows, in place of what it has learned."""
         at = self._place(arm)
-        other = Policy.described(self._policy.describe())
-        other.for_arms()
-        if self._arms is not None:
-            # With λ as the other arms have it
-            other._buffer, other._dimension = self._arms.rows[0].copy(), self._dimension
-            if other.lam is None:
-                other._settings = other._settings._replace(lam=tuple(head_in(self._arms.rows[0]).lam.tolist()))
+        other = self.as_policy()
         other.start_from(model)
         buffer = other._buffer
-        arms = self._start_with(buffer, other.dimension or 0)
+        lam = head_in(buffer).lam
+        if self._arms is None:
+            fresh = fresh_buffer(self._policy._settings, self._policy.memory, len(lam), len(lam), lam)
+            self._begin(fresh)
+        arms = self._start(lam.reshape(1, -1))
+        if not np.array_equal(lam, head_in(arms.rows[0]).lam):
+            raise ValueError(
+                f"cannot start from a model with lam {lam}: expected {head_in(arms.rows[0]).lam}, the arms'"
+            )
         while len(buffer) < arms.rows.shape[1]:
             buffer = grown(other.memory, buffer)
         log, before = head_in(buffer).log, head_in(arms.read(at)).log
@@ -303,7 +309,9 @@ class Disjoint(LateRewards):
         new = [name for name in other._names if name not in self._serial_of]
         arms = None
         if other._arms is not None:
-            arms = self._start_with(other._arms.rows[0], other._dimension).copy()
+            if self._arms is None:
+                self._begin(other._arms.parts()[0][0])
+            arms = self._start(np.empty((1, other._dimension))).copy()
             for _ in new:
                 arms.add()
             places = {name: at for at, name in enumerate([*self._names, *new])}
@@ -351,11 +359,11 @@ class Disjoint(LateRewards):
             raise ValueError(f"context has {len(row)} features, but this policy knows {self._dimension}")
         return row
 
-    def _start(self, context: Matrix) -> ArmBuffers:
-        """The buffers of the arms, made for contexts such as this one (1, d) if nothing was seen yet."""
+    def _start(self, contexts: Matrix) -> ArmBuffers:
+        """The buffers of the arms, made for such contexts if nothing was seen yet."""
         if self._arms is None:
-            self._arms = ArmBuffers.fresh(self._policy, len(self._names), context)
-            self._dimension = context.shape[1]
+            arms = ArmBuffers.fresh(self._policy, len(self._names), contexts)
+            self._arms, self._dimension = arms, contexts.shape[1]
         if not self._ready:
             plain = self._policy.rule.kind in (OPTIMISTIC, GREEDY) and not self.is_tuned
             self._quick = plain and close_loop_of_arms()
@@ -363,18 +371,24 @@ class Disjoint(LateRewards):
             self._ready = True
         return self._arms
 
-    def _start_with(self, buffer: Vector, d: int) -> ArmBuffers:
-        """`_start` with the λ that this buffer of an arm has."""
-        if self._arms is None:
-            fresh = fresh_buffer(self._policy._settings, self._policy.memory, d, d, head_in(buffer).lam)
-            self._arms = ArmBuffers(self._policy, d, fresh.reshape(1, -1), np.zeros((len(self._names), 2)))
-            self._dimension = d
-        return self._start(np.empty((1, d)))
-
     def _pool(self) -> None:
         """Sum up anew what all arms know of the noise."""
         if self._estimates and self._arms is not None:
             pool(self._record, self._arms.parts()[0][1:])
+
+    def _begin(self, fresh: Vector) -> None:
+        """Have arms of which none has learned anything, with this buffer."""
+        d = len(head_in(fresh).lam)
+        arms = ArmBuffers(self._policy, d, fresh.reshape(1, -1).copy(), np.zeros((len(self._names), 2)))
+        self._arms, self._dimension = arms, d
+
+    def as_policy(self) -> Policy:
+        """A policy that knows what an arm does that has learned nothing."""
+        policy = copy.copy(self._policy)
+        policy.for_arms()
+        if self._arms is not None:
+            policy._buffer, policy._dimension = self._arms.rows[0], self._dimension
+        return policy
 
     def grow(self, settings: PolicySettings, d: int) -> None:
         """Have d features, of which those that are known come first; the settings have λ and prior mean of each."""

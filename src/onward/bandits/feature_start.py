@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
-from onward.bandits.buffers import PolicySettings
+import numpy as np
+
+from onward.bandits.buffers import PolicySettings, head_in, usual_lam
 from onward.bandits.policy import Policy
 from onward.core.checks import positive
+from onward.core.types import Matrix, Vector
 from onward.regression.start import lam_of, prior_of
 
 
@@ -28,12 +31,18 @@ class Start(NamedTuple):
             {name: prior_of(prior_mean, name) for name in prior_mean or ()},
         )
 
-    def settings(self, policy: Policy, names: Sequence[str]) -> PolicySettings:
-        """The policy's settings for features of these names."""
-        given: Any = {None: policy.lam, **self.lam}
-        lam = tuple(lam_of(given, name) for name in names) if self.lam else policy.lam
+    def settings(self, policy: Policy, names: Sequence[str], table: Matrix) -> PolicySettings:
+        """The policy's settings for features of these names, of which it may know the first; rows of them come."""
+        known = head_in(policy._buffer).lam if policy.dimension else np.empty(0)
+        others = [lam for name, lam in zip(names, known.tolist(), strict=False) if name not in self.lam]
+        usual = policy.lam if policy.lam is not None else others[0] if others else usual_lam(table)
+        given: Any = {None: usual, **self.lam}
+        return self.settings_of(policy, names, np.array([lam_of(given, name) for name in names]))
+
+    def settings_of(self, policy: Policy, names: Sequence[str], lam: Vector) -> PolicySettings:
+        """The policy's settings for features of these names with these λ."""
         prior = tuple(prior_of(self.prior_mean, name) for name in names) if self.prior_mean else None
-        return policy._settings._replace(lam=lam, prior_mean=prior)
+        return policy._settings._replace(lam=tuple(lam.tolist()), prior_mean=prior)
 
     def to_record(self) -> dict[str, Any]:
         """Plain values; nothing of what was not told."""

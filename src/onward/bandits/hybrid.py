@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward import storage
+from onward.bandits.arm_buffers import one_scale
+from onward.bandits.buffers import usual_lam
 from onward.bandits.hybrid_factor import N_PIVOT, learn_hybrid, read_hybrid, sample_hybrid, solve_hybrid
 from onward.bandits.hybrid_inputs import as_features, as_features_of_arms, check_fits_hybrid
 from onward.bandits.inputs import as_mask, as_reward, as_rewards
@@ -29,7 +31,8 @@ class Hybrid(LateRewards):
 
     It is one linear model with a block of coordinates for each arm (LinUCB with hybrid models, Li et al. 2010,
     Algorithm 2). What an arm learns of β all arms know; the cost of a reward does not depend on how many arms there
-    are, and a choice reads each arm once. Widths are the whole model's: with δ, all indices are optimistic at once.
+    are, and a choice reads each arm once. Widths are the whole model's: with δ, all indices are optimistic at once. Of
+    scales that a policy would tune as it plays ("auto") it has the third, for good.
 
     Args:
         policy: how to choose, on everything learned so far and with ridge: `LinUCB`, `OFUL` (with a width that is a
@@ -47,6 +50,7 @@ class Hybrid(LateRewards):
         self._own: Matrix = np.empty((0, 0))  # d pivots for each slot: see hybrid_factor.py
         self._shared: Matrix = np.empty((0, 0))
         self._sizes = (0, 0)  # d and k
+        self._lam = 0.0  # that counts, once it has begun
         self._sums = np.zeros(4)  # rewards, the regularised loss, Σ y², the information gain
         self._pending = Pending()
         named = isinstance(n_arms, Iterable) and not isinstance(n_arms, str)
@@ -113,7 +117,7 @@ class Hybrid(LateRewards):
     def _choose(self, X: Matrix, Z: Matrix, available: ArrayLike | None) -> Hashable:
         names = self.arms
         free = np.ones(len(names), dtype=bool) if available is None else as_mask(available, len(names))
-        self._start(X.shape[1], Z.shape[1])
+        self._start(X, Z)
         index = self._indices(X, Z)
         rule = self._policy.rule
         if isinstance(rule, EpsilonGreedily) and self._rng.random() < rule.epsilon:
@@ -156,7 +160,7 @@ class Hybrid(LateRewards):
         if self._sizes[0]:
             return self._indices(X, Z)
         begun = copy.copy(self)  # with the same random numbers
-        begun._start(X.shape[1], Z.shape[1])
+        begun._start(X, Z)
         return begun._indices(X, Z)
 
     def _read(self, X: Matrix, Z: Matrix) -> Matrix:
@@ -181,7 +185,7 @@ class Hybrid(LateRewards):
         if not isinstance(rule, Optimistic | Sampling):
             return 0.0
         rewards, loss, squares, gain = self._sums
-        sigma, scale = known.sigma, 1.0 if rule.scale is None else rule.scale
+        sigma, scale = known.sigma, one_scale(self._policy._settings)
         if sigma is None:  # as `indices.noise_level` has it
             sigma = math.sqrt((max(loss, 0.0) + squares / rewards) / (rewards + 1.0)) if rewards else 1.0
         if isinstance(rule.width, float):
@@ -201,7 +205,7 @@ class Hybrid(LateRewards):
         self._learn(slot, x, z, reward)
 
     def _learn(self, slot: int, x: Vector, z: Vector, reward: float) -> None:
-        self._start(len(x), len(z))
+        self._start(x.reshape(1, -1), z.reshape(1, -1))
         with interrupts_deferred():
             loss, gain = learn_hybrid(self._own, self._shared, slot, x, z, reward)
             self._sums += (1.0, loss, reward * reward, gain)
@@ -228,10 +232,9 @@ class Hybrid(LateRewards):
 
     def restart(self) -> None:
         """Forget all rewards; what is waiting stays."""
-        (d, k), self._sizes = self._sizes, (0, 0)
         self._sums = np.zeros(4)
-        if d:
-            self._start(d, k)
+        if self._sizes[0]:
+            self._clear_all(*self._sizes)
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers."""
@@ -240,15 +243,15 @@ class Hybrid(LateRewards):
 
     # Sizes
 
-    @property
-    def _lam(self) -> float:
-        lam = self._policy.lam
-        assert isinstance(lam, float)
-        return lam
-
-    def _start(self, d: int, k: int) -> None:
+    def _start(self, X: Matrix, Z: Matrix) -> None:
         if self._sizes[0]:
             return
+        lam, n = self._policy.lam, max(len(X), len(Z))
+        rows = np.hstack([np.broadcast_to(table, (n, table.shape[1])) for table in (X, Z)])
+        self._lam = lam if isinstance(lam, float) else usual_lam(rows)
+        self._clear_all(X.shape[1], Z.shape[1])
+
+    def _clear_all(self, d: int, k: int) -> None:
         self._sizes = (d, k)
         self._shared = np.zeros((k, k + N_PIVOT))
         self._shared[:, 0] = self._lam
@@ -313,7 +316,7 @@ class Hybrid(LateRewards):
         """Write everything to a file, random numbers and waiting decisions included: to go on exactly from here."""
         keys, rows = self._pending.record(1 + sum(self._sizes))
         settings = self.describe() | {"slots": list(self._slots.values()), "free": self._free, "pending": keys}
-        settings |= {"sizes": list(self._sizes), "generator": self._rng.bit_generator.state}
+        settings |= {"sizes": list(self._sizes), "lam": self._lam, "generator": self._rng.bit_generator.state}
         arrays = {"own": self._own, "shared": self._shared, "sums": self._sums, "pending": rows}
         storage.save(path, "hybrid policy", settings, arrays)
 
@@ -331,5 +334,6 @@ class Hybrid(LateRewards):
             raise ValueError(f"factors of {own.shape} and {shared.shape} do not fit {d} and {k} features")
         policy._sizes, policy._own, policy._shared, policy._sums = (d, k), own, shared, arrays["sums"]
         policy._rng.bit_generator.state = settings["generator"]
+        policy._lam = float(settings["lam"])
         policy._pending = Pending.from_record(settings["pending"], arrays["pending"])
         return policy

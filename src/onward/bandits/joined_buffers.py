@@ -8,6 +8,7 @@ import numpy as np
 from onward.bandits.buffers import PolicySettings, acting, copy_factor, head_in, state_in
 from onward.bandits.design import Design
 from onward.bandits.memories import Everything
+from onward.bandits.tuning import MOST, N_TUNING, TUNING
 from onward.core.another_lam import with_lam
 from onward.core.types import Vector
 
@@ -36,14 +37,28 @@ def joined(settings: PolicySettings, mine: Vector, theirs: Vector, places: Seque
     buffer, state = mine.copy(), state_in(settings, mine)
     model, log, other = acting(buffer), head_in(buffer).log, head_in(theirs).log
     if acting(theirs).factor.counts["seen"][0] > 0:
-        other_state = state_in(settings, theirs)
-        if settings.lam is None:  # each took its own, in the units of what it met first
-            own = state.lam if places is None else state.lam[list(places)]
-            other_state = with_lam(other_state, own)
-        state.merge(other_state, places)
+        there = state_in(settings, theirs)
+        here = state.lam if places is None else state.lam[list(places)]
+        if not np.array_equal(there.lam, here):  # where none was told, each has its own
+            there = with_lam(there, here)
+        state.merge(there, places)
         copy_factor(model.factor, state.factor)
     model.about["solved"] = 0.0
     for name in ("learned", "counted"):
         log[name] += other[name]
+    if settings.numbers["scales"]:
+        _join_tuning(buffer[-N_TUNING:], theirs[-N_TUNING:])
     log["offered"] = np.maximum(log["offered"], other["offered"])
     return buffer
+
+
+def _join_tuning(mine: Vector, theirs: Vector) -> None:
+    """Add what the scales have gained there. Choices that wait for their rewards there stay there."""
+    n = len(TUNING.names or ())
+    here, there = mine[:n].view(TUNING), theirs[:n].view(TUNING)
+    rewards = here["rewards"] + there["rewards"]
+    if rewards[0] > 0:
+        here["mean"] = (here["rewards"] * here["mean"] + there["rewards"] * there["mean"]) / rewards
+    here["rewards"] = rewards
+    here["spread"] += there["spread"]
+    mine[n : n + MOST] += theirs[n : n + MOST]

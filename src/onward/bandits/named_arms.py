@@ -138,7 +138,7 @@ class NamedArms(LateRewards):
         if new:
             arms = arms if keep else copy.deepcopy(arms)
             names = [*self._features.columns, *new]
-            arms.grow(self._start.settings(arms._policy, names), len(names))
+            arms.grow(self._start.settings(arms.as_policy(), names, table), len(names))
         if keep:
             self._features.add(new, encoded.kinds)
         return table, arms

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onward import storage
+from onward.bandits.buffers import head_in
 from onward.bandits.feature_names import FeatureNames, Interactions, named_row, named_rows
 from onward.bandits.feature_start import Start
 from onward.bandits.growing import with_coordinates
@@ -143,10 +144,9 @@ class Named(LateRewards):
     def _learn(self, rows: Sequence[Names], contexts: Any, rewards: Vector, weights: Vector, past: bool) -> None:
         table, new, kinds = self._encode(rows, contexts)
         policy = self._checked(self._policy, table, new)
-        roots = np.sqrt(weights)
         with interrupts_deferred():
             self._commit(policy, new, kinds)
-            self._policy._learn_rows(table * roots[:, None], rewards * roots, past=past)
+            self._policy._learn_rows(table, rewards, weights, past=past)
 
     def merge(self, other: "Named") -> None:
         """Know also what another one has learned, name by name; names that are only there are added.
@@ -166,9 +166,10 @@ class Named(LateRewards):
             return
         new = [name for name in other.names if name not in self._features.columns]
         columns = [*self.names, *new]
-        policy = self._checked(self._policy, np.zeros((1, len(columns))), new)
+        zeros = np.zeros((1, len(columns)))
+        policy = self._checked(self._policy, zeros, new)
         places = [columns.index(name) for name in other.names]
-        mine = policy.buffer_for(np.zeros((1, len(columns))))
+        mine = policy.buffer_for(zeros)
         buffer = joined(policy._settings, mine, other._policy._buffer, places)
         with interrupts_deferred():
             self._commit(policy, new, theirs)
@@ -200,7 +201,7 @@ class Named(LateRewards):
             return policy
         larger = copy.copy(policy)  # which shares its random numbers
         names = [*self._features.columns, *new]
-        object.__setattr__(larger, "_settings", self._start.settings(policy, names))
+        larger._settings = self._start.settings(policy, names, table)
         if policy.dimension is None:
             larger.checked_table(table)
             return larger
@@ -300,8 +301,9 @@ class Named(LateRewards):
         if d:
             if d != len(named.names):
                 raise ValueError(f"a policy of {d} features, expected {len(named.names)}")
-            object.__setattr__(policy, "_settings", named._start.settings(policy, named.names))
-            policy._buffer = policy.fitting(with_room_for_settings(arrays["buffer"], d, given), d)
+            saved = with_room_for_settings(arrays["buffer"], d, given)
+            policy._settings = named._start.settings_of(policy, named.names, head_in(saved).lam)
+            policy._buffer = policy.fitting(saved, d)
             policy._dimension = d
         named._pending = Pending.from_record(settings["pending"], arrays["waiting"])
         return named

@@ -308,11 +308,12 @@ class Policy(LateRewards, SavedPolicy):
                 pass
         row = self.checked_row(action)
         reward = as_reward(reward)
+        first = row.reshape(1, -1)
         if weight != 1.0:
             root = math.sqrt(positive("weight", weight))
             row, reward = row * root, reward * root
             self.checked_table(row.reshape(1, -1))
-        buffer = self.started(row.reshape(1, -1))
+        buffer = self.started(first)
         loop = memories.learn_loop(self.memory.kind)
         while (status := loop(buffer, row, reward)) == Status.FULL:
             buffer = self._buffer = grown(self.memory, buffer)
@@ -325,16 +326,17 @@ class Policy(LateRewards, SavedPolicy):
         It is the past, before this policy began to play: change points are counted from here on. Weights (n,) are as in
         `learn`.
         """
-        if weights is not None:
-            table = self.checked_table(actions)
-            roots = np.sqrt(as_weights(weights, len(table)))
-            actions, rewards = table * roots[:, None], as_rewards(rewards, len(table)) * roots
-        self._learn_rows(actions, rewards, past=True)
+        self._learn_rows(actions, rewards, weights, past=True)
 
-    def _learn_rows(self, actions: ArrayLike, rewards: ArrayLike, past: bool) -> None:
+    def _learn_rows(
+        self, actions: ArrayLike, rewards: ArrayLike, weights: ArrayLike | None = None, *, past: bool
+    ) -> None:
         table = self.checked_table(actions)
         column = as_rewards(rewards, len(table))
         buffer, first = self.buffer_for(table[:1]).copy(), 0
+        if weights is not None:
+            roots = np.sqrt(as_weights(weights, len(table)))
+            table, column = self.checked_table(table * roots[:, None]), column * roots
         while (first := memories.learn_rows(buffer, table, column, first, past)) < len(table):
             if not memories.is_full(buffer):
                 raise refusal(Status.NOT_FINITE, table[first : first + 1], self.known.action_bound)
