@@ -6,6 +6,7 @@ from onward.bandits.memories import Detecting, Discounted, Everything, Restartin
 from onward.bandits.meta import MetaOFUL
 from onward.bandits.policies import (
     OFUL,
+    Boltzmann,
     DetectingLinUCB,
     DLinUCB,
     EpsilonGreedy,
@@ -14,12 +15,13 @@ from onward.bandits.policies import (
     LinUCB,
     OracleRestart,
     Random,
+    SquareCB,
     SWLinUCB,
 )
 from onward.bandits.policy import Policy
 from onward.bandits.policy_known import Known
 from onward.bandits.replay import LoggedData, Value, evaluate
-from onward.bandits.rules import AtRandom, EpsilonGreedily, Greedily, Optimistic, Sampling
+from onward.bandits.rules import AtRandom, EpsilonGreedily, Greedily, InverseGap, Optimistic, Sampling, Softmax
 from onward.bandits.runs import Runs
 from onward.bandits.simulate import play
 from onward.bandits.spectral import SpectralBandit
@@ -28,6 +30,7 @@ from onward.bandits.spectral_basis import SpectralBasis
 __all__ = [
     "OFUL",
     "AtRandom",
+    "Boltzmann",
     "DLinUCB",
     "Detecting",
     "DetectingLinUCB",
@@ -38,6 +41,7 @@ __all__ = [
     "Everything",
     "Greedily",
     "Greedy",
+    "InverseGap",
     "Known",
     "LinTS",
     "LinUCB",
@@ -51,8 +55,10 @@ __all__ = [
     "Runs",
     "SWLinUCB",
     "Sampling",
+    "Softmax",
     "SpectralBandit",
     "SpectralBasis",
+    "SquareCB",
     "Value",
     "Window",
     "evaluate",

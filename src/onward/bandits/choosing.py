@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from onward.bandits.indices import (
-    checked_square,
-)
+from onward.bandits.chances import drawn, needs_steepness, steepness_of, weigh
+from onward.bandits.indices import checked_square
 from onward.bandits.pruning import Mask, read_best
 from onward.bandits.reading import longest_of, new_rows, read_actions, view_read
 from onward.bandits.settings import (
     EPSILON_GREEDY,
+    INVERSE_GAP,
     N_LOG,
     N_SETTINGS,
     NO_INDEX,
@@ -20,6 +20,7 @@ from onward.bandits.settings import (
     OPTIMISTIC,
     SAMPLING,
     SEVERAL,
+    SOFTMAX,
     TOO_MANY,
     UNIFORM_AT_RANDOM,
     WRONG_SHAPE,
@@ -31,7 +32,7 @@ from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "9b0233445c72ac2c"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "834c2e99b68cbdf3"  # other files whose code is compiled into this one: see tools/digests.py
 
 MANY = 16  # of fewer actions than this, all are read
 
@@ -42,7 +43,24 @@ def draws_needed(head: Head) -> int:
     rule = head.settings[0].rule
     if rule == SAMPLING:
         return int(head.lam.shape[0])
-    return 2 if rule == EPSILON_GREEDY else (1 if rule == UNIFORM_AT_RANDOM else 0)
+    if rule in (UNIFORM_AT_RANDOM, INVERSE_GAP, SOFTMAX):
+        return 1
+    return 2 if rule == EPSILON_GREEDY else 0
+
+
+@inlined
+def draws_to_explore(head: Head) -> int:
+    """How many uniform random numbers come after those of the rule: whether to explore, and which action then."""
+    return 2 if head.settings[0].explore > 0.0 else 0
+
+
+@inlined
+def draw_into(head: Head, rng: np.random.Generator, draws: Vector) -> None:
+    """The random numbers of a choice, as the policy in Python draws them. Overwrites draws."""
+    own = draws.shape[0] - draws_to_explore(head)
+    samples = head.settings[0].rule == SAMPLING
+    for j in range(draws.shape[0]):
+        draws[j] = rng.standard_normal() if samples and j < own else rng.random()
 
 
 @compiled
@@ -89,7 +107,8 @@ def choose_into(
             best_read = lazy and read_best(buffer, actions, available, rows)
         if not best_read:
             read_actions(buffer, draws, actions, rows)
-        best, ties = pick(head, draws, available, rows[0])
+        steepness = steepness_of(buffer) if needs_steepness(head) else 0.0
+        best, ties = pick(head, draws, available, rows[0], steepness, view_read(rows).reach)
         if best < 0:
             log.offered = offered
     return best, ties
@@ -158,8 +177,11 @@ def fast_loop(many: bool) -> Callable[[Vector, Any], int]:
 
 
 @inlined
-def pick(head: Head, draws: Vector, available: Mask, index: Vector) -> tuple[int, int]:
-    """The action that the rule takes, given the index of each, and how many are as good; a negative status if none."""
+def pick(head: Head, draws: Vector, available: Mask, index: Vector, steepness: float, room: Vector) -> tuple[int, int]:
+    """The action that the rule takes, given the index of each, and how many are as good; a negative status if none.
+
+    Overwrites `room`, a number for each action.
+    """
     n, settings = index.shape[0], head.settings[0]
     rule, free = settings.rule, n
     if available.shape[0] > 0:
@@ -168,6 +190,8 @@ def pick(head: Head, draws: Vector, available: Mask, index: Vector) -> tuple[int
             free += available[i]
     if free == 0:
         return NONE_AVAILABLE, 0
+    if settings.explore > 0.0 and draws[draws.shape[0] - 2] < settings.explore:
+        return _nth_available(available, int(draws[draws.shape[0] - 1] * free)), 1
     if rule == UNIFORM_AT_RANDOM:
         return _nth_available(available, int(draws[0] * free)), 1
     if rule == EPSILON_GREEDY and draws[0] < settings.epsilon:
@@ -176,6 +200,9 @@ def pick(head: Head, draws: Vector, available: Mask, index: Vector) -> tuple[int
         for i in range(n):
             if np.isnan(index[i]) and (free == n or available[i]):
                 return NO_INDEX, 0
+    if needs_steepness(head):
+        weigh(head, steepness, available, index, room)
+        return drawn(room, draws[0]), 1
     if free == n:
         return best_of(index)
     best, ties = -1, 0
@@ -217,19 +244,3 @@ def nth_best(index: Vector, available: Mask, best: int, n: int) -> int:
                 return i
             n -= 1
     return best
-
-
-@compiled
-def sampled_shares(buffer: Vector, draws: Matrix, actions: Matrix, available: Mask) -> Vector:
-    """For a sampling rule, the share of the rows of draws with which each action is chosen; those that tie share."""
-    n, head = actions.shape[0], view_head(buffer)
-    shares, rows = np.zeros(n), new_rows(n, actions.shape[1])
-    index = rows[0]
-    for s in range(draws.shape[0]):
-        longest_of(actions, view_read(rows))
-        read_actions(buffer, draws[s], actions, rows)
-        best, ties = pick(head, draws[s], available, index)
-        for i in range(n):
-            if index[i] == index[best] and (available.shape[0] == 0 or available[i]):
-                shares[i] += 1.0 / (ties * draws.shape[0])
-    return shares

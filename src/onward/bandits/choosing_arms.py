@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from onward.bandits.chances import steepness_of_arms
 from onward.bandits.choosing import pick
 from onward.bandits.indices import (
     checked_square,
@@ -36,7 +37,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "5f206b0b454442f2"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "515e4ffa0d3aa881"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @compiled
@@ -53,6 +54,15 @@ def read_arms(buffers: Matrix, draws: Vector, context: Matrix) -> Matrix:
 
 
 @compiled
+def note_context(buffers: Matrix, context: Matrix) -> None:
+    """All arms note how long a context (1, d) is."""
+    square = square_of(context[0])
+    for a in range(buffers.shape[0]):
+        log = view_head(buffers[a]).log[0]
+        log.offered = max(log.offered, square)
+
+
+@compiled
 def choose_arm(buffers: Matrix, draws: Vector, context: Matrix, available: Mask) -> tuple[int, int, Vector]:
     """`choose` among arms that share a context (1, d). All arms note how long the context is."""
     n, x = buffers.shape[0], context[0]
@@ -61,16 +71,14 @@ def choose_arm(buffers: Matrix, draws: Vector, context: Matrix, available: Mask)
     if square < 0.0:
         return int(square), 0, x
     index = np.empty(n)
-    for a in range(n):
-        log = view_head(buffers[a]).log[0]
-        log.offered = max(log.offered, square)
+    note_context(buffers, context)
     settings = head.settings[0]
     plain = settings.rule == OPTIMISTIC and settings.width not in (AS_PRINTED, BY_FUNCTION)
     if plain and settings.index_function == 0.0 and x.shape[0] > FEW and settings.gamma == 1.0:
         _read_best_arms(buffers, x, square, available, index)
     else:
         index = read_arms(buffers, draws, context)[0]
-    best, ties = pick(head, draws, available, index)
+    best, ties = pick(head, draws, available, index, steepness_of_arms(buffers), np.empty(n))
     return best, ties, index
 
 

@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike
 from onward import storage
 from onward.bandits import choosing, choosing_arms, memories
 from onward.bandits.buffers import grown, head_in, refusal, state_in, with_settings
+from onward.bandits.disjoint_chances import DisjointChances
 from onward.bandits.inputs import as_mask, as_reward, as_rewards
 from onward.bandits.legacy import from_first_version, with_room_for_settings
 from onward.bandits.pending import LateRewards, Pending
 from onward.bandits.policy import ALL_AVAILABLE, Policy
-from onward.bandits.randomness import draw, share_of_best
-from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, SAMPLING, Status
+from onward.bandits.randomness import draw
+from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, Status
 from onward.core import Information
 from onward.core.checks import whole
 from onward.core.fast_path import close
@@ -30,7 +31,7 @@ _choose_arm_plainly: Callable[[Matrix, Any], int] = choosing_arms.choose_arm_fas
 
 
 @storage.kind("disjoint policy")
-class Disjoint(LateRewards):
+class Disjoint(LateRewards, DisjointChances):
     """A policy for each arm, all of one kind: the arm with the best index for the context is played.
 
     The widths are each arm's own: with probability 1 − δ *an* arm's index is optimistic at all rounds. For all arms at
@@ -145,25 +146,9 @@ class Disjoint(LateRewards):
         """The estimated reward of each arm, in the order of `arms`. Changes nothing."""
         return self._read(context)[0]
 
-    def probabilities(self, context: ArrayLike, available: ArrayLike | None = None, samples: int = 1000) -> Vector:
-        """The chance with which each arm would be chosen now, in the order of `arms`. Changes nothing.
-
-        Exact, but for policies that sample: there it is the share of so many samples.
-        """
-        row = self._row(context)
-        mask = np.ones(len(self._names), dtype=bool) if available is None else as_mask(available, len(self._names))
-        if self._policy.rule.kind != SAMPLING:
-            return self._policy.chances(self.index(row), mask)
-        generator = self._rng.bit_generator.state
-        shares = [share_of_best(self._read(row, renew=True)[1], mask) for _ in range(whole("samples", samples, 1))]
-        self._rng.bit_generator.state = generator
-        return np.asarray(np.mean(shares, axis=0))
-
     def _read(self, context: ArrayLike, renew: bool = False) -> tuple[Vector, Vector]:
         row = self._row(context)
-        buffers = self._buffers
-        if not self._dimension:
-            buffers = np.tile(self._policy.buffer_for(len(row)), (len(self._names), 1))
+        buffers = self._buffers_for(len(row))
         generator = self._rng.bit_generator.state
         draws = self._draw(len(row))
         if not renew:
@@ -172,7 +157,7 @@ class Disjoint(LateRewards):
         return estimate, index
 
     def _draw(self, d: int) -> Vector:
-        return draw(self._policy.rule.kind, self._rng, d * len(self._names))
+        return draw(self._policy.rule.kind, self._rng, d * len(self._names), self._policy.explore)
 
     # Learning
 
@@ -264,7 +249,8 @@ class Disjoint(LateRewards):
             self._buffers = np.tile(self._policy.buffer_for(d), (len(self._names), 1))
             self._dimension = d
         if not self._ready:
-            self._quick = self._policy.rule.kind in (OPTIMISTIC, GREEDY) and close_loop_of_arms()
+            plain = self._policy.rule.kind in (OPTIMISTIC, GREEDY) and not self._policy.explore
+            self._quick = plain and close_loop_of_arms()
             self._ready = True
 
     def __setstate__(self, state: dict[str, Any]) -> None:

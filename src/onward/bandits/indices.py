@@ -28,7 +28,7 @@ from onward.core.factor import ORDINARY, Factor, information_gain, load_row, rea
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 
-COMPILED_FROM = "32554da987d0265f"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a578a1f143a23537"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

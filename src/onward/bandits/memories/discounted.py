@@ -12,7 +12,7 @@ from onward.core.factor import Factor, absorb_one, clear, factor_size, new_scrat
 from onward.core.tiles import discount
 from onward.core.types import Vector
 
-COMPILED_FROM = "f8259898f108d0d6"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "1b180ca4c3933889"  # other files whose code is compiled into this one: see tools/digests.py
 
 FADED = 1e-20
 

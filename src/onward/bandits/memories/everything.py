@@ -10,7 +10,7 @@ from onward.core.compile import compiled, inlined
 from onward.core.factor import new_scratch
 from onward.core.types import Vector
 
-COMPILED_FROM = "aeeb2eb678682c77"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "29d2de7a14c2ca80"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from onward.core.ring import (
 )
 from onward.core.types import Vector
 
-COMPILED_FROM = "e06054848edbf56a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "f8afc5ace3a8fc18"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)
