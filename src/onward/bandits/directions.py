@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaincc, gammaln
 
-from onward.bandits.sampling_chances import LARGEST_BLOCK
 from onward.core.types import Matrix
 
+LARGEST_BLOCK = 16  # of directions that are orthogonal to each other
 LEAST_BLOCKS = 4  # for a standard error
 _REACH = 9.0  # beyond so many deviations from √m the law has ended
 _POINTS = 4096
@@ -59,7 +59,7 @@ def spread_directions(m: int, count: int) -> Design:
 
 
 def drawn_directions(rng: np.random.Generator, m: int, count: int) -> Matrix:
-    """So many directions drawn anew, each uniform: a fan in the plane, else normal rows, to be made orthonormal."""
+    """So many directions drawn anew, each uniform, of any length: a fan in the plane."""
     if m == 1:
         return np.ones((1, 1))
     if m == 2:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from onward.core.checks import whole
 from onward.core.types import Matrix, Vector
 
-SAMPLES = 64  # directions that probabilities are averaged over
+SAMPLES = 128  # directions that probabilities are averaged over
 LOGGED_SAMPLES = 32  # directions that a choice is drawn from whose probability is to be logged
 
 

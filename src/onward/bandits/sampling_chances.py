@@ -19,12 +19,11 @@ from onward.bandits.settings import FORWARD, view_head
 from onward.core.compile import compiled, inlined
 from onward.core.factor import copy_vector, padded_to
 from onward.core.reading_tiles import substitute
-from onward.core.simd import fma
+from onward.core.simd import dot_from, fma
 from onward.core.types import Matrix, Vector
 
 COMPILED_FROM = "88389211a008d5a3"  # other files whose code is compiled into this one: see tools/digests.py
 
-LARGEST_BLOCK = 16  # of directions that are orthogonal to each other
 SAME = 1e-12  # what is left of a difference in other differences' span, as a share of it, and counts as nothing
 
 
@@ -58,23 +57,25 @@ def spread_of(buffer: Vector, actions: Matrix) -> tuple[Vector, Matrix]:
 
 
 @inlined
-def _dot(x: Vector, y: Vector) -> float:
-    total = 0.0
-    for k in range(x.shape[0]):
-        total = fma(x[k], y[k], total)
-    return total
-
-
-@inlined
 def _add_multiple(factor: float, x: Vector, out: Vector) -> None:
     for i in range(x.shape[0]):
         out[i] = fma(x[i], factor, out[i])
 
 
 @inlined
-def _same_line(p: Vector, W: Matrix, i: int, j: int) -> bool:
-    same = p[i] == p[j]
-    for k in range(W.shape[1] if same else 0):
+def _normalize(rows: Matrix) -> None:
+    for i in range(rows.shape[0]):
+        square = 0.0
+        for k in range(rows.shape[1]):
+            square = fma(rows[i, k], rows[i, k], square)
+        for k in range(rows.shape[1]):
+            rows[i, k] /= math.sqrt(square)
+
+
+@compiled
+def _same_row(W: Matrix, i: int, j: int) -> bool:
+    same = True
+    for k in range(W.shape[1]):
         same = same and W[i, k] == W[j, k]
     return same
 
@@ -88,69 +89,53 @@ def _first_of_each(p: Vector, W: Matrix, available: Mask) -> Vector:
         if available.shape[0] == 0 or available[i]:
             first[i] = i
             for j in range(i):
-                if first[j] == j and _same_line(p, W, i, j):
+                if p[j] == p[i] and first[j] == j and _same_row(W, i, j):
                     first[i] = j
                     break
     return first
 
 
-@inlined
-def _orthonormalize(rows: Matrix, group: int) -> None:
-    """Make each group of rows orthonormal, keeping the span of the first ones. Overwrites them."""
-    for start in range(0, rows.shape[0], group):
-        for i in range(start, min(start + group, rows.shape[0])):
-            for j in range(start, i):
-                along = _dot(rows[i], rows[j])
-                for k in range(rows.shape[1]):
-                    rows[i, k] -= along * rows[j, k]
-            length = math.sqrt(_dot(rows[i], rows[i]))
-            for k in range(rows.shape[1]):
-                rows[i, k] /= length
-
-
-@inlined
+@compiled
 def _in_fewer(W: Matrix, m: int) -> Matrix:
-    """Rows in m ≥ their rank coordinates of an orthonormal basis: W = C Q. Overwrites W."""
+    """Rows in m ≥ their rank coordinates of an orthonormal basis, a row for each coordinate. Overwrites W, padded."""
     n, rank = W.shape[0], 0
-    C, Q = np.zeros((n, m)), np.empty((m, W.shape[1]))
+    T = np.zeros((m, n))
+    Q = np.zeros((m, W.shape[1]))
     for i in range(n):
-        whole = math.sqrt(_dot(W[i], W[i]))
+        row = W[i]
+        whole = math.sqrt(dot_from(W, i, row, 0))
         for j in range(rank):
-            C[i, j] = _dot(W[i], Q[j])
-            for k in range(W.shape[1]):
-                W[i, k] -= C[i, j] * Q[j, k]
-        left = math.sqrt(_dot(W[i], W[i]))
+            T[j, i] = dot_from(Q, j, row, 0)
+            _add_multiple(-T[j, i], Q[j], row)
+        left = math.sqrt(dot_from(W, i, row, 0))
         if rank < m and left > SAME * whole:
-            C[i, rank] = left
-            for k in range(W.shape[1]):
-                Q[rank, k] = W[i, k] / left
+            T[rank, i] = left
+            _add_multiple(1.0 / left, row, Q[rank])
             rank += 1
-    return C
+    return T
 
 
-@inlined
-def _reflect(heights: Vector, C: Matrix) -> None:
-    """Turn the coordinates by a reflection that depends on the heights as if it were drawn by lot. Overwrites C.
+@compiled
+def _reflect(heights: Vector, T: Matrix) -> None:
+    """Turn the coordinates, T's rows, by a reflection that depends on the heights as if it were drawn. Overwrites T.
 
     Directions are the same in each call: so that their error is another one in each, and asking twice says the same.
     """
-    m, mixed = C.shape[1], np.uint64(0x9E3779B97F4A7C15)
+    m, mixed = T.shape[0], np.uint64(0x9E3779B97F4A7C15)
     for bits in heights.view(np.uint64):
         mixed = (mixed ^ bits) * np.uint64(0xFF51AFD7ED558CCD)
         mixed ^= mixed >> np.uint64(32)
-    v = np.empty(m)
+    v, uniform, square, along = np.empty(m), np.empty(2), 0.0, np.zeros(T.shape[1])
     for k in range(m):
-        uniform = np.empty(2)
         for j in range(2):
             mixed = (mixed + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xC4CEB9FE1A85EC53)
             mixed ^= mixed >> np.uint64(29)
             uniform[j] = ((mixed >> np.uint64(12)) + 0.5) / 2.0**52
         v[k] = math.sqrt(-2.0 * math.log(uniform[0])) * math.cos(2.0 * math.pi * uniform[1])
-    square = _dot(v, v)
-    for i in range(C.shape[0]):
-        along = 2.0 * _dot(C[i], v) / square
-        for k in range(m):
-            C[i, k] -= along * v[k]
+        square += v[k] * v[k]
+        _add_multiple(v[k], T[k], along)
+    for k in range(m):
+        _add_multiple(-2.0 * v[k] / square, along, T[k])
 
 
 @inlined
@@ -167,22 +152,47 @@ def _beyond(law: Matrix, step: float, r: float) -> float:
 
 
 @inlined
-def _walk(sign: float, top: int, heights: Vector, slopes: Vector, law: Matrix, step: float, out: Vector) -> None:
+def _cross(sign: float, best: int, heights: Vector, slopes: Vector, out: Vector) -> None:
+    """Where each line crosses that of the best, if it is steeper; else infinity. Overwrites out."""
+    height, slope = heights[best], sign * slopes[best]
+    for j in range(out.shape[0]):
+        steeper = sign * slopes[j] - slope
+        crossing = (height - heights[j]) / steeper
+        out[j] = crossing if steeper > 0.0 else np.inf
+
+
+@inlined
+def _least(values: Vector) -> float:
+    n = values.shape[0]
+    a, b, c, d, i = np.inf, np.inf, np.inf, np.inf, 0
+    while i + 4 <= n:  # four at a time: one alone waits for itself
+        a, b = min(a, values[i]), min(b, values[i + 1])
+        c, d = min(c, values[i + 2]), min(d, values[i + 3])
+        i += 4
+    while i < n:
+        a = min(a, values[i])
+        i += 1
+    return min(min(a, b), min(c, d))
+
+
+@compiled
+def _walk(
+    sign: float, top: int, heights: Vector, slopes: Vector, law: Matrix, step: float, out: Vector, room: Vector
+) -> None:
     """Add the chances along half a line: from r = 0, where `top` is the best, to where the law has ended."""
     at, best, left = 0.0, top, 0.5
     while True:
-        following, crossing, steepest = -1, np.inf, 0.0
-        for j in range(heights.shape[0]):
-            steeper = sign * (slopes[j] - slopes[best])
-            if steeper > 0.0:
-                r = (heights[best] - heights[j]) / steeper
-                if r < crossing or (r == crossing and steeper > steepest):
-                    following, crossing, steepest = j, r, steeper
+        _cross(sign, best, heights, slopes, room)
+        crossing = _least(room)
         at = max(at, crossing)
-        beyond = _beyond(law, step, at) if following >= 0 else 0.0
+        beyond = _beyond(law, step, at)
         out[best] += left - beyond
         if beyond == 0.0:
             return
+        following = best
+        for j in range(room.shape[0]):  # of those that cross here, the steepest
+            if room[j] == crossing and (following == best or sign * slopes[j] > sign * slopes[following]):
+                following = j
         best, left = following, beyond
 
 
@@ -200,18 +210,16 @@ def sampled_chances(
     """The chance of each action, the floor of `explore` included, and its standard error, as two rows.
 
     Of the directions each of `blocks` as many are a design of their own, for the error. If it `chooses`, they are drawn
-    anew: they are made orthonormal first, and the actions count as offered.
+    anew, of any length, and the actions count as offered.
     """
-    n, m, head = actions.shape[0], directions.shape[1], view_head(buffer)
+    n, d, m, head = actions.shape[0], actions.shape[1], directions.shape[1], view_head(buffer)
     p, W = spread_of(buffer, actions)
     if chooses:
         log = head.log[0]
-        log.offered = max(log.offered, longest_of(actions, view_read(new_rows(n, actions.shape[1]))))
-        if m > 2:  # in the plane they are a fan already
-            _orthonormalize(directions, min(m, LARGEST_BLOCK))
+        log.offered = max(log.offered, longest_of(actions, view_read(new_rows(n, d))))
+        _normalize(directions)
     first = _first_of_each(p, W, available)
-    places, shared, top = np.empty(n, dtype=np.int64), np.zeros(n), 0
-    count = 0
+    places, shared, count, top = np.empty(n, dtype=np.int64), np.zeros(n), 0, 0
     for i in range(n):
         if first[i] >= 0.0:
             shared[int(first[i])] += 1.0
@@ -220,27 +228,23 @@ def sampled_chances(
             if p[i] > p[places[top]]:
                 top = count
             count += 1
-    d = actions.shape[1]
-    heights, S = np.empty(count), np.empty((count, d))
+    heights, S = np.empty(count), np.empty((count, W.shape[1]))
     for i in range(count):
         heights[i] = p[places[i]]
-        for k in range(d):
+        for k in range(W.shape[1]):
             S[i, k] = W[places[i], k] - W[places[top], k]
-    C = S if m == d else _in_fewer(S, m)
+    T = _in_fewer(S, m) if m < d else S.T[:d].copy()
     if not chooses and m > 1:
-        _reflect(heights, C)
-    T = np.empty((m, count))  # a row for each coordinate: the loop over actions is the one in vectors
-    for k in range(m):
-        for i in range(count):
-            T[k, i] = C[i, k]
+        _reflect(heights, T)
     each, size, slopes = np.zeros((blocks, count)), directions.shape[0] // blocks, np.empty(count)
+    room = np.empty(count)
     for b in range(blocks):
         for s in range(b * size, (b + 1) * size):
             slopes[:] = 0.0
             for k in range(m):
                 _add_multiple(directions[s, k], T[k], slopes)
-            for sign in (1.0, -1.0):
-                _walk(sign, top, heights, slopes, law, step, each[b])
+            _walk(1.0, top, heights, slopes, law, step, each[b], room)
+            _walk(-1.0, top, heights, slopes, law, step, each[b], room)
     out = np.zeros((2, n))
     for i in range(count):
         mean, squares = 0.0, 0.0
