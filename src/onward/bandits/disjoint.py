@@ -17,7 +17,8 @@ from onward.bandits.disjoint_chances import DisjointChances
 from onward.bandits.inputs import as_mask, as_reward, as_rewards
 from onward.bandits.legacy import from_first_version, with_room_for_settings
 from onward.bandits.pending import LateRewards, Pending
-from onward.bandits.policy import ALL_AVAILABLE, Policy
+from onward.bandits.policy import Policy
+from onward.bandits.policy_chances import ALL_AVAILABLE
 from onward.bandits.randomness import draw
 from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, Status
 from onward.core import Information

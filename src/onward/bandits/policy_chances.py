@@ -1,6 +1,6 @@
 """The probabilities of a policy's choices, and many choices at once: the part of `Policy` that a log needs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,7 @@ class PolicyChances(Proposing):
     def _chances_by_index(self, index: Vector, mask: NDArray[np.bool_]) -> Vector:
         """Those of an index of one's own, whatever the rule: the largest is taken, but for what `explore` leaves."""
         free = np.ones(len(index), dtype=np.bool_) if not len(mask) else mask
-        return (1.0 - self.explore) * share_of_best(index, free) + self.explore * free / free.sum()
+        return np.asarray((1.0 - self.explore) * share_of_best(index, free) + self.explore * free / free.sum())
 
     def choose_with_probability(self, checked: Matrix, mask: NDArray[np.bool_]) -> tuple[int, float]:
         """An action of a table that was checked, drawn as `choose` draws it, and the probability with which it was.
@@ -178,5 +178,5 @@ def _dimensions(table: Matrix, mask: NDArray[np.bool_]) -> int:
     return differences if differences < d and (differences <= FEW_DIFFERENCES or 2 * differences <= d) else d
 
 
-def _masks(available: Any, tables: Sequence[Matrix]) -> list[NDArray[np.bool_]]:
+def _masks(available: Any, tables: Iterable[Matrix]) -> list[NDArray[np.bool_]]:
     return [as_mask(mask, len(table)) for mask, table in zip(available, tables, strict=True)]

@@ -147,8 +147,9 @@ def _beyond(law: Matrix, step: float, r: float) -> float:
     j = int(at)
     t = at - j
     s = 1.0 - t
-    value = s * s * ((1.0 + 2.0 * t) * law[0, j] + t * law[1, j])
-    return value + t * t * ((3.0 - 2.0 * t) * law[0, j + 1] - s * law[1, j + 1])
+    value: float = s * s * ((1.0 + 2.0 * t) * law[0, j] + t * law[1, j])
+    value += t * t * ((3.0 - 2.0 * t) * law[0, j + 1] - s * law[1, j + 1])
+    return value
 
 
 @inlined
