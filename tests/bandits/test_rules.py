@@ -158,11 +158,10 @@ def softmax(estimate: Vector, temperature: float) -> Vector:
     return np.asarray(weights / weights.sum())
 
 
-def uncertainty(policy: Policy, sigma: float) -> float:
-    """σ √(I/n), from the state itself."""
-    state = policy.information()
-    gain = np.linalg.slogdet(state.second_moment() / 0.1)[1]
-    return sigma * float(np.sqrt(gain / policy.n_learned))
+def uncertainty(policy: Policy, actions: Matrix) -> float:
+    """The mean of √q, from the state itself."""
+    inverse = np.linalg.inv(policy.information().second_moment())
+    return float(np.mean(np.sqrt(np.einsum("ij,jk,ik->i", actions, inverse, actions))))
 
 
 def test_weights_are_those_of_the_formulas() -> None:
@@ -180,11 +179,11 @@ def test_weights_are_those_of_the_formulas() -> None:
         ]
         for policy, expected in cases:
             policy.learn_many(rows, rewards)
-            estimate, unit = policy.estimate(actions), uncertainty(policy, 0.7)
+            estimate, unit = policy.estimate(actions), 0.7 * uncertainty(policy, actions)
             assert_allclose(policy.probabilities(actions), expected(estimate, unit), rtol=1e-12)
             some = np.array([True, True, False, True, True, False, True, False])
             masked = np.zeros(8)
-            masked[some] = expected(estimate[some], unit)
+            masked[some] = expected(estimate[some], 0.7 * uncertainty(policy, actions[some]))
             assert_allclose(policy.probabilities(actions, some), masked, rtol=1e-12)
 
 

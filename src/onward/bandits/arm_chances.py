@@ -12,7 +12,7 @@ from onward.core.compile import compiled, inlined
 from onward.core.factor import square_of
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "085f58ef2cc5d928"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "f4f22900aee2637d"  # other files whose code is compiled into this one: see tools/digests.py
 
 REACH = 7.0  # beyond so many deviations an arm's law has ended
 PANEL = 2.0  # deviations of the narrowest arm that one set of nodes covers

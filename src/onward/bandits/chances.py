@@ -16,10 +16,9 @@ from onward.bandits.settings import (
     view_head,
 )
 from onward.core.compile import compiled, inlined
-from onward.core.factor import information_gain
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "92ad09746cb835bb"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "7d7d651f6b647af4"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined
@@ -29,52 +28,59 @@ def needs_steepness(head: Head) -> bool:
 
 
 @inlined
-def known_by(head: Head, buffer: Vector) -> tuple[float, float, float]:
-    """How many rewards count, how much they told (log det), and σ² of their noise."""
+def rewards_and_noise(head: Head, buffer: Vector) -> tuple[float, float]:
+    """How many rewards count, and σ² of their noise."""
     model = acting_model(head, buffer)[0]
     counts, gamma = model.factor.counts[0], head.settings[0].gamma
     rows = counts.counted if gamma == 1.0 else (1.0 - gamma**counts.seen) / (1.0 - gamma)
-    return rows, information_gain(model.factor, head.lam), noise_level(head, model.factor) ** 2
+    return rows, noise_level(head, model.factor) ** 2
 
 
 @inlined
-def steepness_from(head: Head, rows: float, gain: float, variance: float) -> float:
+def steepness_from(head: Head, rows: float, variance: float, available: Mask, leverage: Vector) -> float:
     """How steeply chances fall with the distance from the best: as told, or by what is known.
 
-    Σ log(1 + q) over the rewards is their gain: gain/rows is the leverage that an action has, and σ times its root is
-    how far an estimate is off. That is the unit; the scale multiplies it. Infinite if no noise was seen.
+    σ√q is how far the estimate of an action is off, and its mean over those available is the unit; the scale multiplies
+    it. Infinite if no noise was seen; 0 where neither σ nor any reward is known.
     """
     settings = head.settings[0]
     if settings.steepness > 0.0:
         told: float = settings.steepness
         return told
-    off = settings.scale * math.sqrt(variance * gain / rows) if rows > 0.0 else np.inf
+    if not rows > 0.0 and settings.sigma == 0.0:
+        return 0.0
+    total, free = 0.0, 0
+    for i in range(leverage.shape[0]):
+        if available.shape[0] == 0 or available[i]:
+            total += math.sqrt(leverage[i])
+            free += 1
+    off = settings.scale * math.sqrt(variance) * total / max(free, 1)
     return 1.0 / off if off > 0.0 else np.inf
 
 
 @compiled
-def steepness_of(buffer: Vector) -> float:
-    """The steepness of a policy's own rule; 0 where the rule has none."""
+def steepness_of(buffer: Vector, available: Mask, leverage: Vector) -> float:
+    """The steepness of a policy's own rule, given the leverage of each action; 0 where the rule has none."""
     head = view_head(buffer)
     if not needs_steepness(head):
         return 0.0
-    rows, gain, variance = known_by(head, buffer)
-    return steepness_from(head, rows, gain, variance)
+    rows, variance = rewards_and_noise(head, buffer)
+    return steepness_from(head, rows, variance, available, leverage)
 
 
 @compiled
-def steepness_of_arms(buffers: Matrix) -> float:
+def steepness_of_arms(buffers: Matrix, available: Mask, leverage: Vector) -> float:
     """The same of arms that know nothing of each other: all their rewards count, each with the noise of its arm."""
     head = view_head(buffers[0])
     if not needs_steepness(head):
         return 0.0
-    rows, gain, squares = 0.0, 0.0, 0.0
+    rows, squares = 0.0, 0.0
     for a in range(buffers.shape[0]):
-        own_rows, own_gain, variance = known_by(view_head(buffers[a]), buffers[a])
+        own_rows, variance = rewards_and_noise(view_head(buffers[a]), buffers[a])
         rows += own_rows
-        gain += own_gain
         squares += own_rows * variance
-    return steepness_from(head, rows, gain, squares / rows if rows > 0.0 else 1.0)
+    variance = squares / rows if rows > 0.0 else head.settings[0].sigma ** 2
+    return steepness_from(head, rows, variance, available, leverage)
 
 
 @inlined

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onward.bandits.chances import drawn, needs_steepness, steepness_of, weigh
+from onward.bandits.chances import chances_of, drawn, needs_steepness, steepness_of, weigh
 from onward.bandits.indices import checked_square
 from onward.bandits.pruning import Mask, read_best
 from onward.bandits.reading import longest_of, new_rows, read_actions, view_read
@@ -32,7 +32,7 @@ from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "834c2e99b68cbdf3"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "f7fe502349e0c27c"  # other files whose code is compiled into this one: see tools/digests.py
 
 MANY = 16  # of fewer actions than this, all are read
 
@@ -83,6 +83,17 @@ def read_all(buffer: Vector, draws: Vector, actions: Matrix) -> Matrix:
     return rows[:2]
 
 
+@compiled
+def read_chances(buffer: Vector, actions: Matrix, available: Mask, chooses: bool) -> Vector:
+    """The chance of each action, where the rule does not sample; if it `chooses`, the actions count as offered."""
+    rows, log = new_rows(actions.shape[0], actions.shape[1]), view_head(buffer).log[0]
+    longest = longest_of(actions, view_read(rows))
+    if chooses:
+        log.offered = max(log.offered, longest)
+    read_actions(buffer, buffer[:0], actions, rows)
+    return chances_of(buffer, steepness_of(buffer, available, view_read(rows).leverage), available, rows[0])
+
+
 @spliced
 def choose_into(
     buffer: Vector, draws: Vector, actions: Matrix, available: Mask, rows: Matrix, many: bool
@@ -107,8 +118,9 @@ def choose_into(
             best_read = lazy and read_best(buffer, actions, available, rows)
         if not best_read:
             read_actions(buffer, draws, actions, rows)
-        steepness = steepness_of(buffer) if needs_steepness(head) else 0.0
-        best, ties = pick(head, draws, available, rows[0], steepness, view_read(rows).reach)
+        read = view_read(rows)
+        steepness = steepness_of(buffer, available, read.leverage) if needs_steepness(head) else 0.0
+        best, ties = pick(head, draws, available, rows[0], steepness, read.reach)
         if best < 0:
             log.offered = offered
     return best, ties

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from onward.bandits.chances import steepness_of_arms
+from onward.bandits.chances import chances_of, steepness_of_arms
 from onward.bandits.choosing import pick
 from onward.bandits.indices import (
     checked_square,
@@ -37,20 +37,30 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "515e4ffa0d3aa881"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "eed5fbed5f5dc634"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @compiled
 def read_arms(buffers: Matrix, draws: Vector, context: Matrix) -> Matrix:
-    """What each arm's policy makes of a context (1, d): indices and estimates. A sampling rule takes d draws an arm."""
+    """What each arm's policy makes of a context (1, d): index, estimate and leverage, as three rows.
+
+    A sampling rule takes d draws an arm.
+    """
     n, d = buffers.shape[0], context.shape[1]
-    out, rows = np.empty((2, n)), new_rows(1, d)
+    out, rows = np.empty((3, n)), new_rows(1, d)
     for a in range(n):
         samples = view_head(buffers[a]).settings[0].rule == SAMPLING
         longest_of(context, view_read(rows))
         read_actions(buffers[a], draws[a * d : (a + 1) * d] if samples else draws, context, rows)
-        out[0, a], out[1, a] = rows[0, 0], rows[1, 0]
+        out[0, a], out[1, a], out[2, a] = rows[0, 0], rows[1, 0], view_read(rows).leverage[0]
     return out
+
+
+@compiled
+def read_arm_chances(buffers: Matrix, context: Matrix, available: Mask) -> Vector:
+    """The chance of each arm in a context (1, d), where the rule does not sample."""
+    read = read_arms(buffers, context[0, :0], context)
+    return chances_of(buffers[0], steepness_of_arms(buffers, available, read[2]), available, read[0])
 
 
 @compiled
@@ -70,15 +80,16 @@ def choose_arm(buffers: Matrix, draws: Vector, context: Matrix, available: Mask)
     square = checked_square(head.settings, square_of(x))
     if square < 0.0:
         return int(square), 0, x
-    index = np.empty(n)
+    index, steepness = np.empty(n), 0.0
     note_context(buffers, context)
     settings = head.settings[0]
     plain = settings.rule == OPTIMISTIC and settings.width not in (AS_PRINTED, BY_FUNCTION)
     if plain and settings.index_function == 0.0 and x.shape[0] > FEW and settings.gamma == 1.0:
         _read_best_arms(buffers, x, square, available, index)
     else:
-        index = read_arms(buffers, draws, context)[0]
-    best, ties = pick(head, draws, available, index, steepness_of_arms(buffers), np.empty(n))
+        read = read_arms(buffers, draws, context)
+        index, steepness = read[0], steepness_of_arms(buffers, available, read[2])
+    best, ties = pick(head, draws, available, index, steepness, np.empty(n))
     return best, ties, index
 
 

@@ -11,7 +11,7 @@ from onward.bandits.settings import DONE, SAMPLING, view_head
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "c1d9d7c2e0aa197f"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e1beaf248f41fee2"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

@@ -154,7 +154,7 @@ class Disjoint(LateRewards, DisjointChances):
         draws = self._draw(len(row))
         if not renew:
             self._rng.bit_generator.state = generator
-        index, estimate = choosing_arms.read_arms(buffers, draws, row.reshape(1, -1))
+        index, estimate, _ = choosing_arms.read_arms(buffers, draws, row.reshape(1, -1))
         return estimate, index
 
     def _draw(self, d: int) -> Vector:

@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from onward.bandits import choosing_arms
 from onward.bandits.arm_chances import arm_chances
 from onward.bandits.buffers import refusal
-from onward.bandits.chances import chances_of, draw_from, steepness_of_arms
+from onward.bandits.chances import chances_of, draw_from
 from onward.bandits.choosing_many import choose_arm_each
 from onward.bandits.inputs import as_mask
 from onward.bandits.policy import Policy
 from onward.bandits.policy_chances import ALL_AVAILABLE, NO_LOTS
 from onward.bandits.proposing import Proposing
-from onward.bandits.settings import SAMPLING, Status
+from onward.bandits.settings import OPTIMISTIC, SAMPLING, Status
 from onward.core.types import Matrix, Vector
 
 
@@ -49,7 +49,7 @@ class DisjointChances(Proposing):
         if self._policy.rule.kind == SAMPLING:
             chances = arm_chances(buffers, checked.reshape(1, -1), mask)
         else:
-            chances = chances_of(buffers[0], steepness_of_arms(buffers), mask, self._read(checked)[1])
+            chances = choosing_arms.read_arm_chances(buffers, checked.reshape(1, -1), mask)
         return np.array([chances, np.zeros(len(chances))])
 
     def choose_with_probability(self, checked: Vector, mask: NDArray[np.bool_]) -> tuple[int, float]:
@@ -62,11 +62,14 @@ class DisjointChances(Proposing):
         if self._policy.rule.kind == SAMPLING:
             choosing_arms.note_context(self._buffers, row)
             chances = arm_chances(self._buffers, row, mask)
-        else:
+        elif self._policy.rule.kind == OPTIMISTIC:  # of many arms few need to be read
             best, _, index = choosing_arms.choose_arm(self._buffers, NO_LOTS, row, mask)
             if best < 0:
                 raise refusal(best, row, self._policy.known.action_bound)
-            chances = chances_of(self._buffers[0], steepness_of_arms(self._buffers), mask, index)
+            chances = chances_of(self._buffers[0], 0.0, mask, index)
+        else:
+            choosing_arms.note_context(self._buffers, row)
+            chances = choosing_arms.read_arm_chances(self._buffers, row, mask)
         place = draw_from(chances, self._rng.random())
         return place, float(chances[place])
 

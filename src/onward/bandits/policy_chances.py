@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits import choosing
 from onward.bandits.buffers import head_in, refusal
-from onward.bandits.chances import chances_of, draw_from, steepness_of
+from onward.bandits.chances import chances_of, draw_from
 from onward.bandits.choosing_many import choose_each
 from onward.bandits.directions import chi_law, drawn_directions, spread_directions
 from onward.bandits.inputs import as_mask
@@ -17,7 +17,7 @@ from onward.bandits.proposing import LOGGED_SAMPLES, Proposing, stacked
 from onward.bandits.randomness import draw, share_of_best
 from onward.bandits.rules import Rule
 from onward.bandits.sampling_chances import sampled_chances
-from onward.bandits.settings import SAMPLING, Status
+from onward.bandits.settings import OPTIMISTIC, SAMPLING, Status
 from onward.core.fast_path import is_float64_array
 from onward.core.types import Matrix, Vector
 
@@ -74,7 +74,10 @@ class PolicyChances(Proposing):
             )
         if self._has_compiled_index:
             buffer = self.buffer_for(d)
-            chances = chances_of(buffer, steepness_of(buffer), mask, self._own_index(checked))
+            if self.rule.kind == OPTIMISTIC:  # its index may be one that a user made
+                chances = chances_of(buffer, 0.0, mask, self._own_index(checked))
+            else:
+                chances = choosing.read_chances(buffer, checked, mask, False)
         elif self.rule.kind == SAMPLING:  # an index of one's own, perhaps made of a sample
             state = self._rng.bit_generator.state
             each = [self._chances_by_index(self._index_to_rank(checked), mask) for _ in range(samples)]
@@ -108,11 +111,13 @@ class PolicyChances(Proposing):
             m = _dimensions(checked, mask)
             directions, law = drawn_directions(self._rng, m, LOGGED_SAMPLES), chi_law(m)
             chances = sampled_chances(buffer, checked, mask, directions, law.table, law.step, 1, True)[0]
-        else:
+        elif self.rule.kind == OPTIMISTIC:  # of many actions few need to be read
             best, _, index = choosing.choose(buffer, NO_LOTS, checked, mask)
             if best < 0:
                 raise refusal(best, checked, self.known.action_bound)
-            chances = chances_of(buffer, steepness_of(buffer), mask, index)
+            chances = chances_of(buffer, 0.0, mask, index)
+        else:
+            chances = choosing.read_chances(buffer, checked, mask, True)
         place = draw_from(chances, self._rng.random())
         return place, float(chances[place])
 

@@ -225,8 +225,8 @@ class InverseGap(_Weighing):
     one with what is left.
 
     Args:
-        scale: γ = √k / (scale σ √(I/n)), with I what the n rewards told (log det): σ√(I/n) is how far estimates are
-            off, so γ grows with √n, and it does not matter in which units rewards come. None: as it did well.
+        scale: γ = √k / (scale · off), with `off` the mean over available actions of σ√q: how far their estimates are
+            off. So γ grows with √n, and it does not matter in which units rewards come. None: 0.03, which did well.
         gamma: γ itself, in place of that.
     """
 
@@ -234,7 +234,7 @@ class InverseGap(_Weighing):
     gamma: float | None = None
 
     kind: ClassVar[int] = INVERSE_GAP
-    usual_scale: ClassVar[float] = 0.1
+    usual_scale: ClassVar[float] = 0.03  # of 0.01 to 0.1, on the first worlds of benchmarks/bandit_defaults.py
     told: ClassVar[str] = "gamma"
 
     def settings(self) -> dict[str, float]:
@@ -247,8 +247,8 @@ class Softmax(_Weighing):
     """Probabilities proportional to exp(estimate / temperature).
 
     Args:
-        scale: the temperature is scale · σ √(I/n), with I what the n rewards told (log det): σ√(I/n) is how far
-            estimates are off, so it falls with √n, and it does not matter in which units rewards come. None: as it
+        scale: the temperature is scale · off, with `off` the mean over available actions of σ√q: how far their
+            estimates are off. So it falls with √n, and it does not matter in which units rewards come. None: 0.6, which
             did well.
         temperature: in units of the reward, in place of that.
     """
@@ -257,7 +257,7 @@ class Softmax(_Weighing):
     temperature: float | None = None
 
     kind: ClassVar[int] = SOFTMAX
-    usual_scale: ClassVar[float] = 0.5
+    usual_scale: ClassVar[float] = 0.6  # of 0.3 to 1.5, likewise
     told: ClassVar[str] = "temperature"
 
     def settings(self) -> dict[str, float]:
