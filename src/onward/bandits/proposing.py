@@ -10,6 +10,7 @@ from onward.core.checks import whole
 from onward.core.types import Matrix, Vector
 
 SAMPLES = 128  # directions that probabilities are averaged over
+MANY = 32  # with more actions than this, which have smaller probabilities, half as many
 LOGGED_SAMPLES = 32  # directions that a choice is drawn from whose probability is to be logged
 
 
@@ -54,15 +55,19 @@ class Proposing:
 
     @overload
     def probabilities(
-        self, offered: Any, available: ArrayLike | None = None, samples: int = SAMPLES, with_error: Literal[False] = ...
+        self,
+        offered: Any,
+        available: ArrayLike | None = None,
+        samples: int | None = None,
+        with_error: Literal[False] = ...,
     ) -> Vector: ...
     @overload
     def probabilities(
-        self, offered: Any, available: ArrayLike | None = None, samples: int = SAMPLES, *, with_error: Literal[True]
+        self, offered: Any, available: ArrayLike | None = None, samples: int | None = None, *, with_error: Literal[True]
     ) -> tuple[Vector, Vector]: ...
 
     def probabilities(
-        self, offered: Any, available: ArrayLike | None = None, samples: int = SAMPLES, with_error: bool = False
+        self, offered: Any, available: ArrayLike | None = None, samples: int | None = None, with_error: bool = False
     ) -> Vector | tuple[Vector, Vector]:
         """The probability with which each action would be chosen now: what a log needs as propensity. Changes nothing.
 
@@ -73,11 +78,13 @@ class Proposing:
         Args:
             offered: the actions (k, d), or for arms the context (d,).
             available: (k,) whether each may be played; None if all may.
-            samples: how many directions, about.
+            samples: how many directions, about; None: 128, and 64 for more than 32 actions.
             with_error: whether to return the standard error of each, too: 0 where it is exact.
         """
         checked, mask = self._offer(offered, available)
-        chances, errors = self._chances(checked, mask, whole("samples", samples, 1))
+        chances, errors = self._chances(
+            checked, mask, self._samples(checked, mask) if samples is None else whole("samples", samples, 1)
+        )
         return (chances, errors) if with_error else chances
 
     def rank(self, offered: Any, k: int, available: ArrayLike | None = None) -> list[Any]:
@@ -112,6 +119,10 @@ class Proposing:
     def _count(self, checked: Any) -> int:
         """How many actions are offered."""
         raise NotImplementedError
+
+    def _samples(self, checked: Any, mask: NDArray[np.bool_]) -> int:
+        free = int(np.count_nonzero(mask)) if len(mask) else self._count(checked)
+        return SAMPLES if free <= MANY else SAMPLES // 2
 
 
 def _at_most(k: int, free: int) -> int:

@@ -248,7 +248,7 @@ class Softmax(_Weighing):
 
     Args:
         scale: the temperature is scale · off, with `off` the mean over available actions of σ√q: how far their
-            estimates are off. So it falls with √n, and it does not matter in which units rewards come. None: 0.6, which
+            estimates are off. So it falls with √n, and it does not matter in which units rewards come. None: 0.4, which
             did well.
         temperature: in units of the reward, in place of that.
     """
@@ -257,7 +257,7 @@ class Softmax(_Weighing):
     temperature: float | None = None
 
     kind: ClassVar[int] = SOFTMAX
-    usual_scale: ClassVar[float] = 0.6  # of 0.3 to 1.5, likewise
+    usual_scale: ClassVar[float] = 0.4  # of 0.3 to 1.5, likewise
     told: ClassVar[str] = "temperature"
 
     def settings(self) -> dict[str, float]:
