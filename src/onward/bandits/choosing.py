@@ -96,13 +96,13 @@ def read_chances(buffer: Vector, actions: Matrix, available: Mask, chooses: bool
 
 @spliced
 def choose_into(
-    buffer: Vector, draws: Vector, actions: Matrix, available: Mask, rows: Matrix, many: bool
+    buffer: Vector, draws: Vector, actions: Matrix, available: Mask, rows: Matrix, many: bool, lots: bool
 ) -> tuple[int, int]:
     """The action to play, and how many are as good. Overwrites the rows, and notes how long the actions are.
 
     An empty mask means that all are available. The choice is the first of those that tie: `nth_best` gives another.
-    A negative choice is a status; then nothing was changed. `many` is a constant: without it nothing is compiled that
-    reads few of many actions, and such a choice is refused.
+    A negative choice is a status; then nothing was changed. `many` and `lots` are constants: without `many` nothing is
+    compiled that reads few of many actions, and such a choice is refused; without `lots` nothing that draws any.
     """
     head = view_head(buffer)
     log = head.log[0]
@@ -118,9 +118,12 @@ def choose_into(
             best_read = lazy and read_best(buffer, actions, available, rows)
         if not best_read:
             read_actions(buffer, draws, actions, rows)
-        read = view_read(rows)
-        steepness = steepness_of(buffer, available, read.leverage) if needs_steepness(head) else 0.0
-        best, ties = pick(head, draws, available, rows[0], steepness, read.reach)
+        if lots:
+            read = view_read(rows)
+            steepness = steepness_of(buffer, available, read.leverage) if needs_steepness(head) else 0.0
+            best, ties = pick(head, draws, available, rows[0], steepness, read.reach)
+        else:
+            best, ties = pick_best(head, available, rows[0])
         if best < 0:
             log.offered = offered
     return best, ties
@@ -130,7 +133,7 @@ def choose_into(
 def choose_of_few(buffer: Vector, draws: Vector, actions: Matrix, available: Mask) -> tuple[int, int, Vector]:
     """`choose_into` without `many`, and the index of each action."""
     rows = new_rows(actions.shape[0], actions.shape[1])
-    best, ties = choose_into(buffer, draws, actions, available, rows, False)
+    best, ties = choose_into(buffer, draws, actions, available, rows, False, True)
     return best, ties, rows[0]
 
 
@@ -138,7 +141,7 @@ def choose_of_few(buffer: Vector, draws: Vector, actions: Matrix, available: Mas
 def choose_of_many(buffer: Vector, draws: Vector, actions: Matrix, available: Mask) -> tuple[int, int, Vector]:
     """`choose_into`, and the index of each action: −inf if it was not read because it cannot be the best."""
     rows = new_rows(actions.shape[0], actions.shape[1])
-    best, ties = choose_into(buffer, draws, actions, available, rows, True)
+    best, ties = choose_into(buffer, draws, actions, available, rows, True, True)
     return best, ties, rows[0]
 
 
@@ -158,7 +161,7 @@ def _choose_fast(buffer: Vector, actions: Matrix, many: bool) -> int:
         return WRONG_SHAPE
     offered = view_head(buffer).log[0].offered
     rows = new_rows(actions.shape[0], actions.shape[1])
-    best, ties = choose_into(buffer, buffer[:0], actions, np.empty(0, dtype=np.bool_), rows, many)
+    best, ties = choose_into(buffer, buffer[:0], actions, np.empty(0, dtype=np.bool_), rows, many, False)
     if ties > 1:
         view_head(buffer).log[0].offered = offered
         best = SEVERAL
@@ -194,27 +197,44 @@ def pick(head: Head, draws: Vector, available: Mask, index: Vector, steepness: f
 
     Overwrites `room`, a number for each action.
     """
-    n, settings = index.shape[0], head.settings[0]
-    rule, free = settings.rule, n
+    rule, free = head.settings[0].rule, count_available(available, index.shape[0])
+    if free == 0:
+        return NONE_AVAILABLE, 0
+    explore = head.settings[0].explore
+    if explore > 0.0 and draws[draws.shape[0] - 2] < explore:
+        return _nth_available(available, int(draws[draws.shape[0] - 1] * free)), 1
+    if rule == UNIFORM_AT_RANDOM:
+        return _nth_available(available, int(draws[0] * free)), 1
+    if rule == EPSILON_GREEDY and draws[0] < head.settings[0].epsilon:
+        return _nth_available(available, int(draws[1] * free)), 1
+    if needs_steepness(head):
+        weigh(head, steepness, available, index, room)
+        return drawn(room, draws[0]), 1
+    return pick_best(head, available, index)
+
+
+@inlined
+def count_available(available: Mask, n: int) -> int:
+    """How many of n actions are available."""
+    free = n
     if available.shape[0] > 0:
         free = 0
         for i in range(n):
             free += available[i]
+    return free
+
+
+@inlined
+def pick_best(head: Head, available: Mask, index: Vector) -> tuple[int, int]:
+    """The first available action with the largest index, and how many are as good; a negative status if none."""
+    n, settings = index.shape[0], head.settings[0]
+    free = count_available(available, n)
     if free == 0:
         return NONE_AVAILABLE, 0
-    if settings.explore > 0.0 and draws[draws.shape[0] - 2] < settings.explore:
-        return _nth_available(available, int(draws[draws.shape[0] - 1] * free)), 1
-    if rule == UNIFORM_AT_RANDOM:
-        return _nth_available(available, int(draws[0] * free)), 1
-    if rule == EPSILON_GREEDY and draws[0] < settings.epsilon:
-        return _nth_available(available, int(draws[1] * free)), 1
     if settings.index_function != 0.0 or settings.width_function != 0.0:
         for i in range(n):
             if np.isnan(index[i]) and (free == n or available[i]):
                 return NO_INDEX, 0
-    if needs_steepness(head):
-        weigh(head, steepness, available, index, room)
-        return drawn(room, draws[0]), 1
     if free == n:
         return best_of(index)
     best, ties = -1, 0

@@ -11,7 +11,7 @@ from onward.bandits.settings import DONE, SAMPLING, view_head
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "e1beaf248f41fee2"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "b5a4a622738f7baa"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked
@@ -34,7 +34,7 @@ def choose_each(
         mask = available[first:last] if available.shape[0] > 0 else available
         draw_into(head, rng, draws)
         rows = new_rows(last - first, actions.shape[1])
-        best, ties = choose_into(buffer, draws, actions[first:last], mask, rows, True)
+        best, ties = choose_into(buffer, draws, actions[first:last], mask, rows, True, True)
         if best < 0:
             return best
         chosen[i] = best if ties == 1 else nth_best(rows[0], mask, best, int(rng.random() * ties))

@@ -10,7 +10,7 @@ from onward.bandits.settings import DONE, FULL, view_head
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "6746d6e92323031b"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ac85cee25412e30b"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked
@@ -43,7 +43,7 @@ def play_rounds(
             return i, FULL
         offered = actions[0] if fixed else actions[i]
         draw_into(head, rng, draws)
-        best, ties = choose_into(buffer, draws, offered, everything, rows, True)
+        best, ties = choose_into(buffer, draws, offered, everything, rows, True, True)
         if best < 0:
             return i, best
         if ties > 1:
