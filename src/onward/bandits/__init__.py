@@ -9,6 +9,7 @@ from onward.bandits.named_arms import NamedArms
 from onward.bandits.named_policy import Named
 from onward.bandits.policies import (
     OFUL,
+    Boltzmann,
     DetectingLinUCB,
     DLinUCB,
     EpsilonGreedy,
@@ -17,12 +18,13 @@ from onward.bandits.policies import (
     LinUCB,
     OracleRestart,
     Random,
+    SquareCB,
     SWLinUCB,
 )
 from onward.bandits.policy import Policy
 from onward.bandits.policy_known import Known
 from onward.bandits.replay import LoggedData, Value, evaluate
-from onward.bandits.rules import AtRandom, EpsilonGreedily, Greedily, Optimistic, Sampling
+from onward.bandits.rules import AtRandom, EpsilonGreedily, Greedily, InverseGap, Optimistic, Sampling, Softmax
 from onward.bandits.runs import Runs
 from onward.bandits.simulate import play
 from onward.bandits.spectral import SpectralBandit
@@ -31,6 +33,7 @@ from onward.bandits.spectral_basis import SpectralBasis
 __all__ = [
     "OFUL",
     "AtRandom",
+    "Boltzmann",
     "DLinUCB",
     "Detecting",
     "DetectingLinUCB",
@@ -42,6 +45,7 @@ __all__ = [
     "Greedily",
     "Greedy",
     "Hybrid",
+    "InverseGap",
     "Known",
     "LinTS",
     "LinUCB",
@@ -57,8 +61,10 @@ __all__ = [
     "Runs",
     "SWLinUCB",
     "Sampling",
+    "Softmax",
     "SpectralBandit",
     "SpectralBasis",
+    "SquareCB",
     "Value",
     "Window",
     "evaluate",

@@ -31,7 +31,7 @@ def policy_settings(design: Design, of_arms: bool = False) -> PolicySettings:
     """The settings of a policy, as numbers; of the arms of `Disjoint`, which itself estimates σ and tunes scales."""
     memory, rule, known = design.memory, design.rule, design.known
     numbers: dict[str, float] = {"scale": 1.0, "scales": 0.0, "gamma": 1.0, "memory": memory.kind, "rule": rule.kind}
-    numbers |= {"estimator": ESTIMATORS[design.estimator], "slack": known.slack}
+    numbers |= {"estimator": ESTIMATORS[design.estimator], "slack": known.slack, "explore": design.explore}
     numbers |= known.settings() | memory.settings() | rule.settings()
     if known.theta_bound is None or numbers.get("width") == BY_MULTIPLE:
         numbers["bias"] = NO_BIAS

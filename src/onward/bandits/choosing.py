@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from onward.bandits.indices import (
-    checked_square,
-)
+from onward.bandits.chances import add_floor, chances_of, drawn, needs_steepness, steepness_of, weigh
+from onward.bandits.indices import checked_square
 from onward.bandits.pruning import Mask, read_best
 from onward.bandits.reading import longest_of, new_rows, read_actions, view_read
 from onward.bandits.settings import (
     EPSILON_GREEDY,
+    INVERSE_GAP,
     N_LOG,
     N_SETTINGS,
     NO_INDEX,
@@ -20,6 +20,7 @@ from onward.bandits.settings import (
     OPTIMISTIC,
     SAMPLING,
     SEVERAL,
+    SOFTMAX,
     TOO_MANY,
     UNIFORM_AT_RANDOM,
     WRONG_SHAPE,
@@ -30,6 +31,8 @@ from onward.bandits.tuning import (
     MOST,
     Tuning,
     chance_of,
+    chances_of_all,
+    draws_to_explore,
     mark_of,
     note_choice,
     scaled,
@@ -39,11 +42,12 @@ from onward.bandits.tuning import (
     tuning_in,
 )
 from onward.core.compile import compiled, inlined, spliced
+from onward.core.factor import square_of
 from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "5e9f0ff9f54fe3c5"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "45bb7319ed7ed63c"  # other files whose code is compiled into this one: see tools/digests.py
 
 MANY = 16  # of fewer actions than this, all are read
 
@@ -53,8 +57,19 @@ def draws_needed(head: Head) -> int:
     """How many random numbers a choice takes: uniform ones, or standard normal ones for a sampling rule."""
     rule, tuned = head.settings[0].rule, head.settings[0].scales > 0.0
     if rule == SAMPLING:
-        return int(head.lam.shape[0]) + tuned
-    return 2 if rule == EPSILON_GREEDY else (1 if rule == UNIFORM_AT_RANDOM or tuned else 0)
+        return int(head.lam.shape[0]) + int(tuned)
+    if rule in (UNIFORM_AT_RANDOM, INVERSE_GAP, SOFTMAX) or tuned:
+        return 1
+    return 2 if rule == EPSILON_GREEDY else 0
+
+
+@inlined
+def draw_into(head: Head, rng: np.random.Generator, draws: Vector) -> None:
+    """The random numbers of a choice, as the policy in Python draws them. Overwrites draws."""
+    own = draws.shape[0] - draws_to_explore(head)
+    samples = head.settings[0].rule == SAMPLING
+    for j in range(draws.shape[0]):
+        draws[j] = rng.standard_normal() if samples and j < own else rng.random()
 
 
 @compiled
@@ -82,15 +97,26 @@ def read_all(buffer: Vector, draws: Vector, actions: Matrix) -> Matrix:
     return rows[:2]
 
 
+@compiled
+def read_chances(buffer: Vector, actions: Matrix, available: Mask, chooses: bool) -> Vector:
+    """The chance of each action, where the rule does not sample; if it `chooses`, the actions count as offered."""
+    rows, log = new_rows(actions.shape[0], actions.shape[1]), view_head(buffer).log[0]
+    longest = longest_of(actions, view_read(rows))
+    if chooses:
+        log.offered = max(log.offered, longest)
+    read_actions(buffer, buffer[:0], actions, rows)
+    return chances_of(buffer, steepness_of(buffer, available, view_read(rows).leverage), available, rows[0])
+
+
 @spliced
 def choose_into(
-    buffer: Vector, draws: Vector, actions: Matrix, available: Mask, rows: Matrix, many: bool
+    buffer: Vector, draws: Vector, actions: Matrix, available: Mask, rows: Matrix, many: bool, lots: bool
 ) -> tuple[int, int]:
     """The action to play, and how many are as good. Overwrites the rows, and notes how long the actions are.
 
     An empty mask means that all are available. The choice is the first of those that tie: `nth_best` gives another.
-    A negative choice is a status; then nothing was changed. `many` is a constant: without it nothing is compiled that
-    reads few of many actions, and such a choice is refused.
+    A negative choice is a status; then nothing was changed. `many` and `lots` are constants: without `many` nothing is
+    compiled that reads few of many actions, and such a choice is refused; without `lots` nothing that draws any.
     """
     head = view_head(buffer)
     log = head.log[0]
@@ -107,10 +133,15 @@ def choose_into(
             best_read = lazy and read_best(buffer, actions, available, rows)
         if not best_read:
             read_actions(buffer, draws, actions, rows)
-        if tuned:
-            best, ties = pick_tuned(head, tuning_in(buffer), draws, available, actions, rows)
+        if lots:
+            read = view_read(rows)
+            if tuned:
+                best, ties = pick_tuned(head, tuning_in(buffer), draws, available, actions, rows)
+            else:
+                steepness = steepness_of(buffer, available, read.leverage) if needs_steepness(head) else 0.0
+                best, ties = pick(head, draws, available, rows[0], steepness, read.reach)
         else:
-            best, ties = pick(head, draws, available, rows[0])
+            best, ties = pick_best(head, available, rows[0])
         if best < 0:
             log.offered = offered
     return best, ties
@@ -120,7 +151,7 @@ def choose_into(
 def choose_of_few(buffer: Vector, draws: Vector, actions: Matrix, available: Mask) -> tuple[int, int, Vector]:
     """`choose_into` without `many`, and the index of each action."""
     rows = new_rows(actions.shape[0], actions.shape[1])
-    best, ties = choose_into(buffer, draws, actions, available, rows, False)
+    best, ties = choose_into(buffer, draws, actions, available, rows, False, True)
     return best, ties, rows[0]
 
 
@@ -128,7 +159,7 @@ def choose_of_few(buffer: Vector, draws: Vector, actions: Matrix, available: Mas
 def choose_of_many(buffer: Vector, draws: Vector, actions: Matrix, available: Mask) -> tuple[int, int, Vector]:
     """`choose_into`, and the index of each action: −inf if it was not read because it cannot be the best."""
     rows = new_rows(actions.shape[0], actions.shape[1])
-    best, ties = choose_into(buffer, draws, actions, available, rows, True)
+    best, ties = choose_into(buffer, draws, actions, available, rows, True, True)
     return best, ties, rows[0]
 
 
@@ -148,7 +179,7 @@ def _choose_fast(buffer: Vector, actions: Matrix, many: bool) -> int:
         return WRONG_SHAPE
     offered = view_head(buffer).log[0].offered
     rows = new_rows(actions.shape[0], actions.shape[1])
-    best, ties = choose_into(buffer, buffer[:0], actions, np.empty(0, dtype=np.bool_), rows, many)
+    best, ties = choose_into(buffer, buffer[:0], actions, np.empty(0, dtype=np.bool_), rows, many, False)
     if ties > 1:
         view_head(buffer).log[0].offered = offered
         best = SEVERAL
@@ -179,20 +210,45 @@ def fast_loop(many: bool) -> Callable[[Vector, Any], int]:
 
 
 @inlined
-def pick(head: Head, draws: Vector, available: Mask, index: Vector) -> tuple[int, int]:
-    """The action that the rule takes, given the index of each, and how many are as good; a negative status if none."""
-    n, settings = index.shape[0], head.settings[0]
-    rule, free = settings.rule, n
+def pick(head: Head, draws: Vector, available: Mask, index: Vector, steepness: float, room: Vector) -> tuple[int, int]:
+    """The action that the rule takes, given the index of each, and how many are as good; a negative status if none.
+
+    Overwrites `room`, a number for each action.
+    """
+    rule, free = head.settings[0].rule, count_available(available, index.shape[0])
+    if free == 0:
+        return NONE_AVAILABLE, 0
+    explore = head.settings[0].explore
+    if explore > 0.0 and draws[draws.shape[0] - 2] < explore:
+        return _nth_available(available, int(draws[draws.shape[0] - 1] * free)), 1
+    if rule == UNIFORM_AT_RANDOM:
+        return _nth_available(available, int(draws[0] * free)), 1
+    if rule == EPSILON_GREEDY and draws[0] < head.settings[0].epsilon:
+        return _nth_available(available, int(draws[1] * free)), 1
+    if needs_steepness(head):
+        weigh(head, steepness, available, index, room)
+        return drawn(room, draws[0]), 1
+    return pick_best(head, available, index)
+
+
+@inlined
+def count_available(available: Mask, n: int) -> int:
+    """How many of n actions are available."""
+    free = n
     if available.shape[0] > 0:
         free = 0
         for i in range(n):
             free += available[i]
+    return free
+
+
+@inlined
+def pick_best(head: Head, available: Mask, index: Vector) -> tuple[int, int]:
+    """The first available action with the largest index, and how many are as good; a negative status if none."""
+    n, settings = index.shape[0], head.settings[0]
+    free = count_available(available, n)
     if free == 0:
         return NONE_AVAILABLE, 0
-    if rule == UNIFORM_AT_RANDOM:
-        return _nth_available(available, int(draws[0] * free)), 1
-    if rule == EPSILON_GREEDY and draws[0] < settings.epsilon:
-        return _nth_available(available, int(draws[1] * free)), 1
     if settings.index_function != 0.0 or settings.width_function != 0.0:
         for i in range(n):
             if np.isnan(index[i]) and (free == n or available[i]):
@@ -215,14 +271,39 @@ def pick_tuned(
     scale, left = take_scale(head, taken, draws)
     split(read.estimate, read.indices, read.reach)
     scaled(read.estimate, read.reach, scale, read.indices)
-    best, ties = pick(head, draws, available, read.indices)
+    best, ties = pick(head, draws, available, read.indices, 0.0, read.limit)
     if best < 0:
         return best, ties
     best = nth_best(read.indices, available, best, int(left * ties))
     each = np.empty(MOST)
-    chance = chance_of(taken, read.estimate, read.reach, available, best, each)
-    note_choice(tuning, taken, each, chance, read.squares[best], mark_of(actions[best]))
+    chance_of(taken, read.estimate, read.reach, available, best, each)
+    floor = head.settings[0].explore / count_available(available, read.indices.shape[0])
+    note_choice(tuning, taken, each, head.settings[0].explore, floor, read.squares[best], mark_of(actions[best]))
     return best, 1
+
+
+@compiled
+def tuned_chances(buffer: Vector, actions: Matrix, available: Mask) -> Vector:
+    """The chance of each action where scales are tuned and the rule does not sample, the floor included."""
+    rows, head = new_rows(actions.shape[0], actions.shape[1]), view_head(buffer)
+    longest_of(actions, view_read(rows))
+    read_actions(buffer, buffer[:0], actions, rows)
+    out = chances_of_all(tuning_in(buffer), int(head.settings[0].scales), rows[1], rows[0], available)
+    add_floor(head, available, out)
+    return out
+
+
+@compiled
+def taken_scales(buffer: Vector) -> Vector:
+    """How often each of the scales is taken that are tuned."""
+    return shares(tuning_in(buffer), int(view_head(buffer).settings[0].scales))
+
+
+@compiled
+def note_drawn(buffer: Vector, x: Vector, each: Vector) -> None:
+    """Note an action that was drawn, given its chance at each scale, the floor included."""
+    tuning, n = tuning_in(buffer), int(view_head(buffer).settings[0].scales)
+    note_choice(tuning, shares(tuning, n), each, 0.0, 0.0, square_of(x), mark_of(x))
 
 
 @inlined
@@ -257,19 +338,3 @@ def nth_best(index: Vector, available: Mask, best: int, n: int) -> int:
                 return i
             n -= 1
     return best
-
-
-@compiled
-def sampled_shares(buffer: Vector, draws: Matrix, actions: Matrix, available: Mask) -> Vector:
-    """For a sampling rule, the share of the rows of draws with which each action is chosen; those that tie share."""
-    n, head = actions.shape[0], view_head(buffer)
-    shares, rows = np.zeros(n), new_rows(n, actions.shape[1])
-    index = rows[0]
-    for s in range(draws.shape[0]):
-        longest_of(actions, view_read(rows))
-        read_actions(buffer, draws[s], actions, rows)
-        best, ties = pick(head, draws[s], available, index)
-        for i in range(n):
-            if index[i] == index[best] and (available.shape[0] == 0 or available[i]):
-                shares[i] += 1.0 / (ties * draws.shape[0])
-    return shares

@@ -24,7 +24,8 @@ from onward.bandits.arm_summaries import (
     summarise,
     write_form,
 )
-from onward.bandits.choosing import nth_best, pick
+from onward.bandits.chances import chances_of, needs_steepness, steepness_of_arms
+from onward.bandits.choosing import count_available, nth_best, pick, pick_best
 from onward.bandits.indices import (
     checked_square,
     is_even_radius,
@@ -72,7 +73,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "08ffe386b0bc7464"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a8ad0a6c55e00c3b"  # other files whose code is compiled into this one: see tools/digests.py
 
 FLOORS = 2  # so many smallest eigenvalues are found anew at once: each takes as long as many arms do
 MANY_READ = 32  # so many arms are read before the second bound is worth its form
@@ -112,29 +113,45 @@ def _sample_arms(buffers: Matrix, arms: Matrix, draws: Vector, x: Vector) -> Mat
         square_of(x),
         new_scratch(x.shape[0]),
     )
-    out, mean, deviation = np.empty((2, n)), 0.0, 0.0
+    out, mean, deviation = np.empty((3, n)), 0.0, 0.0
     for a in range(n):
         if a == 0 or arms[a, 0] > 0.0 or arms[a, 0] != arms[a - 1, 0] or arms[a, 1] != arms[a - 1, 1]:
             offered = arms[a, 1]
             mean, deviation = _posterior(buffers[int(arms[a, 0])], offered, x, square, scratch)
-        out[0, a], out[1, a] = mean + draws[a] * deviation + base, mean + base
+        out[0, a], out[1, a], out[2, a] = mean + draws[a] * deviation + base, mean + base, deviation
     return out
 
 
 @compiled
 def read_arms(buffers: Matrix, arms: Matrix, draws: Vector, context: Matrix) -> Matrix:
-    """What each arm's policy makes of a context (1, d): indices and estimates. A sampling rule takes a draw an arm."""
+    """What each arm's policy makes of a context (1, d): index, estimate and leverage, as three rows.
+
+    A sampling rule takes a draw an arm; in place of the leverage it has the deviation of its draws.
+    """
     if view_head(buffers[0]).settings[0].rule == SAMPLING:
         return _sample_arms(buffers, arms, draws, context[0])
     n, d = arms.shape[0], context.shape[1]
-    out, rows = np.empty((2, n)), new_rows(1, d)
+    out, rows = np.empty((3, n)), new_rows(1, d)
     for a in range(n):
         if a > 0 and arms[a, 0] == arms[a - 1, 0] == 0.0 and arms[a, 1] == arms[a - 1, 1]:
-            out[0, a], out[1, a] = out[0, a - 1], out[1, a - 1]
+            out[:, a] = out[:, a - 1]
             continue
         _read_arm(buffers, arms, a, draws, context, rows)
-        out[0, a], out[1, a] = rows[0, 0], rows[1, 0]
+        out[0, a], out[1, a], out[2, a] = rows[0, 0], rows[1, 0], view_read(rows).leverage[0]
     return out
+
+
+@compiled
+def read_arm_chances(buffers: Matrix, arms: Matrix, context: Matrix, available: Mask) -> Vector:
+    """The chance of each arm in a context (1, d), where the rule neither samples nor widens what is shared."""
+    read = read_arms(buffers, arms, context[0, :0], context)
+    return chances_of(buffers[0], steepness_of_arms(buffers, arms, available, read[2]), available, read[0])
+
+
+@compiled
+def note_context(buffers: Matrix, summary: Matrix, arms: Matrix, context: Matrix) -> None:
+    """All arms note how long a context (1, d) is."""
+    _note_offered(buffers, summary, arms, square_of(context[0]))
 
 
 @inlined
@@ -158,7 +175,7 @@ def _has_bounds(head: Head) -> bool:
     settings = head.settings[0]
     if settings.rule in (OPTIMISTIC, SAMPLING):
         return bool(settings.width not in (AS_PRINTED, BY_FUNCTION) and settings.index_function == 0.0)
-    return bool(settings.rule != UNIFORM_AT_RANDOM)
+    return bool(settings.rule != UNIFORM_AT_RANDOM and not needs_steepness(head))
 
 
 @compiled
@@ -179,12 +196,7 @@ def choose_arm(
         return int(square), 0, x
     _note_offered(buffers, summary, arms, square)
     index = np.empty(arms.shape[0])
-    if head.settings[0].rule == UNIFORM_AT_RANDOM:
-        index[:] = 0.0
-    else:
-        best, ties = _choose_at_scales(buffers, summary, forms, arms, record, draws, context, square, available, index)
-        return best, ties, index
-    best, ties = pick(head, draws, available, index)
+    best, ties = _choose_at_scales(buffers, summary, forms, arms, record, draws, context, square, available, index)
     return best, ties, index
 
 
@@ -214,26 +226,30 @@ def _choose_at_scales(
         n_scales, least = int(view_tuning(record).about[0].scales), level * view_tuning(record).about[0].least
         taken, other = shares(view_tuning(record), n_scales), np.empty(index.shape[0])
         scale, left = take_scale(head, taken, draws)
-    best, ties, chance, read = 0, 0, 0.0, other.reshape(1, -1)
-    if not bounded:
+    best, explore, steepness, read = 0, head.settings[0].explore, 0.0, np.zeros((3, 1))
+    if not bounded and head.settings[0].rule != UNIFORM_AT_RANDOM:
         read = read_arms(buffers, arms, draws, context)
+        steepness = steepness_of_arms(buffers, arms, available, read[2])
     for step in range(n_scales):
         j = (scale + step) % n_scales
         values, factor = index if step == 0 else other, least * multiple(j)
         if bounded:
             _read_best_arms(buffers, summary, forms, arms, draws, context, square, available, factor, values)
-        else:
+        elif read.shape[1] == values.shape[0]:
             for a in range(values.shape[0]):
                 values[a] = stretched(read[1, a], read[0, a], factor)
-        first, alike = pick(head, draws, available, values)
+        else:
+            values[:] = 0.0
         if step == 0:
-            if first < 0 or not tuned:
-                return first, alike
-            best, ties = nth_best(values, available, first, int(left * alike)), 1
+            best, ties = pick(head, draws, available, values, steepness, np.empty(values.shape[0]))
+            if best < 0 or not tuned:
+                return best, ties
+            best = nth_best(values, available, best, int(left * ties))
+        first, alike = pick_best(head, available, values)
         each[j] = 1.0 / alike if values[best] == values[first] else 0.0
-        chance += taken[j] * each[j]
-    note_choice(view_tuning(record), taken, each, chance, square, mark_of(context[0]))
-    return best, ties
+    floor = explore / count_available(available, index.shape[0])
+    note_choice(view_tuning(record), taken, each, explore, floor, square, mark_of(context[0]))
+    return best, 1
 
 
 @compiled

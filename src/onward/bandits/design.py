@@ -11,6 +11,7 @@ from onward.bandits.functions import CompiledFunction
 from onward.bandits.memories import KINDS, Everything, Memory
 from onward.bandits.policy_known import Known
 from onward.bandits.rules import ESTIMATORS, RULES, Estimator, Optimistic, Rule, Sampling, one_of
+from onward.core.checks import fraction
 
 Lam = float | ArrayLike | None
 
@@ -24,6 +25,7 @@ class Design(NamedTuple):
     lam: float | tuple[float, ...] | None
     prior_mean: tuple[float, ...] | None
     known: Known
+    explore: float = 0.0
 
     @classmethod
     def from_arguments(
@@ -34,6 +36,7 @@ class Design(NamedTuple):
         lam: Lam,
         prior_mean: ArrayLike | None,
         known: Known | None,
+        explore: float = 0.0,
     ) -> Self:
         """The design of these parts, each the usual one if it is None."""
         one_of("estimator", estimator, ESTIMATORS)
@@ -47,6 +50,7 @@ class Design(NamedTuple):
             _lam(lam),
             _mean(prior_mean),
             known,
+            fraction("explore", explore),
         )
         given = design.rule
         if isinstance(given, Optimistic) and given.width == "printed":
@@ -65,9 +69,10 @@ class Design(NamedTuple):
         return parts | self.plain_numbers() | {"known": dict(vars(self.known))}
 
     def plain_numbers(self) -> dict[str, Any]:
-        """λ and, if there is one, the prior mean."""
+        """λ and, if there are any, the prior mean and the share of exploring."""
         lam = list(self.lam) if isinstance(self.lam, tuple) else self.lam
-        return {"lam": lam} | ({} if self.prior_mean is None else {"prior_mean": list(self.prior_mean)})
+        prior = {} if self.prior_mean is None else {"prior_mean": list(self.prior_mean)}
+        return {"lam": lam} | prior | ({"explore": self.explore} if self.explore else {})
 
 
 def from_plain(description: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,24 +10,25 @@ from functools import cache
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from onward import storage
 from onward.bandits import choosing, choosing_arms, memories
 from onward.bandits.arm_buffers import ArmBuffers, saved_arms
 from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, refusal, state_in
-from onward.bandits.inputs import as_mask, as_reward, as_rewards, as_weights
+from onward.bandits.disjoint_chances import DisjointChances
+from onward.bandits.inputs import as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.pending import LateRewards, Pending
-from onward.bandits.policy import ALL_AVAILABLE, Policy
-from onward.bandits.randomness import draw, share_of_best
-from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, SAMPLING, Status
+from onward.bandits.policy import Policy
+from onward.bandits.randomness import draw
+from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, Status
 from onward.bandits.shared_record import (
     NOTHING_SHARED,
     about_of,
     factor_in,
     learn_arm_loop,
-    name_choice,
+    mark_choice,
     new_record,
     pool,
 )
@@ -44,7 +45,7 @@ _choose_arm_plainly: Callable[..., int] = choosing_arms.choose_arm_fast
 
 
 @storage.kind("disjoint policy")
-class Disjoint(LateRewards):
+class Disjoint(LateRewards, DisjointChances):
     """A policy for each arm, all of one kind: the arm with the best index for the context is played.
 
     The widths are each arm's own: with probability 1 − δ *an* arm's index is optimistic at all rounds. For all arms at
@@ -159,11 +160,10 @@ class Disjoint(LateRewards):
                     return self._names[best]
             except TypeError:
                 pass  # not as the loops take it
-        return self._names[self._choose(self._row(context), available)]
+        return self._names[self._choose(*self._offer(context, available))]
 
-    def _choose(self, row: Vector, available: ArrayLike | None) -> int:
-        """The place of the arm to play; the values of the row were checked."""
-        mask = ALL_AVAILABLE if available is None else as_mask(available, len(self._names))
+    def _choose(self, row: Vector, mask: NDArray[np.bool_]) -> int:
+        """The place of the arm to play; the values of the row and the mask were checked."""
         context = row.reshape(1, -1)
         arms = self._start(context)
         best, ties, index = choosing_arms.choose_arm(
@@ -172,7 +172,7 @@ class Disjoint(LateRewards):
         if best < 0:
             raise refusal(best, context, self._policy.known.action_bound)
         if self.is_tuned:
-            name_choice(self._record, self._serials[best])
+            mark_choice(self._record, float(self._serials[best]))
         return best if ties == 1 else choosing.nth_best(index, mask, best, int(self._rng.random() * ties))
 
     def index(self, context: ArrayLike) -> Vector:
@@ -183,34 +183,20 @@ class Disjoint(LateRewards):
         """The estimated reward of each arm, in the order of `arms`. Changes nothing."""
         return self._read(context)[0]
 
-    def probabilities(self, context: ArrayLike, available: ArrayLike | None = None, samples: int = 1000) -> Vector:
-        """The chance with which each arm would be chosen now, in the order of `arms`. Changes nothing.
-
-        Exact, but for policies that sample: there it is the share of so many samples.
-        """
-        row = self._row(context)
-        mask = np.ones(len(self._names), dtype=bool) if available is None else as_mask(available, len(self._names))
-        if self._policy.rule.kind != SAMPLING:
-            return self._policy.chances(self.index(row), mask)
-        generator = self._rng.bit_generator.state
-        shares = [share_of_best(self._read(row, renew=True)[1], mask) for _ in range(whole("samples", samples, 1))]
-        self._rng.bit_generator.state = generator
-        return np.asarray(np.mean(shares, axis=0))
-
     def _read(self, context: ArrayLike, renew: bool = False) -> tuple[Vector, Vector]:
         row = self._row(context)
-        arms = self._arms or ArmBuffers.fresh(self._policy, len(self._names), row.reshape(1, -1))
+        arms = self._buffers_for(row.reshape(1, -1))
         generator = self._rng.bit_generator.state
         draws = self._draw()
         if not renew:
             self._rng.bit_generator.state = generator
-        index, estimate = choosing_arms.read_arms(arms.rows, arms.arms, draws, row.reshape(1, -1))
+        index, estimate, _ = choosing_arms.read_arms(arms.rows, arms.arms, draws, row.reshape(1, -1))
         factor = factor_in(head_in(arms.rows[0]), self._record, draws)
         return estimate, index if factor == 1.0 else estimate + factor * (index - estimate)
 
     def _draw(self) -> Vector:
         """The random numbers of one choice: of a policy that samples, one for each arm."""
-        return draw(self._policy.rule.kind, self._rng, len(self._names), self.is_tuned)
+        return draw(self._policy.rule.kind, self._rng, len(self._names), self._policy.explore, self.is_tuned)
 
     @property
     def is_tuned(self) -> bool:
@@ -365,7 +351,8 @@ class Disjoint(LateRewards):
             arms = ArmBuffers.fresh(self._policy, len(self._names), contexts)
             self._arms, self._dimension = arms, contexts.shape[1]
         if not self._ready:
-            plain = self._policy.rule.kind in (OPTIMISTIC, GREEDY) and not self.is_tuned
+            lots = self._policy.explore or self.is_tuned
+            plain = self._policy.rule.kind in (OPTIMISTIC, GREEDY) and not lots
             self._quick = plain and close_loop_of_arms()
             self._learn_loop = learn_arm_loop(self._policy.memory.kind)
             self._ready = True
@@ -433,7 +420,7 @@ class Disjoint(LateRewards):
         self._pending.check_new(key)
         row = self._row(context)
         with interrupts_deferred():
-            at = self._choose(row, available)
+            at = self._choose(*self._offer(row, available))
             self._pending.add(key, np.concatenate([[float(self._serials[at])], row]))
         return self._names[at]
 

@@ -3,14 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.bandits.choosing import choose_into, draws_needed, nth_best
+from onward.bandits.choosing import choose_into, draw_into, draws_needed, nth_best
 from onward.bandits.memories import learn, must_grow
 from onward.bandits.reading import new_rows
-from onward.bandits.settings import DONE, FULL, SAMPLING, view_head
+from onward.bandits.settings import DONE, FULL, view_head
+from onward.bandits.tuning import draws_to_explore
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "538e145a64cee280"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "1289aca61664e822"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked
@@ -36,15 +37,14 @@ def play_rounds(
     """
     n, k = means.shape
     head, rows = view_head(buffer), new_rows(k, actions.shape[2])
-    fixed, draws, everything = actions.shape[0] == 1, np.empty(draws_needed(head)), np.empty(0, dtype=np.bool_)
-    samples = head.settings[0].rule == SAMPLING
+    fixed, everything = actions.shape[0] == 1, np.empty(0, dtype=np.bool_)
+    draws = np.empty(draws_needed(head) + draws_to_explore(head))
     for i in range(first, n):
         if must_grow(head, buffer):
             return i, FULL
         offered = actions[0] if fixed else actions[i]
-        for j in range(draws.shape[0]):
-            draws[j] = rng.standard_normal() if samples else rng.random()
-        best, ties = choose_into(buffer, draws, offered, everything, rows, True)
+        draw_into(head, rng, draws)
+        best, ties = choose_into(buffer, draws, offered, everything, rows, True, True)
         if best < 0:
             return i, best
         if ties > 1:

@@ -119,8 +119,10 @@ class Hybrid(LateRewards):
         free = np.ones(len(names), dtype=bool) if available is None else as_mask(available, len(names))
         self._start(X, Z)
         index = self._indices(X, Z)
-        rule = self._policy.rule
-        if isinstance(rule, EpsilonGreedily) and self._rng.random() < rule.epsilon:
+        rule, explore = self._policy.rule, self._policy.explore
+        if (explore and self._rng.random() < explore) or (
+            isinstance(rule, EpsilonGreedily) and self._rng.random() < rule.epsilon
+        ):
             places = np.flatnonzero(free)
         else:
             places = np.flatnonzero(share_of_best(index, free))
@@ -148,12 +150,13 @@ class Hybrid(LateRewards):
         X, Z = self._offer(context, shared)
         n = len(self._slots)
         free = np.ones(n, dtype=bool) if available is None else as_mask(available, n)
-        if not isinstance(self._policy.rule, Sampling):
-            return self._policy.chances(self._started(X, Z), free)
-        generator = self._rng.bit_generator.state
-        shares = [share_of_best(self._started(X, Z), free) for _ in range(whole("samples", samples, 1))]
+        rule, explore, uniform = self._policy.rule, self._policy.explore, free / free.sum()
+        generator, count = self._rng.bit_generator.state, whole("samples", samples, 1)
+        shares = [share_of_best(self._started(X, Z), free) for _ in range(count if isinstance(rule, Sampling) else 1)]
         self._rng.bit_generator.state = generator
-        return np.asarray(np.mean(shares, axis=0))
+        spread = rule.epsilon if isinstance(rule, EpsilonGreedily) else 0.0
+        by_rule = (1.0 - spread) * np.mean(shares, axis=0) + spread * uniform
+        return np.asarray((1.0 - explore) * by_rule + explore * uniform)
 
     def _started(self, X: Matrix, Z: Matrix) -> Vector:
         """The index of each arm, of one that knows nothing if it has not begun."""

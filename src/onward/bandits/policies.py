@@ -10,6 +10,8 @@
 | `DetectingLinUCB` | several models, dropped when they fail too often | optimism |
 | `LinTS` | everything | sampling |
 | `Greedy`, `EpsilonGreedy` | everything | the best estimate, now and then any |
+| `SquareCB` | everything | the better by inverse gaps, the more likely |
+| `Boltzmann` | everything | the same by softmax |
 | `Random` | nothing | any |
 
 Each reads its memory as `estimator="ridge"` or `"forward"` (the ^f of the paper). With nothing told, the noise is
@@ -35,10 +37,12 @@ from onward.bandits.rules import (
     EpsilonGreedily,
     Estimator,
     Greedily,
+    InverseGap,
     Optimistic,
     Radius,
     Rule,
     Sampling,
+    Softmax,
     Width,
 )
 from onward.core.checks import not_negative
@@ -52,6 +56,7 @@ class Exploration(TypedDict, total=False):
         says otherwise, and LinTS has no sharp bias, no clipping and no index.
     estimator: "ridge" or "forward".
     prior_mean: coefficients (features,) to start from; None for 0.
+    explore: with this probability, any available action: see `Policy`.
     seed: of the policy's own random numbers.
     """
 
@@ -67,6 +72,7 @@ class Exploration(TypedDict, total=False):
     index: CompiledFunction
     estimator: Estimator
     prior_mean: ArrayLike | None
+    explore: float
     seed: Seed
 
 
@@ -83,7 +89,7 @@ class _Named(Policy):
         given = self._common() | {"estimator": self.estimator} | self.memory.parameters()
         rule = self.rule.parameters()
         if not self.rule.explores:
-            return given | rule
+            return given | rule | ({"sigma": self.known.sigma} if self.rule.weighs else {})
         known = vars(self.known)
         return given | {name: known[name] for name in _OF_KNOWN[:3]} | rule | {"action_bound": self.known.action_bound}
 
@@ -96,7 +102,7 @@ class _Exploring(_Named):
         given: dict[str, Any] = {"width": self._width, **settings}
         known = Known(**{name: given.pop(name) for name in _OF_KNOWN if name in given})
         rule = self._rule(**{name: given.pop(name) for name in _OF_RULE if name in given})
-        unknown = given.keys() - {"estimator", "prior_mean", "seed"}
+        unknown = given.keys() - {"estimator", "prior_mean", "explore", "seed"}
         if unknown:
             raise TypeError(f"{type(self).__name__} has no parameter {', '.join(map(repr, sorted(unknown)))}")
         Policy.__init__(self, memory, rule, lam=lam, known=known, **given)
@@ -255,9 +261,10 @@ class Greedy(_Named):
         *,
         estimator: Estimator = "ridge",
         prior_mean: ArrayLike | None = None,
+        explore: float = 0.0,
         seed: Seed = None,
     ) -> None:
-        super().__init__(Everything(), Greedily(), estimator, lam, prior_mean=prior_mean, seed=seed)
+        super().__init__(Everything(), Greedily(), estimator, lam, prior_mean=prior_mean, explore=explore, seed=seed)
 
 
 class EpsilonGreedy(_Named):
@@ -265,8 +272,7 @@ class EpsilonGreedy(_Named):
 
     Args:
         epsilon: the probability, from 0 to 1.
-        lam, estimator, prior_mean: as in `OFUL`.
-        seed: of the random numbers.
+        lam, estimator, prior_mean, explore, seed: as in `OFUL`.
     """
 
     def __init__(
@@ -276,9 +282,60 @@ class EpsilonGreedy(_Named):
         *,
         estimator: Estimator = "ridge",
         prior_mean: ArrayLike | None = None,
+        explore: float = 0.0,
         seed: Seed = None,
     ) -> None:
-        super().__init__(Everything(), EpsilonGreedily(epsilon), estimator, lam, prior_mean=prior_mean, seed=seed)
+        rule = EpsilonGreedily(epsilon)
+        super().__init__(Everything(), rule, estimator, lam, prior_mean=prior_mean, explore=explore, seed=seed)
+
+
+class SquareCB(_Named):
+    """Inverse-gap weighting of the estimates (Foster & Rakhlin 2020): see `rules.InverseGap`.
+
+    Args:
+        scale, gamma: how much it explores: as in `InverseGap`.
+        sigma: the noise; None to estimate it from the rewards.
+        lam, estimator, prior_mean, explore, seed: as in `OFUL`.
+    """
+
+    def __init__(
+        self,
+        lam: Lam = 0.1,
+        *,
+        scale: float | None = None,
+        gamma: float | None = None,
+        sigma: float | None = None,
+        estimator: Estimator = "ridge",
+        prior_mean: ArrayLike | None = None,
+        explore: float = 0.0,
+        seed: Seed = None,
+    ) -> None:
+        more: dict[str, Any] = {"prior_mean": prior_mean, "explore": explore, "seed": seed}
+        super().__init__(Everything(), InverseGap(scale, gamma), estimator, lam, known=Known(sigma), **more)
+
+
+class Boltzmann(_Named):
+    """Softmax of the estimates: see `rules.Softmax`.
+
+    Args:
+        scale, temperature: how much it explores: as in `Softmax`.
+        sigma, lam, estimator, prior_mean, explore, seed: as in `SquareCB`.
+    """
+
+    def __init__(
+        self,
+        lam: Lam = 0.1,
+        *,
+        scale: float | None = None,
+        temperature: float | None = None,
+        sigma: float | None = None,
+        estimator: Estimator = "ridge",
+        prior_mean: ArrayLike | None = None,
+        explore: float = 0.0,
+        seed: Seed = None,
+    ) -> None:
+        more: dict[str, Any] = {"prior_mean": prior_mean, "explore": explore, "seed": seed}
+        super().__init__(Everything(), Softmax(scale, temperature), estimator, lam, known=Known(sigma), **more)
 
 
 class Random(_Named):

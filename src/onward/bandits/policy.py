@@ -1,6 +1,5 @@
 """What every policy can do: choose, learn, wait for rewards, start over, be saved."""
 
-import copy
 import math
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
@@ -37,20 +36,14 @@ from onward.bandits.inputs import (
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.memories import Memory
 from onward.bandits.pending import LateRewards, Pending
+from onward.bandits.policy_chances import ALL_AVAILABLE, PolicyChances
 from onward.bandits.policy_known import Known
-from onward.bandits.randomness import Seed, draw, own_generator, share_of_best
+from onward.bandits.randomness import Seed, draw, own_generator
 from onward.bandits.rules import Estimator, Rule
 from onward.bandits.saving import SavedPolicy, register
-from onward.bandits.settings import (
-    EPSILON_GREEDY,
-    GREEDY,
-    OPTIMISTIC,
-    SAMPLING,
-    UNIFORM_AT_RANDOM,
-    Status,
-)
+from onward.bandits.settings import GREEDY, OPTIMISTIC, UNIFORM_AT_RANDOM, Status
 from onward.core import Information
-from onward.core.checks import positive, whole
+from onward.core.checks import positive
 from onward.core.fast_path import close, is_float64_array
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
@@ -59,12 +52,11 @@ from onward.tables import as_row
 
 _check: Callable[[Vector, Any], int] = choosing.check  # closed, it looks at what it is given: see core/fast_path.py
 
-ALL_AVAILABLE = np.empty(0, dtype=np.bool_)
 _FIXED = frozenset(Design._fields)
 
 
 @storage.kind("policy")
-class Policy(LateRewards, SavedPolicy):
+class Policy(LateRewards, SavedPolicy, PolicyChances):
     """A linear bandit policy: a memory, a rule, an estimator and what is known; with what it has learned so far.
 
     Actions are rows of features, as many and whichever you like in each round; their number of features is fixed by the
@@ -81,6 +73,8 @@ class Policy(LateRewards, SavedPolicy):
             (the median of them), so that the units of features do not count.
         known: σ, S, δ and X.
         prior_mean: coefficients (features,) to start from and shrink towards; None for 0.
+        explore: with this probability, any available action in place of what the rule takes: so that no action has a
+            probability of 0, and a log of what was done can tell what others would have earned.
         seed: of the policy's own random numbers, which break ties and draw samples.
     """
 
@@ -90,6 +84,7 @@ class Policy(LateRewards, SavedPolicy):
     lam: float | tuple[float, ...] | None
     prior_mean: tuple[float, ...] | None
     known: Known
+    explore: float
 
     _columns: Columns = None  # names of the features, if actions came in a data frame before anything was known
 
@@ -110,9 +105,10 @@ class Policy(LateRewards, SavedPolicy):
         *,
         known: Known | None = None,
         prior_mean: ArrayLike | None = None,
+        explore: float = 0.0,
         seed: Seed = None,
     ) -> None:
-        design = Design.from_arguments(memory, rule, estimator, lam, prior_mean, known)
+        design = Design.from_arguments(memory, rule, estimator, lam, prior_mean, known, explore)
         self.__dict__.update(design._asdict())
         self._settings = policy_settings(design)
         self._buffer: Vector = settings_buffer(self._settings)
@@ -125,6 +121,10 @@ class Policy(LateRewards, SavedPolicy):
     def _has_compiled_index(self) -> bool:
         return type(self).index is Policy.index
 
+    @property
+    def _has_compiled_choice(self) -> bool:
+        return self._has_compiled_index and type(self).choose is Policy.choose
+
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and (name in _FIXED or name in self.parameters):
             raise AttributeError(f"{name} is fixed once a policy is made: make another one with {name}={value!r}")
@@ -133,7 +133,7 @@ class Policy(LateRewards, SavedPolicy):
     @property
     def design(self) -> Design:
         """What it is made of: policies of one design play alike."""
-        return Design(self.memory, self.rule, self.estimator, self.lam, self.prior_mean, self.known)
+        return Design(self.memory, self.rule, self.estimator, self.lam, self.prior_mean, self.known, self.explore)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class Policy(LateRewards, SavedPolicy):
         return self._settings.numbers["scales"] > 0
 
     def _common(self) -> dict[str, Any]:
-        """λ and, if there is one, the prior mean: as plain values."""
+        """λ and, if there are any, the prior mean and the share of exploring: as plain values."""
         return self.design.plain_numbers()
 
     def __repr__(self) -> str:
@@ -199,12 +199,7 @@ class Policy(LateRewards, SavedPolicy):
 
     def _choose_by_index(self, table: Matrix, mask: NDArray[np.bool_]) -> int:
         """The largest of a subclass's own indices."""
-        free = np.ones(len(table), dtype=bool) if mask is ALL_AVAILABLE else mask
-        best = np.flatnonzero(share_of_best(self._own_index(table), free))
-        head_in(self.started(table)).log["offered"] = max(
-            self.largest_square, float(np.einsum("ij,ij->i", table, table).max())
-        )
-        return int(best[0] if len(best) == 1 else best[int(self._rng.random() * len(best))])
+        return self._drawn(self._chances_by_index(self._index_to_rank(table), mask), table)
 
     def _own_index(self, table: Matrix) -> Vector:
         index = np.asarray(self.index(table), dtype=np.float64)
@@ -227,25 +222,6 @@ class Policy(LateRewards, SavedPolicy):
         """xᵀG⁻¹x of each action: how little is known in its direction. Changes nothing."""
         table = self.checked_table(actions)
         return state_in(self._settings, self.buffer_for(table)).leverages(table)
-
-    def probabilities(self, actions: ArrayLike, available: ArrayLike | None = None, samples: int = 1000) -> Vector:
-        """The chance with which each action would be chosen now: what a log needs as propensity. Changes nothing.
-
-        Exact, but for policies that sample: there it is the share of so many samples.
-        """
-        table, mask = self._offer(actions, available)
-        free = np.ones(len(table), dtype=bool) if mask is ALL_AVAILABLE else mask
-        if self.rule.kind != SAMPLING or not self._has_compiled_index:
-            return self.chances(self._own_index(table), free)
-        d, generator = table.shape[1], copy.deepcopy(self._rng)
-        draws = generator.standard_normal((whole("samples", samples, 1), d))
-        return choosing.sampled_shares(self.buffer_for(table), draws, table, mask)
-
-    def chances(self, index: Vector, free: NDArray[np.bool_]) -> Vector:
-        """The chance with which each is chosen, given the index of each and which are available; not for sampling."""
-        epsilon = {UNIFORM_AT_RANDOM: 1.0, EPSILON_GREEDY: getattr(self.rule, "epsilon", 0.0)}
-        share = epsilon.get(self.rule.kind, 0.0) if self._has_compiled_index else 0.0
-        return np.asarray((1.0 - share) * share_of_best(index, free) + share * free / free.sum())
 
     def _offer(self, actions: ArrayLike, available: ArrayLike | None) -> tuple[Matrix, NDArray[np.bool_]]:
         """The actions as the loops take them and the mask, once it is sure that a choice can be made."""
@@ -291,7 +267,7 @@ class Policy(LateRewards, SavedPolicy):
 
     def _draw(self, d: int) -> Vector:
         """The random numbers of one choice."""
-        return draw(self.rule.kind, self._rng, d, self.is_tuned)
+        return draw(self.rule.kind, self._rng, d, self.explore, self.is_tuned)
 
     # Learning
 
@@ -467,7 +443,8 @@ class Policy(LateRewards, SavedPolicy):
             self._buffer, self._dimension = self.buffer_for(actions), actions.shape[1]
         if not self._learn_loop:
             close(choosing.check, self._buffer, np.zeros((1, 1)))
-            if self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index and not self.is_tuned:
+            lots = self.explore or self.is_tuned
+            if self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index and not lots:
                 self._choose_loop = choosing.fast_loop(many=False)
             self._learn_loop = memories.learn_loop(self.memory.kind)
         return self._buffer

@@ -3,12 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.bandits.settings import EPSILON_GREEDY, SAMPLING, UNIFORM_AT_RANDOM
+from onward.bandits.settings import EPSILON_GREEDY, INVERSE_GAP, SAMPLING, SOFTMAX, UNIFORM_AT_RANDOM
 from onward.core.types import Vector
 
 Seed = int | np.random.SeedSequence | None
 
 _NONE = np.empty(0)
+_UNIFORM = {EPSILON_GREEDY: 2, UNIFORM_AT_RANDOM: 1, INVERSE_GAP: 1, SOFTMAX: 1}  # numbers of a choice, by rule
 _OWN_KEY = 0x6F6E  # what a policy's random numbers are spawned by
 
 
@@ -19,11 +20,12 @@ def own_generator(seed: Seed) -> np.random.Generator:
     return np.random.default_rng(own)
 
 
-def draw(rule: int, rng: np.random.Generator, d: int, tuned: bool = False) -> Vector:
+def draw(rule: int, rng: np.random.Generator, d: int, explore: float = 0.0, tuned: bool = False) -> Vector:
     """The random numbers of one choice among actions with d features; in the compiled game they are the same."""
     if rule == SAMPLING:
-        return rng.standard_normal(d + tuned)
-    count = {EPSILON_GREEDY: 2, UNIFORM_AT_RANDOM: 1}.get(rule, int(tuned))
+        normal = rng.standard_normal(d + tuned)
+        return np.concatenate([normal, rng.random(2)]) if explore else normal
+    count = _UNIFORM.get(rule, int(tuned)) + (2 if explore else 0)
     return rng.random(count) if count else _NONE
 
 

@@ -25,8 +25,10 @@ from onward.bandits.settings import (
     EPSILON_GREEDY,
     FORWARD,
     GREEDY,
+    INVERSE_GAP,
     OPTIMISTIC,
     SAMPLING,
+    SOFTMAX,
     TIGHT,
     UNIFORM_AT_RANDOM,
     Head,
@@ -42,7 +44,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "4457d21a180bfaa4"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "64b1722e9e5b23cc"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_ROWS = 7  # of what was read, before the columns
 
@@ -150,7 +152,7 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
     for i in range(n):
         longest = max(longest, read.squares[i])
     longest = longest_counted(head, longest)
-    counts, greedy = model.factor.counts[0], rule in (GREEDY, EPSILON_GREEDY)
+    counts, greedy = model.factor.counts[0], rule in (GREEDY, EPSILON_GREEDY, INVERSE_GAP, SOFTMAX)
     noise = 0.0
     if greedy:
         radius[:] = 0.0

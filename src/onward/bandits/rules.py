@@ -16,15 +16,17 @@ from onward.bandits.settings import (
     EPSILON_GREEDY,
     FORWARD,
     GREEDY,
+    INVERSE_GAP,
     NO_BIAS,
     OPTIMISTIC,
     RIDGE,
     SAMPLING,
     SHARP,
+    SOFTMAX,
     TIGHT,
     UNIFORM_AT_RANDOM,
 )
-from onward.core.checks import not_negative
+from onward.core.checks import fraction, not_negative, positive
 
 Estimator = Literal["forward", "ridge"]
 Width = Literal["determinant", "trace", "uniform", "printed"]
@@ -55,6 +57,7 @@ class Rule:
 
     kind: ClassVar[int]
     explores: ClassVar[bool] = False  # whether the widths of `Known` matter
+    weighs: ClassVar[bool] = False  # whether σ of `Known` matters, and no more of it
 
     def settings(self) -> dict[str, float]:
         """The settings of compiled code, by the names of `settings.SETTINGS`."""
@@ -195,9 +198,7 @@ class EpsilonGreedily(Rule):
     kind: ClassVar[int] = EPSILON_GREEDY
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.epsilon, int | float) and 0 <= self.epsilon <= 1):
-            raise ValueError(f"epsilon must be a number from 0 to 1, got {self.epsilon!r}")
-        object.__setattr__(self, "epsilon", float(self.epsilon))
+        object.__setattr__(self, "epsilon", fraction("epsilon", self.epsilon))
 
     def settings(self) -> dict[str, float]:
         """The settings of compiled code."""
@@ -211,8 +212,78 @@ class AtRandom(Rule):
     kind: ClassVar[int] = UNIFORM_AT_RANDOM
 
 
+class _Weighing(Rule):
+    """Chances that fall with the distance from the best estimate: steeply as told, or by what is known."""
+
+    usual_scale: ClassVar[float]
+    told: ClassVar[str]  # the parameter that says how steeply, in place of the scale
+    weighs: ClassVar[bool] = True
+    scale: float | None
+
+    def __post_init__(self) -> None:
+        given = getattr(self, self.told)
+        if given is not None:
+            object.__setattr__(self, self.told, positive(self.told, given))
+            if self.scale is not None:
+                raise ValueError(f"{self.told} leaves nothing to scale: expected scale=None, got {self.scale!r}")
+        else:
+            object.__setattr__(self, "scale", self.usual_scale if self.scale is None else positive("scale", self.scale))
+
+    def parameters(self) -> dict[str, Any]:
+        """Its parameters: the scale, or what was told in place of it."""
+        return {name: value for name, value in super().parameters().items() if value is not None}
+
+
+@dataclass(frozen=True)
+class InverseGap(_Weighing):
+    """Inverse-gap weighting (Abe & Long 1999; SquareCB, Foster & Rakhlin 2020).
+
+    Among k actions, one whose estimate is `gap` below the best is taken with probability 1/(k + γ gap), and the best
+    one with what is left.
+
+    Args:
+        scale: γ = √k / (scale · off), with `off` the mean over available actions of σ√q: how far their estimates are
+            off. So γ grows with √n, and it does not matter in which units rewards come. None: 0.03, which did well.
+        gamma: γ itself, in place of that.
+    """
+
+    scale: float | None = None
+    gamma: float | None = None
+
+    kind: ClassVar[int] = INVERSE_GAP
+    usual_scale: ClassVar[float] = 0.03  # of 0.01 to 0.1, on the first worlds of benchmarks/bandit_defaults.py
+    told: ClassVar[str] = "gamma"
+
+    def settings(self) -> dict[str, float]:
+        """The settings of compiled code."""
+        return {"scale": self.scale or 1.0, "steepness": self.gamma or 0.0}
+
+
+@dataclass(frozen=True)
+class Softmax(_Weighing):
+    """Probabilities proportional to exp(estimate / temperature).
+
+    Args:
+        scale: the temperature is scale · off, with `off` the mean over available actions of σ√q: how far their
+            estimates are off. So it falls with √n, and it does not matter in which units rewards come. None: 0.4, which
+            did well.
+        temperature: in units of the reward, in place of that.
+    """
+
+    scale: float | None = None
+    temperature: float | None = None
+
+    kind: ClassVar[int] = SOFTMAX
+    usual_scale: ClassVar[float] = 0.4  # of 0.3 to 1.5, likewise
+    told: ClassVar[str] = "temperature"
+
+    def settings(self) -> dict[str, float]:
+        """The settings of compiled code."""
+        return {"scale": self.scale or 1.0, "steepness": 1.0 / self.temperature if self.temperature else 0.0}
+
+
 RULES: dict[str, type[Rule]] = {
-    rule.__name__: rule for rule in (Optimistic, Sampling, Greedily, EpsilonGreedily, AtRandom)
+    rule.__name__: rule for rule in (Optimistic, Sampling, Greedily, EpsilonGreedily, AtRandom, InverseGap, Softmax)
 }
 
 

@@ -48,10 +48,12 @@ SETTINGS = np.dtype(
             "clipped",  # 1 if no index is above what ‖x‖S allows
             "multiple",  # of σ, the radius where that is a number
             "scales",  # how many are tuned, each twice the one before, the first of them `scale`; 0: none is
+            "explore",  # the probability of any available action, whatever the rule
+            "steepness",  # of rules that weigh by distance from the best: 1 by the temperature; 0: by what is known
         )
     ]
 )
-N_SETTINGS = 28
+N_SETTINGS = 30
 _as_settings = records_of(SETTINGS)
 
 LOG = np.dtype(
@@ -66,7 +68,7 @@ N_LOG = 4
 _as_log = records_of(LOG)
 
 RIDGE, FORWARD = range(2)
-OPTIMISTIC, SAMPLING, GREEDY, EPSILON_GREEDY, UNIFORM_AT_RANDOM = range(5)
+OPTIMISTIC, SAMPLING, GREEDY, EPSILON_GREEDY, UNIFORM_AT_RANDOM, INVERSE_GAP, SOFTMAX = range(7)
 BY_DETERMINANT, BY_TRACE, BY_CONSTANTS, AS_PRINTED, BY_FUNCTION, BY_MULTIPLE = range(6)
 TIGHT, AS_IN_PAPER, NO_BIAS, SHARP = range(4)
 

@@ -17,10 +17,10 @@ from onward.bandits.tuning import (
     N_TUNING,
     TUNING,
     WAITING,
-    choice_at,
     credit,
     mark_of,
     multiple,
+    note_choice,
     shares,
     take_scale,
     view_tuning,
@@ -30,7 +30,7 @@ from onward.core.factor import square_of
 from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "2b6bec68576ba9e2"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "6b8738ebe44a3696"  # other files whose code is compiled into this one: see tools/digests.py
 
 NOTHING_SHARED = np.empty(0)
 ARM_MARK = 2.399963229728653  # what tells the choices of arms apart that met one context
@@ -60,13 +60,37 @@ def factor_in(head: Head, record: Vector, draws: Vector) -> float:
         return level
     tuning = view_tuning(record)
     taken = shares(tuning, int(tuning.about[0].scales))
-    return level * tuning.about[0].least * multiple(take_scale(head, taken, draws)[0])
+    least: float = tuning.about[0].least
+    return level * least * multiple(take_scale(head, taken, draws)[0])
 
 
-def name_choice(record: Vector, serial: int) -> None:
+@compiled
+def mark_choice(record: Vector, serial: float) -> None:
     """Let the last choice be known as one of the arm with this number."""
-    last = int(about_of(record)["next"][0]) - 1
-    record[choice_at(last % WAITING) + 1] += ARM_MARK * serial
+    tuning = view_tuning(record)
+    tuning.choices[(int(tuning.about[0].next) - 1) % WAITING, 1] += ARM_MARK * serial
+
+
+@compiled
+def note_arm(record: Vector, each: Vector, x: Vector, serial: float) -> None:
+    """Note the choice of an arm for a context, given its chance at each scale, the floor included."""
+    tuning = view_tuning(record)
+    taken = shares(tuning, int(tuning.about[0].scales))
+    note_choice(tuning, taken, each, 0.0, 0.0, square_of(x), mark_of(x) + ARM_MARK * serial)
+
+
+@compiled
+def scales_in(record: Vector) -> Matrix:
+    """How often each scale is taken, and what widths are taken times then: two rows; of one scale if none are tuned."""
+    level, tuning = level_in(record), view_tuning(record)
+    n = int(tuning.about[0].scales) if record.shape[0] > 0 else 0
+    if n == 0:
+        return np.array([[1.0], [level]])
+    taken = shares(tuning, n)
+    out = np.empty((2, n))
+    for j in range(n):
+        out[0, j], out[1, j] = taken[j], level * tuning.about[0].least * multiple(j)
+    return out
 
 
 @inlined

@@ -32,8 +32,8 @@ class SpectralBandit:
         smoothness: C ≥ ‖α*‖_Λ = √(fᵀLf + λ‖f‖²), the sum of f² over all nodes in it: `basis.smoothness(guess, lam)`.
         lam: λ > 0.
         size: how many eigenvectors, the smoothest, for large graphs; None for all.
-        settings: as in `OFUL`, sigma being 1 unless told, without theta_bound, which `smoothness` is. `prior_mean` is an expected reward for
-            each node; then C bounds ‖α* − α_0‖_Λ.
+        settings: as in `OFUL`, sigma being 1 unless told, without theta_bound, which `smoothness` is. `prior_mean` is
+            an expected reward for each node; then C bounds ‖α* − α_0‖_Λ.
     """
 
     def __init__(

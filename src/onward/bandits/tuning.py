@@ -21,7 +21,7 @@ from onward.core.compile import compiled, inlined
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "37ee5416a85e6d7d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "cc7b71af0de5a5be"  # other files whose code is compiled into this one: see tools/digests.py
 
 Mask = NDArray[np.bool_]
 
@@ -51,10 +51,15 @@ TUNING = np.dtype(
 )
 _N_ABOUT = 10
 _as_about = records_of(TUNING)
-CHOICE = np.dtype([(name, "f8") for name in ("square", "mark", "waits", "spread")])
-_N_CHOICE = 4
+_N_CHOICE = 5
 _ROW = _N_CHOICE + MOST
 N_TUNING = _N_ABOUT + MOST + WAITING * _ROW
+
+
+def last_choice(record: Vector) -> Vector:
+    """The numbers of the last choice that was noted in a record: a view."""
+    at = choice_at((int(record[3]) - 1) % WAITING)
+    return record[at : at + _ROW]
 
 
 def choice_at(place: int) -> int:
@@ -67,7 +72,9 @@ class Tuning(NamedTuple):
 
     about: Records
     gains: Vector  # (MOST,): of each scale, above what was earned
-    choices: Matrix  # (WAITING, 4 + MOST): length and mark of an action, whether it waits, Σ π(u − 1)², and u
+    # (WAITING, 5 + MOST): length and mark of an action, whether it waits, Σ π(u − 1)², the chance with which it was
+    # chosen, and u: the chance with which each scale chooses it, over that
+    choices: Matrix
 
 
 @inlined
@@ -111,9 +118,15 @@ def multiple(j: int) -> float:
 
 
 @inlined
+def draws_to_explore(head: Head) -> int:
+    """How many uniform random numbers come after those of the rule: whether to explore, and which action then."""
+    return 2 if head.settings[0].explore > 0.0 else 0
+
+
+@inlined
 def take_scale(head: Head, taken: Vector, draws: Vector) -> tuple[int, float]:
     """Which scale is taken, drawn from how often each is, and what is left of the draw: uniform in [0, 1)."""
-    last = draws[draws.shape[0] - 1]
+    last = draws[draws.shape[0] - 1 - draws_to_explore(head)]
     left = 0.5 * math.erfc(-last / math.sqrt(2.0)) if head.settings[0].rule == SAMPLING else last
     n = taken.shape[0]
     for j in range(n - 1):
@@ -163,9 +176,17 @@ def chance_of(taken: Vector, estimate: Vector, width: Vector, available: Mask, c
 
 
 @inlined
-def note_choice(tuning: Tuning, taken: Vector, each: Vector, chance: float, square: float, mark: float) -> None:
-    """Let a choice wait for its reward, given the chances that `chance_of` found."""
-    about = tuning.about[0]
+def note_choice(
+    tuning: Tuning, taken: Vector, each: Vector, explore: float, floor: float, square: float, mark: float
+) -> None:
+    """Let a choice wait for its reward, given the chance with which each scale makes it.
+
+    A share `explore` of choices is made by none; this one then with the probability `floor`, in all. Overwrites `each`.
+    """
+    about, chance = tuning.about[0], 0.0
+    for j in range(taken.shape[0]):
+        each[j] = (1.0 - explore) * each[j] + floor
+        chance += taken[j] * each[j]
     at = int(about.next)
     about.next = 0.0 if at + 1 == WAITING else at + 1.0
     row, spread = tuning.choices[at], 0.0
@@ -174,7 +195,7 @@ def note_choice(tuning: Tuning, taken: Vector, each: Vector, chance: float, squa
         if j < taken.shape[0]:
             above = row[_N_CHOICE + j] - 1.0
             spread += taken[j] * above * above
-    row[0], row[1], row[2], row[3] = square, mark, 1.0, spread
+    row[0], row[1], row[2], row[3], row[4] = square, mark, 1.0, spread, chance
 
 
 @inlined
@@ -206,10 +227,10 @@ def mark_of(x: Vector) -> float:
 
 
 @compiled
-def chances_of_all(head: Head, record: Vector, estimate: Vector, index: Vector, available: Mask) -> Vector:
+def chances_of_all(tuning: Tuning, scales: int, estimate: Vector, index: Vector, available: Mask) -> Vector:
     """The chance with which each action is chosen, by a rule that takes the largest index; given at the least scale."""
     out, width = np.empty(index.shape[0]), np.empty(index.shape[0])
-    taken, each = shares(view_tuning(record), int(head.settings[0].scales)), np.empty(MOST)
+    taken, each = shares(tuning, scales), np.empty(MOST)
     split(estimate, index, width)
     for i in range(index.shape[0]):
         free = available.shape[0] == 0 or available[i]

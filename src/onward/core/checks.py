@@ -28,6 +28,11 @@ def probability(name: str, value: object) -> float:
     return _checked(name, value, "a number strictly between 0 and 1", lambda v: 0 < v < 1)
 
 
+def fraction(name: str, value: object) -> float:
+    """A number from 0 to 1, both included."""
+    return _checked(name, value, "a number from 0 to 1", lambda v: 0 <= v <= 1)
+
+
 def whole(name: str, value: object, least: int = 1) -> int:
     """A whole number that is at least so large."""
     if isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least:

@@ -12,7 +12,7 @@ from onward.core.factor import Factor, absorb_one, clear, factor_size, new_scrat
 from onward.core.tiles import discount
 from onward.core.types import Vector
 
-COMPILED_FROM = "b17983fcb8d7d6b2"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "0381e63ff2d2104e"  # other files whose code is compiled into this one: see tools/digests.py
 
 FADED = 1e-20
 

@@ -16,7 +16,7 @@ from onward.core.factor import ALIGNED, new_scratch
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "3b31bf619e30fc26"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "cdec33588ed32482"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype([("next_point", "f8")])
 N_HEADER = 1
