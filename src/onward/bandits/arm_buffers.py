@@ -157,7 +157,7 @@ class ArmBuffers:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         policy, (rows, table) = state["policy"], state["parts"]
-        rows = np.require(rows, requirements=["W"])
+        rows, table = (np.require(part, requirements=["W"]) for part in (rows, table))  # a memory map may be read-only
         rows[:, :N_SETTINGS] = with_settings(policy._settings, rows[0])[:N_SETTINGS]  # addresses are this process's own
         self.__dict__.update(type(self)(policy, state["d"], rows, table).__dict__)
 
