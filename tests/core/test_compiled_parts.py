@@ -1,6 +1,7 @@
 """Where compiled code is kept, and that a function is the same as a part of another as when Python calls it."""
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -101,6 +102,13 @@ def test_numbas_own_directory_is_used_without_a_word(tmp_path: Path) -> None:
     assert list(Path(path).glob("*inner-part*"))
 
 
+def test_another_numba_compiles_as_usual(tmp_path: Path) -> None:
+    other = "import sys\nsys.modules['onward.core.compiled_parts'] = None\n"
+    values, told = run(tmp_path, other + READ_ONLY)
+    assert values == ["10.0", "5.0", "0", "None"]
+    assert told == ""
+
+
 @inlined
 def _cubed(x: float) -> float:
     return x * x * x
@@ -124,6 +132,11 @@ def test_a_part_gives_what_the_function_gives_and_raises_what_it_raises() -> Non
     for function in (_call_refuse, _refuse):
         with pytest.raises(ValueError, match="no number"):
             function(np.empty(0))
+
+
+def test_functions_go_to_other_processes() -> None:
+    sent = pickle.loads(pickle.dumps(_call_refuse))
+    assert sent(np.array([2.0])) == 9.0
 
 
 def test_compiling_that_takes_long_is_told_once(

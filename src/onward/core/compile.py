@@ -13,8 +13,11 @@ try:
 except (ImportError, AttributeError):  # a numba that is made otherwise: it compiles as well, in more time
 
     def new_compiled(function: Any, **options: Any) -> Any:
-        """A function that numba compiles when it is called."""
-        return numba.njit(cache=True, **options)(function)
+        """A function that numba compiles when it is called; for this process alone if there is no place for files."""
+        try:
+            return numba.njit(cache=True, **options)(function)
+        except RuntimeError:
+            return numba.njit(**options)(function)
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
