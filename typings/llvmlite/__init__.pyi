@@ -1,0 +1,2 @@
+from llvmlite import binding as binding
+from llvmlite import ir as ir

@@ -44,4 +44,8 @@ def cfunc(
 ) -> Callable[[Callable[..., Any]], _CFunc]: ...
 def from_dtype(dtype: np.dtype[Any]) -> types.Type: ...
 
+class _Config:
+    DISABLE_JIT: int
+
+config: _Config
 prange = range

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.bandits.buffers import grown, refusal
-from onward.bandits.environments import Block, EnvironmentRun
+from onward.bandits.environments import Block
 from onward.bandits.game import play_rounds
 from onward.bandits.meta import MetaOFUL
 from onward.bandits.policy import Policy
@@ -66,18 +66,6 @@ class Steps:
             best = self._choice(actions)
             self._player.learn(actions[best], float(means[best] + noise))
             regret[i], choices[i] = self._loss(means, best), best
-        return regret, choices
-
-    def play_run(self, run: EnvironmentRun, horizon: int) -> tuple[Vector, NDArray[np.int32]]:
-        """Rounds of a world that is stepped through."""
-        regret, choices = np.empty(horizon), np.empty(horizon, dtype=np.int32)
-        for t in range(horizon):
-            actions, means = np.array(run.offer(), dtype=np.float64), np.asarray(run.means(), dtype=np.float64)
-            best = self._choice(actions)
-            if means.shape != (len(actions),):
-                raise ValueError(f"the world offers {len(actions)} actions, but means of shape {means.shape}")
-            self._player.learn(actions[best], float(run.reward(best)))
-            regret[t], choices[t] = self._loss(means, best), best
         return regret, choices
 
     def _choice(self, actions: Matrix) -> int:

@@ -4,21 +4,30 @@ runs.summary(); runs.plot(); runs.difference("OFUL", "OFUL^f")
 runs.save("runs.onward"); onward.load("runs.onward")
 """
 
-import json
 import math
 import numbers
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from onward import storage
-from onward.bandits import run_tables
+from onward.bandits import run_parts, run_tables
+from onward.bandits.failures import Failure
 from onward.bandits.mean_intervals import with_error
+from onward.bandits.run_checks import (
+    Whole,
+    checked_choices,
+    checked_names,
+    checked_seconds,
+    checked_trace,
+    fixed,
+    plain_settings,
+)
 from onward.core.checks import probability
 from onward.core.types import Matrix
 
@@ -28,9 +37,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from onward.bandits.regret_plot import Band
-
-Whole = NDArray[Any]  # whole numbers, of whatever size they came in
-T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,10 @@ class Runs:
     """Whether the game was played to its end; otherwise there are fewer repeats than were asked for."""
     repeat_numbers: tuple[int, ...]
     """Which repeats these are: repeat i draws from `SeedSequence(seed, spawn_key=(i, …))`."""
+    trace: dict[str, NDArray[np.float64]]
+    """What was traced of each choice, by name, (policy, repeat, round): see `play`."""
+    failures: tuple[Failure, ...]
+    """Which policy failed in which repeat and round: there its regret is NaN from then on, and its choices are −1."""
 
     def __init__(
         self,
@@ -91,17 +101,16 @@ class Runs:
         seconds: Mapping[str, float] | None = None,
         complete: bool = True,
         repeat_numbers: Sequence[int] | None = None,
+        trace: Mapping[str, ArrayLike] | None = None,
+        failures: Iterable[Failure] = (),
     ) -> None:
-        names = _names(names)
+        names = checked_names(names)
         values = np.array(regret, dtype=np.float64, order="C")
         if values.ndim != 3 or 0 in values.shape or len(values) != len(names):
             raise ValueError(
                 f"regret must have shape (policies, repeats, kept rounds) with {len(names)} policies, at least one "
                 f"repeat and one round, got {values.shape}"
             )
-        if not np.isfinite(values).all():
-            policy, repeat, _ = np.argwhere(~np.isfinite(values))[0]
-            raise ValueError(f"regret must hold finite numbers, got another for {names[policy]!r} in repeat {repeat}")
         _, repeats, kept = values.shape
         rounds = np.arange(1, kept + 1) if rounds is None else np.array(rounds)
         horizon = int(rounds[-1]) if horizon is None and rounds.shape == (kept,) else horizon
@@ -114,17 +123,27 @@ class Runs:
         numbered = tuple(range(repeats)) if repeat_numbers is None else tuple(int(i) for i in repeat_numbers)
         if len(numbered) != repeats or len(set(numbered)) < repeats or min(numbered) < 0:
             raise ValueError(f"repeat_numbers must be {repeats} different whole numbers >= 0, got {numbered}")
+        failures = tuple(failures)
+        failed = {(failure.policy, failure.repeat) for failure in failures}
+        for policy, repeat, _ in np.argwhere(~np.isfinite(values)):
+            if (names[policy], numbered[repeat]) not in failed:
+                raise ValueError(
+                    f"regret must hold finite numbers, got another for {names[policy]!r} in repeat {repeat}"
+                )
+        shape = (len(names), repeats, int(horizon))
         fields = {
             "names": names,
-            "regret": _fixed(values),
-            "rounds": _fixed(rounds.astype(np.int64)),
-            "chosen": None if chosen is None else _chosen(chosen, (len(names), repeats, int(horizon))),
+            "regret": fixed(values),
+            "rounds": fixed(rounds.astype(np.int64)),
+            "chosen": None if chosen is None else checked_choices(chosen, shape, -1 if failures else 0),
             "horizon": int(horizon),
             "seed": int(seed),
-            "settings": _plain(settings or {}),
-            "seconds": _seconds(seconds, names),
+            "settings": plain_settings(settings or {}),
+            "seconds": checked_seconds(seconds, names),
             "complete": bool(complete),
             "repeat_numbers": numbered,
+            "trace": {name: checked_trace(name, column, shape) for name, column in (trace or {}).items()},
+            "failures": failures,
         }
         for field, value in fields.items():
             object.__setattr__(self, field, value)
@@ -143,7 +162,10 @@ class Runs:
         mine, theirs = dict(vars(self)), dict(vars(other))
         del mine["seconds"], theirs["seconds"]
         arrays = [(mine.pop(name), theirs.pop(name)) for name in ("regret", "rounds", "chosen")]
-        return mine == theirs and all(_same(*pair) for pair in arrays)
+        traces = mine.pop("trace"), theirs.pop("trace")
+        if mine != theirs or set(traces[0]) != set(traces[1]):
+            return False
+        return all(_same(*pair) for pair in arrays + [(traces[0][name], traces[1][name]) for name in traces[0]])
 
     @property
     def repeats(self) -> int:
@@ -181,38 +203,21 @@ class Runs:
 
     def merge(self, other: "Runs") -> "Runs":
         """These repeats and further ones of the same game, in the order of their numbers."""
-        for name in ("names", "horizon", "seed", "settings"):
-            if getattr(self, name) != getattr(other, name):
-                raise ValueError(
-                    f"cannot merge: these runs have {name}={getattr(self, name)!r}, "
-                    f"the others have {name}={getattr(other, name)!r}"
-                )
-        if not _same(self.rounds, other.rounds):
-            raise ValueError(
-                f"cannot merge: these runs kept {len(self.rounds)} rounds, the others {len(other.rounds)}, not the same"
-            )
-        if (self.chosen is None) != (other.chosen is None):
-            raise ValueError("cannot merge: expected both or neither to have kept the chosen actions, got one that did")
-        both = sorted(set(self.repeat_numbers) & set(other.repeat_numbers))
-        if both:
-            raise ValueError(f"cannot merge: expected different repeats, got {both} in both")
-        numbered = self.repeat_numbers + other.repeat_numbers
-        order = np.argsort(numbered)
-        chosen = None
-        if self.chosen is not None and other.chosen is not None:
-            chosen = np.concatenate([self.chosen, other.chosen], axis=1)[:, order]
-        return Runs(
-            self.names,
-            np.concatenate([self.regret, other.regret], axis=1)[:, order],
-            self.rounds,
-            chosen,
-            horizon=self.horizon,
-            seed=self.seed,
-            settings=self.settings,
-            seconds={name: self.seconds[name] + other.seconds[name] for name in self.seconds if name in other.seconds},
-            complete=_complete_together(self, other),
-            repeat_numbers=[numbered[i] for i in order],
-        )
+        return run_parts.merged(Runs, self, other)
+
+    def join(self, other: "Runs") -> "Runs":
+        """These policies and others, which played in the same repeats of the same world, with the same seed."""
+        return run_parts.joined(Runs, self, other)
+
+    def select(
+        self,
+        policies: str | Iterable[str] | None = None,
+        *,
+        repeats: Iterable[int] | None = None,
+        rounds: tuple[int, int] | None = None,
+    ) -> "Runs":
+        """Some policies, by name, in the order given; some repeats, by number; the kept rounds from one to another."""
+        return run_parts.selected(Runs, self, policies, repeats, rounds)
 
     def _place(self, name: str) -> int:
         if name not in self.names:
@@ -245,6 +250,7 @@ class Runs:
             for name, *pair in zip(self.names, self.mean()[:, -1], self.standard_error()[:, -1], strict=True)
         )
         stopped = "" if self.complete else ", stopped early"
+        stopped += f", {len(self.failures)} failed" if self.failures else ""
         return f"Runs({self._size()}{stopped}; mean regret {self._when()}: {shown})"
 
     def _repr_html_(self) -> str:
@@ -272,6 +278,18 @@ class Runs:
 
         return plot(self, band, log, ax)
 
+    def plot_final(self, parameter: str | None = None, *, log: bool = False, ax: "Axes | None" = None) -> "Figure":
+        """The regret at the end, for many policies: ranked, or over a parameter in which they differ.
+
+        Args:
+            parameter: a number in the policies' descriptions, such as "lam" or "rule.scale"; None to rank them.
+            log: the regret on a logarithmic axis.
+            ax: draw into it, instead of into a new figure.
+        """
+        from onward.bandits.sweep_plot import plot_final
+
+        return plot_final(self, parameter, log, ax)
+
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -281,6 +299,9 @@ class Runs:
             for name in ("names", "horizon", "seed", "settings", "seconds", "complete", "repeat_numbers")
         }
         arrays: storage.Arrays = {"regret": self.regret, "rounds": self.rounds}
+        if self.failures:
+            settings["failures"] = [asdict(failure) for failure in self.failures]
+        arrays |= {f"trace_{name}": values for name, values in self.trace.items()}
         if self.chosen is not None:
             settings["chosen"] = self.chosen.dtype.name
             arrays["chosen"] = self.chosen
@@ -300,59 +321,13 @@ class Runs:
         others = dict(settings)
         kind = others.pop("chosen", None)
         chosen = None if kind is None else arrays["chosen"].astype(np.dtype(kind))
-        return cls(regret=arrays["regret"], rounds=arrays["rounds"].astype(np.int64), chosen=chosen, **others)
-
-
-def _complete_together(first: Runs, second: Runs) -> bool:
-    """Whether an interrupted game and its continuation make a whole one: no repeat is missing before the last."""
-    last = max(first, second, key=lambda runs: max(runs.repeat_numbers))
-    numbers = sorted(first.repeat_numbers + second.repeat_numbers)
-    gapless = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-    return (first.complete and second.complete) or (last.complete and gapless)
-
-
-def _names(names: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(names, str) or not names or not all(isinstance(name, str) and name for name in names):
-        raise ValueError(f"names must be at least one policy's name, each some text, got {names!r}")
-    if len(set(names)) < len(names):
-        raise ValueError(f"names must be different, got {list(names)}")
-    return tuple(names)
-
-
-def _chosen(chosen: ArrayLike, shape: tuple[int, int, int]) -> Whole:
-    array = np.array(chosen, order="C")
-    if array.dtype.kind not in "iu" or array.shape != shape:
-        raise ValueError(
-            f"chosen must be whole numbers of shape {shape} (policies, repeats, horizon), "
-            f"got {array.dtype} of shape {array.shape}"
-        )
-    if array.size and array.min() < 0:
-        raise ValueError(f"chosen must hold positions of actions, >= 0, got {array.min()}")
-    return _fixed(array)
-
-
-def _seconds(seconds: Mapping[str, float] | None, names: tuple[str, ...]) -> dict[str, float]:
-    taken = {name: float(value) for name, value in (seconds or {}).items()}
-    if not set(taken) <= set(names) or not all(0 <= value < math.inf for value in taken.values()):
-        raise ValueError(f"seconds must be numbers >= 0 for some of {', '.join(names)}, got {seconds!r}")
-    return taken
-
-
-def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings as they come back from a file."""
-    try:
-        plain: dict[str, Any] = json.loads(json.dumps(dict(settings), allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"settings must be plain text, finite numbers, lists and dicts of these ({error})") from error
-    return plain
+        failures = [Failure(**failure) for failure in others.pop("failures", ())]
+        trace = {name.removeprefix("trace_"): arrays[name] for name in arrays if name.startswith("trace_")}
+        rounds = arrays["rounds"].astype(np.int64)
+        return cls(regret=arrays["regret"], rounds=rounds, chosen=chosen, trace=trace, failures=failures, **others)
 
 
 def _same(a: Whole | None, b: Whole | None) -> bool:
     if a is None or b is None:
         return a is b
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-
-
-def _fixed(array: NDArray[T]) -> NDArray[T]:
-    array.flags.writeable = False
-    return array

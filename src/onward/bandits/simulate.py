@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,10 +12,14 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
+from onward.bandits.delays import Delay
+from onward.bandits.disjoint import Disjoint
 from onward.bandits.environments import Environment, LinearWorld
-from onward.bandits.players import Player, Steps, copied, is_compiled, new_player
+from onward.bandits.failures import Failure
+from onward.bandits.players import Player, copied, is_compiled, new_player
 from onward.bandits.runs import Runs
 from onward.bandits.spectral import SpectralBandit
+from onward.bandits.stepped_game import SteppedGame, Terms
 from onward.core.checks import whole
 from onward.core.types import Matrix, Vector
 from onward.progress_bar import open_progress_bar
@@ -31,10 +35,12 @@ class _Repeat:
     regret: Matrix
     chosen: NDArray[np.int32] | None
     seconds: Vector
+    trace: dict[str, Matrix]
+    failures: list[Failure]
 
 
 def play(
-    policies: Mapping[str, Player | SpectralBandit],
+    policies: Mapping[str, Player | SpectralBandit | Disjoint],
     environment: Environment,
     horizon: int,
     repeats: int = 1,
@@ -44,6 +50,11 @@ def play(
     keep: int | ArrayLike | None = None,
     chosen: bool = False,
     first_repeat: int = 0,
+    delay: int | Delay | None = None,
+    update_every: int = 1,
+    available: float | ArrayLike | None = None,
+    trace: bool | Sequence[str] = False,
+    on_error: Literal["raise", "record"] = "raise",
     progress: bool | None = None,
 ) -> Runs:
     """Let policies play in a world, and see what each loses against the best action of every round.
@@ -56,6 +67,10 @@ def play(
     Policies of this library in a `LinearWorld` play in one compiled loop. A policy or a world of your own, in Python,
     does as well, at Python's speed. Where fixed arms span fewer dimensions than they have features, policies of this
     library that know nothing yet play in that span: the same game up to rounding, and far cheaper.
+
+    `Disjoint` policies play in worlds with contexts, such as `ContextWorld` or `TableWorld`, where policies with one θ
+    play as well. With delays, batches, actions that are not available, traces or recorded errors, and in such worlds,
+    the game is played in Python, at some 20 microseconds a round.
 
     Ctrl-C ends the game: what is returned holds the repeats that were finished.
 
@@ -71,6 +86,15 @@ def play(
             counted from 1.
         chosen: whether to keep the choices, too.
         first_repeat: the number of the first repeat, to go on where an earlier game ended: see `Runs.merge`.
+        delay: how many rounds later a reward comes: a number, or a part of `onward.bandits.delays`. 0: before the next
+            round. Rewards that come after the last round are not learned.
+        update_every: learn only after every so many rounds, in a batch: what has come by then.
+        available: the share of the actions that may be played in a round, drawn for each action alone (at least one
+            may); or True or False for each round and action, (horizon, k). The regret is against the best of these.
+        trace: what to keep of each choice, in `Runs.trace`: some of "reward", "index", "estimate" and "probability", or
+            True for the reward.
+        on_error: what happens when a policy raises an error: it ends the game, or with "record" only this policy's part
+            of this repeat: see `Runs.failures`.
         progress: a progress bar; None for one if this is a terminal.
     """
     horizon, repeats = whole("horizon", horizon, 1), whole("repeats", repeats, 1)
@@ -82,11 +106,14 @@ def play(
     if not callable(getattr(environment, "start", None)):
         raise ValueError(f"environment must have a method start, got {type(environment).__name__}")
     kept = _kept_rounds(keep, horizon)
-    settings = _settings(players, environment)
+    terms = Terms.from_arguments(delay, update_every, available, trace, on_error, horizon)
+    settings = _settings(players, environment, terms)
     stop = _Stop()
-    game = _Game(dict(players), environment, horizon, kept, seed, chosen, stop)
+    game = _Game(dict(players), environment, horizon, kept, seed, chosen, stop, terms)
     regret = np.empty((len(policies), repeats, len(kept)))
     choices = np.empty((len(policies), repeats, horizon), dtype=np.int32) if chosen else None
+    traces = {name: np.empty((len(policies), repeats, horizon)) for name in terms.trace}
+    failures: list[Failure] = []
     seconds, done = np.zeros(len(policies)), np.zeros(repeats, dtype=bool)
     with _bar(progress, repeats, len(policies) * horizon) as advance:
         try:
@@ -94,6 +121,9 @@ def play(
                 at = result.number - first_repeat
                 regret[:, at], done[at] = result.regret, True
                 seconds += result.seconds
+                failures += result.failures
+                for name, values in result.trace.items():
+                    traces[name][:, at] = values
                 if choices is not None and result.chosen is not None:
                     choices[:, at] = result.chosen
                 advance()
@@ -113,6 +143,8 @@ def play(
         seconds=dict(zip(policies, seconds.tolist(), strict=True)),
         complete=complete,
         repeat_numbers=(first_repeat + np.flatnonzero(done)).tolist(),
+        trace={name: values if complete else values[:, done] for name, values in traces.items()},
+        failures=sorted(failures, key=lambda failure: (failure.repeat, list(policies).index(failure.policy))),
     )
 
 
@@ -126,13 +158,20 @@ class _Stop:
 class _Game:
     """Everything that a repeat needs."""
 
-    policies: Mapping[str, Player]
+    policies: Mapping[str, Any]
     environment: Environment
     horizon: int
     kept: NDArray[np.int64]
     seed: int
     chosen: bool
     stop: _Stop
+    terms: Terms
+
+    @property
+    def stepped(self) -> bool:
+        """Whether it is played round by round, in Python, one policy after the other."""
+        disjoint = any(isinstance(policy, Disjoint) for policy in self.policies.values())
+        return disjoint or not self.terms.plain or not isinstance(self.environment, LinearWorld)
 
 
 def _results(game: _Game, numbers: Iterable[int], n_jobs: int) -> Iterator[_Repeat]:
@@ -140,7 +179,7 @@ def _results(game: _Game, numbers: Iterable[int], n_jobs: int) -> Iterator[_Repe
         for number in numbers:
             yield _play_repeat(game, number)
         return
-    compiled = isinstance(game.environment, LinearWorld) and all(map(is_compiled, game.policies.values()))
+    compiled = not game.stepped and all(map(is_compiled, game.policies.values()))
     hint: Literal["threads", "processes"] = "threads" if compiled else "processes"
     task = delayed(_play_repeat)
     yield from Parallel(n_jobs=n_jobs, prefer=hint, return_as="generator_unordered")(task(game, i) for i in numbers)
@@ -156,12 +195,12 @@ def _check_players(policies: Mapping[str, Any]) -> None:
             raise ValueError(f"policy {name!r} must be an object with methods choose and learn, got {what}")
 
 
-def _settings(policies: Mapping[str, Player], environment: Environment) -> dict[str, Any]:
+def _settings(policies: Mapping[str, Any], environment: Environment, terms: Terms) -> dict[str, Any]:
     """What was played, as plain values: seen to before the game, not after it."""
     settings = {
         "policies": {name: _described(policy) for name, policy in policies.items()},
         "environment": _described(environment) | _changes(environment),
-    }
+    } | ({"terms": terms.describe()} if terms.describe() else {})
     try:
         json.dumps(settings, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -199,11 +238,13 @@ def _kept_rounds(keep: int | ArrayLike | None, horizon: int) -> NDArray[np.int64
 
 
 def _play_repeat(game: _Game, number: int) -> _Repeat:
-    of_world, of_policies = (np.random.SeedSequence(game.seed, spawn_key=(number, j)) for j in range(2))
+    of_world, of_policies, *others = (np.random.SeedSequence(game.seed, spawn_key=(number, j)) for j in range(4))
     regret = np.empty((len(game.policies), len(game.kept)))
     choices = np.empty((len(game.policies), game.horizon), dtype=np.int32) if game.chosen else None
     seconds = np.zeros(len(game.policies))
-    if isinstance(game.environment, LinearWorld):
+    trace = {name: np.empty((len(game.policies), game.horizon)) for name in game.terms.trace}
+    failures = []
+    if isinstance(game.environment, LinearWorld) and not game.stepped:
         players = [new_player(name, policy, of_policies) for name, policy in game.policies.items()]
         run = game.environment.start(of_world)
         arms = game.environment.arms
@@ -223,13 +264,17 @@ def _play_repeat(game: _Game, number: int) -> _Repeat:
     else:
         for i, (name, policy) in enumerate(game.policies.items()):
             began = time.perf_counter()
-            stepping = Steps(name, copied(policy, of_policies))
-            losses, picks = stepping.play_run(game.environment.start(of_world), game.horizon)
+            stepped = SteppedGame(name, copied(policy, of_policies), game.terms, (others[0], others[1]))
+            played = stepped.play(game.environment.start(of_world), game.horizon)
             seconds[i] = time.perf_counter() - began
-            regret[i] = losses[game.kept - 1]
+            regret[i] = played.regret[game.kept - 1]
             if choices is not None:
-                choices[i] = picks
-    return _Repeat(number, regret, choices, seconds)
+                choices[i] = played.chosen
+            for column, values in played.trace.items():
+                trace[column][i] = values
+            if played.failed is not None:
+                failures.append(Failure(name, number, *played.failed))
+    return _Repeat(number, regret, choices, seconds, trace, failures)
 
 
 # Progress

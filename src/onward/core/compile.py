@@ -1,12 +1,23 @@
 """How every loop of Onward is compiled."""
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+try:
+    from onward.core.compiled_parts import new_compiled
+except (ImportError, AttributeError):  # a numba that is made otherwise: it compiles as well, in more time
+
+    def new_compiled(function: Any, **options: Any) -> Any:
+        """A function that numba compiles when it is called; for this process alone if there is no place for files."""
+        try:
+            return numba.njit(cache=True, **options)(function)
+        except RuntimeError:
+            return numba.njit(**options)(function)
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
@@ -16,17 +27,17 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     give the same bits in whatever batches they come. Division by zero gives inf, as in NumPy, because
     the check for it would cost more than the division.
     """
-    return cast(Callable[P, R], numba.njit(cache=True, error_model="numpy")(function))
+    return cast(Callable[P, R], new_compiled(function, error_model="numpy"))
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function into each of its callers: for steps of a hot loop, where passing arrays would cost more."""
-    return cast(Callable[P, R], numba.njit(cache=True, error_model="numpy", forceinline=True)(function))
+    return cast(Callable[P, R], new_compiled(function, error_model="numpy", forceinline=True))
 
 
 def unlocked(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a long loop, and let other threads run while it does."""
-    return cast(Callable[P, R], numba.njit(cache=True, error_model="numpy", nogil=True)(function))
+    return cast(Callable[P, R], new_compiled(function, error_model="numpy", nogil=True))
 
 
 def spliced(function: Callable[P, R]) -> Callable[P, R]:

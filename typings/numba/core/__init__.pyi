@@ -1,0 +1,1 @@
+from numba.core import caching as caching

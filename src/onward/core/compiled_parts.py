@@ -1,0 +1,289 @@
+"""How functions are compiled that other compiled functions call: without what only Python needs, and kept in a file.
+
+numba makes of each function machine code and two wrappers for Python, optimises it in full, and then does so again
+inside each of its callers. A function that compiled code calls needs none of this: what is linked into its callers is
+enough, and they are optimised as a whole. That takes a third off compiling, and nothing else changes: without fastmath
+the bits do not depend on how code is optimised.
+
+This uses what numba does not promise to keep. Where it is another numba, `compile.py` compiles as usual.
+"""
+
+import gc
+import logging
+import os
+import stat
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from llvmlite import binding as llvm
+from numba import config
+from numba.core import caching
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, CompileResult
+from numba.core.lowering import Environment
+from numba.core.registry import CPUDispatcher
+
+TELL_AFTER = 1.0  # seconds of compiling before it is told
+
+_ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of a function's environments begin
+_log = logging.getLogger("onward")
+
+
+# The cache
+
+
+class _HomeLocator(caching.UserWideCacheLocator):
+    """numba's cache in the user's home; none where there is no home, instead of a directory named ~."""
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        return super().from_function(py_func, py_file) if os.path.isabs(os.path.expanduser("~")) else None
+
+
+class _TemporaryLocator(caching.UserWideCacheLocator):
+    """A cache among the temporary files, in a directory that nobody else can write to: what it holds is run."""
+
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        super().__init__(py_func, py_file)
+        self._cache_path = str(private_directory() / self.get_suitable_cache_subpath(py_file))
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        try:
+            found = super().from_function(py_func, py_file)
+        except OSError:
+            return None
+        if found is not None:
+            _Told.warn(f"cannot write beside the package or in a home: compiled code is kept in {private_directory()}")
+        return found
+
+
+def private_directory() -> Path:
+    """The directory of temporary files that is this user's alone, one for all processes of the user."""
+    if _Told.directory is None:
+        directory = Path(tempfile.gettempdir()) / f"onward-compiled-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+        directory.mkdir(mode=0o700, exist_ok=True)
+        found = directory.lstat()
+        own = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+        if not (stat.S_ISDIR(found.st_mode) and own and not found.st_mode & 0o022):
+            directory = Path(tempfile.mkdtemp(prefix="onward-compiled-"))
+        _Told.directory = directory
+    return _Told.directory
+
+
+_LOCATORS = [
+    _HomeLocator if locator is caching.UserWideCacheLocator else locator
+    for locator in caching.CacheImpl._locator_classes
+] + [_TemporaryLocator]
+
+
+class _WholeImpl(caching.CompileResultCacheImpl):
+    _locator_classes = _LOCATORS
+
+
+class _PartImpl(caching.CompileResultCacheImpl):
+    """Parts in files: code for linking, with the name of the function and `part`."""
+
+    _locator_classes = _LOCATORS
+
+    def get_filename_base(self, fullname: str, abiflags: str) -> Any:
+        return super().get_filename_base(fullname + "-part", abiflags)
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        library, fndesc, env, signature, objectmode, lifted, annotation, reload_init, environments = payload
+        for again in reload_init or ():
+            again()
+        return CompileResult(
+            target_context=target_context,
+            typing_context=target_context.typing_context,
+            library=PartLibrary.from_bitcode(target_context.codegen(), library),
+            environment=env,
+            entry_point=_Entry(),
+            fndesc=fndesc,
+            type_annotation=annotation,
+            signature=signature,
+            objectmode=objectmode,
+            lifted=lifted,
+            typing_error=None,
+            call_helper=None,
+            metadata=None,
+            reload_init=reload_init,
+            referenced_envs=environments,
+        )
+
+
+class _WholeCache(caching.Cache):
+    _impl_class = _WholeImpl
+
+
+class _PartCache(caching.Cache):
+    _impl_class = _PartImpl
+
+
+def _cache(kind: Callable[[Any], Any], function: Any) -> Any:
+    """The cache of a function; in this process alone if there is no place for files."""
+    try:
+        return kind(function)
+    except RuntimeError as error:
+        _Told.warn(f"{error}: compiled code is kept in this process alone; NUMBA_CACHE_DIR says where else")
+        return caching.NullCache()
+
+
+# Parts
+
+
+class _Entry:
+    """What stands for a part among functions: it cannot be called from Python."""
+
+
+class PartLibrary(JITCodeLibrary):
+    """Code to link into callers. No machine code is made of it, and what is inlined is all that is optimised."""
+
+    @classmethod
+    def from_bitcode(cls, codegen: Any, record: tuple[str, str, bytes]) -> "PartLibrary":
+        """What `serialize_using_object_code` gave."""
+        name, _, bitcode = record
+        library = cls(codegen, name)
+        library._final_module = llvm.parse_bitcode(bitcode)
+        library._finalize_final_module()
+        return library
+
+    def _optimize_final_module(self) -> None:
+        passes, builder = self._codegen._module_pass_manager(
+            loop_vectorize=False, slp_vectorize=False, opt=0, cost="cheap"
+        )
+        passes.run(self._final_module, builder)
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+    def serialize_using_object_code(self) -> tuple[str, str, bytes]:
+        """What is kept of it: code to link, and no other."""
+        self._ensure_finalized()
+        return self.name, "bitcode", self._final_module.as_bitcode()
+
+
+class _PartCompiler(Compiler):
+    def define_pipelines(self) -> Any:
+        state = self.state
+        state.flags.no_compile = state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = True
+        state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+class _Part(CPUDispatcher):
+    """A function as other compiled functions call it."""
+
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+        super().__init__(function, {}, options, pipeline_class=_PartCompiler)
+        self._cache = _cache(_PartCache, function)
+
+    def compile(self, sig: Any) -> Any:
+        _Told.what_is_done(self._cache.cache_path)
+        return super().compile(sig)
+
+    def add_overload(self, cres: Any) -> None:
+        if not isinstance(cres.entry_point, _Entry):  # compiled just now
+            cres = cres._replace(entry_point=_Entry())
+            self.targetctx.insert_user_function(cres.entry_point, cres.fndesc, [cres.library])
+        self.overloads[tuple(cres.signature.args)] = cres
+
+
+class Compiled(CPUDispatcher):
+    """A compiled function: whole for Python, a part for compiled code."""
+
+    def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None, pipeline_class: Any = Compiler):
+        super().__init__(py_func, locals or {}, targetoptions or {}, pipeline_class)
+        self._part: _Part | None = None
+        self._cache = _cache(_WholeCache, py_func)
+
+    def enable_caching(self) -> None:
+        """It is cached from the start."""
+
+    def compile(self, sig: Any) -> Any:
+        """What Python calls for arguments of these types."""
+        with _Compiling():
+            return super().compile(sig)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """What compiled code that calls it is told of its types: the whole one if there is one already, else a part."""
+        if tuple(self._compiler.fold_argument_types(args, kws)[1]) in self.overloads:
+            return super().get_call_template(args, kws)
+        if self._part is None:
+            self._part = _Part(self.py_func, self.targetoptions)
+        return self._part.get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        """What compiled code calls."""
+        part = None if self._part is None else self._part.overloads.get(tuple(sig))
+        return super().get_overload(sig) if part is None else part.entry_point
+
+    def add_overload(self, cres: Any) -> None:
+        """Keep what was compiled or read from the cache."""
+        super().add_overload(cres)
+        # Parts have no code of their own in which their environments could be set.
+        for symbol in cres.library._final_module.global_variables:
+            environment = Environment._memo.get(symbol.name) if symbol.name.startswith(_ENVIRONMENT) else None
+            if environment is not None:
+                cres.library.codegen.set_env(symbol.name, environment)
+
+
+# What a user is told
+
+
+class _Told:
+    """What was told already, each once in a process."""
+
+    directory: Path | None = None
+    warned = said = False
+    since: float | None = None  # when the outermost compiling began
+
+    @classmethod
+    def warn(cls, text: str) -> None:
+        if not cls.warned:
+            cls.warned = True
+            warnings.warn_explicit(text, RuntimeWarning, "onward", 0)  # one line: nobody's code is to blame
+
+    @classmethod
+    def what_is_done(cls, path: Any) -> None:
+        """Tell that code is being compiled, if that takes long."""
+        if cls.said or cls.since is None or time.perf_counter() - cls.since < TELL_AFTER:
+            return
+        cls.said = True
+        kept = f"kept in {path}" if path else "for this process"
+        text = f"onward: compiling for this machine, once, {kept}"
+        _log.info(text)
+        if sys.stderr is not None and sys.stderr.isatty():
+            print(text, file=sys.stderr)
+
+
+class _Compiling:
+    """While the outermost function is compiled: it is timed, and garbage is looked for less often.
+
+    A compiler makes many objects that all live on: a seventh of its time went into looking at them again and again.
+    """
+
+    def __enter__(self) -> None:
+        self._outermost = _Told.since is None
+        if self._outermost:
+            _Told.since = time.perf_counter()
+            self._threshold = gc.get_threshold()
+            if self._threshold[0]:  # 0: it is off
+                gc.set_threshold(20_000, 20, 100)
+
+    def __exit__(self, *_: object) -> None:
+        if self._outermost:
+            _Told.since = None
+            gc.set_threshold(*self._threshold)
+
+
+def new_compiled(function: Any, **options: Any) -> Any:
+    """A function compiled when it is called; as it is where numba's JIT is off."""
+    return function if config.DISABLE_JIT else Compiled(function, targetoptions={"nopython": True, **options})

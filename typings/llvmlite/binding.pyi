@@ -1,0 +1,3 @@
+from typing import Any
+
+def parse_bitcode(bitcode: bytes) -> Any: ...
