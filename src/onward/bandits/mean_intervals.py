@@ -43,6 +43,54 @@ def martingale_bernstein(values: Vector, low: float, high: float, delta: float) 
     return max(low, mean - reach), min(high, mean + reach)
 
 
+def anytime(values: Vector, others: Vector, reach: float, low: float, high: float, delta: float) -> tuple[float, float]:
+    """For the values of events that may depend on those before them, at every sample size at once.
+
+    What is between its ends is the mean of the events' conditional means so far, which are in [low, high]. It may be
+    looked at after each event, and one may stop when one likes.
+
+    Args:
+        values: in [0, 1] in the (conditional) mean and at least −reach, when measured from low in units of high − low.
+        others: the same for what was missed: their means are 1 less those of the values.
+        reach: see there.
+        low, high: the range.
+        delta: the interval may fail at any event at all with this probability.
+    """
+    lower = low + (high - low) * _anytime_lower(values, reach, delta / 2)
+    upper = high - (high - low) * _anytime_lower(others, reach, delta / 2)
+    return lower, upper
+
+
+def _anytime_lower(values: Vector, reach: float, delta: float) -> float:
+    """What the mean of conditional means in [0, 1] is above, of values that are at least −reach and have no upper end.
+
+    exp(l Σ(v − E v) − ψ(l) Σ(v − guess)²), in units of 1 + reach and for guesses in [0, 1] that were made before, is a
+    supermartingale for every l in [0, 1) (Fan, Grama and Liu, 2015; Waudby-Smith et al., 2022): so is the mean over
+    several l, and it passes 1/δ with probability δ at most.
+    """
+    n, unit = len(values), 1.0 + reach
+    guesses = np.concatenate([[0.5], np.cumsum(values)[:-1] / np.arange(1, n)])
+    spread = float((((values - np.clip(guesses, 0.0, 1.0)) / unit) ** 2).sum())
+    slopes = 0.5 ** np.arange(0.5, 14.0, 0.5)
+    psi = -np.log1p(-slopes) - slopes
+    most = math.log(len(slopes) / delta)
+    inside, outside = 0.0, float(((most + psi * spread) / slopes).min())  # one slope alone gets there at the latest
+    for _ in range(60):
+        middle = (inside + outside) / 2
+        exponents = slopes * middle - psi * spread
+        top = float(exponents.max())
+        if top + math.log(float(np.exp(exponents - top).sum())) < most:
+            inside = middle
+        else:
+            outside = middle
+    return min(1.0, max(0.0, float(values.mean()) - unit * outside / n))
+
+
+def cut(lower: float, upper: float, low: float, high: float) -> tuple[float, float]:
+    """The part of an interval that is in a range; the nearest end of the range if none is."""
+    return min(max(lower, low), high), max(min(upper, high), low)
+
+
 def with_error(value: float, error: float) -> str:
     """`1,234 ± 56`, `0.1234 ± 0.0056`: two digits of the error, and as many of the value as it leaves standing."""
     if not 0 < error < math.inf:
