@@ -15,6 +15,8 @@ from onward.bandits.log_records import LogWarning, Records, read_records
 from onward.bandits.log_tables import Names, Table, checked_arms
 from onward.core.types import Matrix, Vector
 
+ROUNDING = 1e-9  # by which a sum of probabilities may be above 1
+
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class LoggedData:
@@ -158,7 +160,8 @@ class LoggedData:
             taken = np.flatnonzero(flags[order]) - starts
             actions = StackedSets(contexts[order], sizes)
         propensity, reward = table.numbers(names.propensity), table.numbers(names.reward)
-        table.check(names.propensity, propensity, (propensity > 0) & (propensity <= 1), "a number in (0, 1]", rows)
+        right = (propensity > 0) & (propensity <= 1 + ROUNDING)
+        table.check(names.propensity, propensity, right, "a number in (0, 1]", rows)
         table.check(names.reward, reward, np.isfinite(reward), "a finite number", rows)
         chances = None
         if n_arms is None and np.isfinite(propensity).all():
@@ -192,6 +195,7 @@ class LoggedData:
         if n == 0:
             raise ValueError("a log must hold at least one event, got none")
         _check_events("reward", earned, np.isfinite(earned), "finite numbers")
+        chances[(chances > 1) & (chances <= 1 + ROUNDING)] = 1.0
         _check_events("propensity", chances, (chances > 0) & (chances <= 1), "numbers in (0, 1]")
         inside = (positions >= 0) & (positions < actions.sizes) & (positions == np.floor(positions))
         if not inside.all():

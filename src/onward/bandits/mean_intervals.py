@@ -1,17 +1,34 @@
 """How far the mean of a sample may be from what it estimates."""
 
 import math
-from statistics import NormalDist
 
 import numpy as np
+from scipy.special import stdtrit
 
 from onward.core.types import Vector
 
 
-def normal(value: float, standard_error: float, delta: float) -> tuple[float, float]:
-    """What the central limit theorem promises: right in the limit, and only then."""
-    reach = NormalDist().inv_cdf(1 - delta / 2) * standard_error
+def normal(value: float, standard_error: float, delta: float, values: Vector) -> tuple[float, float]:
+    """What the central limit theorem promises: right in the limit, and only then.
+
+    The standard error is taken from the values, and is the less certain the fewer of them make it up: the quantile is
+    that of a t distribution with as many degrees of freedom as the values' fourth moments say.
+    """
+    if not math.isfinite(standard_error):
+        return -math.inf, math.inf
+    reach = float(stdtrit(degrees_of_freedom(values), 1 - delta / 2)) * standard_error
     return value - reach, value + reach
+
+
+def degrees_of_freedom(values: Vector) -> float:
+    """How many normal values would give a variance that is known as well as that of these: at least 1, at most n − 1.
+
+    2 s⁴ / Var(s²): for a few values that stand out far from all others, hardly more than their number.
+    """
+    squares = (values - values.mean()) ** 2
+    total, most = float(squares.sum()), float(max(1, len(values) - 1))
+    spread = float((squares**2).sum()) - total**2 / len(values)
+    return min(most, max(1.0, 2 * total**2 / spread)) if spread > 0 else most
 
 
 def empirical_bernstein(values: Vector, low: float, high: float, delta: float) -> tuple[float, float]:

@@ -2,10 +2,10 @@
 
 import math
 from dataclasses import dataclass, field
-from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import stdtr
 
 from onward.bandits import mean_intervals
 from onward.bandits.mean_intervals import with_error
@@ -84,9 +84,10 @@ class Value:
         mean, error = self.value - other.value, math.inf
         if len(gaps) > 1 and min(self.matched, other.matched) > 1:
             error = float(gaps.std(ddof=1)) / math.sqrt(len(gaps))
-        lower, upper = mean_intervals.cut(*mean_intervals.normal(mean, error, delta), -width, width)
-        z = abs(mean) / error if error > 0 else math.inf * abs(mean) if mean else 0.0
-        return ValueDifference(self, other, mean, error, lower, upper, delta, 2 * NormalDist().cdf(-z))
+        lower, upper = mean_intervals.cut(*mean_intervals.normal(mean, error, delta, gaps), -width, width)
+        far = abs(mean) / error if error > 0 else math.inf if mean else 0.0
+        p_value = 2 * float(stdtr(mean_intervals.degrees_of_freedom(gaps), -far)) if error < math.inf else 1.0
+        return ValueDifference(self, other, mean, error, lower, upper, delta, p_value)
 
     def __str__(self) -> str:
         text = (

@@ -25,16 +25,18 @@ from onward.core.types import Vector
 
 FALSE_ALARMS = 0.01
 """With this probability at most any check of a log is flagged if all is right, as far as means are normal."""
-TOLERANCE = 1.25
-"""Ratios between 1/1.25 and 1.25 are let pass: a guess at the log's policy is not its policy."""
+TOLERANCE = 0.05
+"""A mean weight that is no farther from 1 than this is let pass: in a large log smaller errors show, and do no harm."""
+GUESS_TOLERANCE = 0.2
+"""A guess at the log's policy may give so much of its probability to actions that had no chance."""
 MOST_EVENTS = 20_000
 """So many events, at equal distances, are enough."""
 MOST_ACTIONS = 50
 """With more actions than this, these are not looked at one by one."""
 LEAST_EXPECTED = 20.0
 """An action that should have been taken less often than this is not looked at by itself."""
-SEEN_OFTEN = 50.0
-"""With so many events for each action of the least propensity, no action was rarer, or one would have been seen."""
+UNLIKELY = 0.25
+"""The guess leaves out actions that it takes to be less likely than the likeliest by this factor."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,9 @@ class _Sum:
     about: str
     value: float
     error: float
+    lower: float = 1.0 - TOLERANCE
+    upper: float = 1.0 + TOLERANCE
     expected: float = 1.0
-    lower: float = 1.0 / TOLERANCE
-    upper: float = TOLERANCE
 
 
 def checked_propensities(log: LoggedData) -> tuple[Check, ...]:
@@ -84,8 +86,10 @@ def _checks(log: LoggedData) -> tuple[Check, ...]:
     limit = NormalDist().inv_cdf(1 - FALSE_ALARMS / (2 * len(sums)))
     made = []
     for each in sums:
-        high = each.value - each.upper > limit * each.error
-        low = each.lower - each.value > limit * each.error
+        # Sums of few large weights are like counts, whose variance is their mean: it is that of 1 which is asked about.
+        error = each.error / math.sqrt(max(each.value, 1e-12)) if each.expected else each.error
+        high = each.value - each.upper > limit * error
+        low = each.lower - each.value > limit * error
         sentence = ""
         if high or low:
             sentence = (
@@ -100,9 +104,22 @@ def _uniform(log: LoggedData, events: NDArray[np.int64]) -> _Sum:
     propensity = log.propensity[events]
     value, error = _mean(1.0 / (log.actions.sizes[events] * propensity))
     # Where some actions had next to no chance, they are missing from the sum: then too little says nothing.
-    rare = len(events) * float(propensity.min()) < SEEN_OFTEN
-    lower = -math.inf if rare else 1.0 / TOLERANCE
-    return _Sum("uniform policy", "the mean weight of the uniform policy is", value, error, lower=lower)
+    lower = 1.0 - TOLERANCE if _has_floor(log, events) else -math.inf
+    return _Sum("uniform policy", "the mean weight of the uniform policy is", value, error, lower)
+
+
+def _has_floor(log: LoggedData, events: NDArray[np.int64]) -> bool:
+    """Whether it looks as if every action had at least the least propensity in the log: a share of exploration.
+
+    Either that is not far below the uniform one, or actions with just that propensity were taken about as often as they
+    would be if all but one had it in every event.
+    """
+    propensity, sizes = log.propensity[events], log.actions.sizes[events]
+    least = float(propensity.min())
+    if least * len(events) >= 50 and least * float(sizes.max()) >= 0.1:
+        return True
+    seen = int((propensity <= 1.01 * least).sum())
+    return seen >= 5 and seen >= 0.25 * least * float((sizes - 1).sum())
 
 
 def _guessed(log: LoggedData, events: NDArray[np.int64]) -> list[_Sum]:
@@ -114,18 +131,19 @@ def _guessed(log: LoggedData, events: NDArray[np.int64]) -> list[_Sum]:
     model = ChoiceModel(log, events)
     guesses = np.concatenate([model.fitted(first).probabilities(first, last) for first, last in pairwise(starts)])
     later = events[starts[0] :]
-    taken, rows = log.taken[later], np.arange(len(later))
-    weights = guesses[rows, taken] / log.propensity[later]
-    sums = [_Sum("log's own policy", "the mean weight of a guess at the log's own policy is", *_mean(weights))]
-    if guesses.shape[1] <= MOST_ACTIONS:
-        for j in range(guesses.shape[1]):
-            expected = guesses[:, j]
-            if expected.sum() < LEAST_EXPECTED:
-                continue
-            came = np.where(taken == j, weights, 0.0)
+    taken, propensity, rows = log.taken[later], log.propensity[later], np.arange(len(later))
+    likely = np.where(guesses >= UNLIKELY * guesses.max(axis=1, keepdims=True), guesses, 0.0)
+    likely /= likely.sum(axis=1, keepdims=True)
+    about = "the mean weight of a guess at the log's own policy is"
+    sums = [_Sum("log's own policy", about, *_mean(likely[rows, taken] / propensity), 1.0 - GUESS_TOLERANCE)]
+    lower = 1.0 - GUESS_TOLERANCE if _has_floor(log, events) else -math.inf
+    for j in range(guesses.shape[1] if guesses.shape[1] <= MOST_ACTIONS else 0):
+        expected = guesses[:, j]
+        if expected.sum() >= LEAST_EXPECTED:
+            came = np.where(taken == j, expected / propensity, 0.0)
             ratio = float(came.sum() / expected.sum())
             error = _mean(came - ratio * expected)[1] * len(later) / float(expected.sum())
-            sums.append(_Sum(f"action {j}", f"the share of action {j} that they account for is", ratio, error))
+            sums.append(_Sum(f"action {j}", f"the share of action {j} that they account for is", ratio, error, lower))
     return sums
 
 
@@ -144,13 +162,13 @@ def _counted(log: LoggedData, events: NDArray[np.int64]) -> list[_Sum]:
         if variance * 4 < LEAST_EXPECTED:
             continue
         z = float((taken == j).sum() - table[:, j].sum()) / math.sqrt(variance)
-        sums.append(_Sum(f"count of action {j}", _COUNTED.format(j=j), z, 1.0, 0.0, 0.0, 0.0))
+        sums.append(_Sum(f"count of action {j}", _COUNTED.format(j=j), z, 1.0, 0.0, 0.0, expected=0.0))
     logs = np.log(np.where(table > 0, table, 1.0))
     means = (table * logs).sum(axis=1)
     variance = float((table * (logs - means[:, None]) ** 2).sum())
     if variance > LEAST_EXPECTED / 4:
         z = float((logs[rows, taken] - means).sum()) / math.sqrt(variance)
-        sums.append(_Sum("likelihood", _LIKELY, z, 1.0, 0.0, 0.0, 0.0))
+        sums.append(_Sum("likelihood", _LIKELY, z, 1.0, 0.0, 0.0, expected=0.0))
     return sums
 
 

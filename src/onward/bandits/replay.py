@@ -97,7 +97,8 @@ def evaluate(
             that what is kept was taken as if uniformly; a uniform log is kept whole.
             "ips": the mean of w·r, with w = π(taken) / propensity. Unbiased.
             "snips": Σ w·r / Σ w. Slightly biased, but often far less noisy.
-            "dm": the mean of Σ_a π(a) r̂(a): a reward model r̂ alone is believed, fitted on other folds of the log.
+            "dm": the mean of Σ_a π(a) r̂(a): a reward model r̂ alone is believed, fitted on other folds of the log. It
+            has no interval but the range of rewards, as nothing tells how wrong the model is.
             "dr": the mean of Σ_a π(a) r̂(a) + w·(r − r̂(taken)), with a reward model r̂ that learns each event only after
             it was used there. Unbiased whatever the model, and the better the model the less noise.
             "switch": as "dr", but where the weight is above a threshold the model alone is believed.
@@ -138,8 +139,8 @@ def evaluate(
     made = terms(method, walked, weights, log.reward, shrinkage)
     total, matched = float(weights.sum()), int((weights > 0).sum())
     value = float(made.values.mean())
-    error = made.standard_error if matched > 1 or method == "dm" else math.inf
-    lower, upper = mean_intervals.normal(value, error, delta) if math.isfinite(value) else bounds
+    error = made.standard_error if matched > 1 and method != "dm" else math.inf
+    lower, upper = mean_intervals.normal(value, error, delta, made.values) if math.isfinite(value) else bounds
     if interval != "normal" and reward_range is not None:
         largest = 1 / float(log.propensity.min()) if clip is None else clip
         # A model that learns, or a policy that does, ties each event to those before it.
@@ -290,7 +291,8 @@ def _replay(
     n = len(accepted)
     value = float(np.mean(accepted)) if n else math.nan
     error = float(np.std(accepted, ddof=1)) / math.sqrt(n) if n > 1 else math.inf
-    lower, upper = mean_intervals.cut(*(mean_intervals.normal(value, error, delta) if n else bounds), *bounds)
+    ends = mean_intervals.normal(value, error, delta, np.array(accepted)) if n else bounds
+    lower, upper = mean_intervals.cut(*ends, *bounds)
     return Value(
         method="replay",
         learn=learn,

@@ -20,16 +20,21 @@ class Terms:
     values: Vector
     """(n,); their mean is the estimate, and their spread is that of the events' influence on it."""
     bias: float = 0.0
-    """About how far shrinking the weights may have moved the estimate."""
+    """How far shrinking the weights has moved the estimate, as the log has it ..."""
+    bias_error: float = 0.0
+    """... and the standard error of that."""
     shrinkage: float | None = None
     """The threshold of "switch", the λ of "dros"; None where weights are as they are."""
 
     @property
     def standard_error(self) -> float:
-        """Of the estimate, with the bias of shrinkage counted in."""
-        if len(self.values) < 2:
-            return math.inf
-        return math.hypot(float(self.values.std(ddof=1)) / math.sqrt(len(self.values)), self.bias)
+        """Of the estimate, with the bias of shrinkage counted in, and that it is not known exactly."""
+        return math.hypot(_error(self.values), self.bias, self.bias_error)
+
+    @property
+    def expected_error(self) -> float:
+        """By which a strength of shrinkage is chosen: root of variance and squared bias."""
+        return math.hypot(_error(self.values), self.bias)
 
 
 def terms(method: Method, walk: Walk, weights: Vector, reward: Vector, shrinkage: float | None = None) -> Terms:
@@ -52,7 +57,7 @@ def terms(method: Method, walk: Walk, weights: Vector, reward: Vector, shrinkage
         return _shrunken(walk, weights, shrunken(weights, shrinkage), shrinkage)
     return min(
         (_shrunken(walk, weights, shrunken(weights, each), each) for each in _candidates(method, weights)),
-        key=lambda each: each.standard_error,
+        key=lambda each: each.expected_error,
     )
 
 
@@ -81,5 +86,15 @@ def _candidates(method: Method, weights: Vector) -> list[float]:
 
 def _shrunken(walk: Walk, weights: Vector, shrunken: Vector, shrinkage: float) -> Terms:
     """With the bias taken to be the mean of the corrections that were left out."""
-    bias = abs(float(((weights - shrunken) * walk.residuals).mean()))
-    return Terms(walk.expected + shrunken * walk.residuals, bias, None if math.isinf(shrinkage) else shrinkage)
+    gaps = (weights - shrunken) * walk.residuals
+    return Terms(
+        walk.expected + shrunken * walk.residuals,
+        abs(float(gaps.mean())),
+        _error(gaps) if gaps.any() else 0.0,
+        None if math.isinf(shrinkage) else shrinkage,
+    )
+
+
+def _error(values: Vector) -> float:
+    """The standard error of a mean."""
+    return float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf

@@ -12,10 +12,10 @@ FALSE_ALARMS = 0.005
 """The mean weight is flagged with this probability if all is right, as far as means are normal."""
 MARGIN = 0.05
 """And only if it is farther than this from 1: of a large log a smaller error is significant, and harmless."""
-HEAVY = 0.1
-"""One event with such a share of all weight is flagged ..."""
+CARRYING = 10.0
+"""Fewer events than this that carry the variance of the weights are flagged: a mean of so few is not normal."""
 FEW = 0.05
-"""... and so are effective samples that are a smaller share of the events."""
+"""Effective samples that are a smaller share of the events are flagged."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Diagnostics:
     largest_weight: float
     largest_share: float
     """The largest weight's share of their sum."""
+    carrying: float
+    """(Σw²)³ / (Σw³)²: about how many events carry the variance of the weights; n if all weights are equal."""
     zero_share: float
     """The share of events in which the policy would never have taken what was taken."""
     unsupported: float | None
@@ -71,10 +73,10 @@ class Diagnostics:
                 f"{self.certain_share:.0%} of the events had a propensity of 1: nothing else was tried there, so the "
                 "log cannot tell what other actions would have earned."
             )
-        if self.largest_share > HEAVY:
+        if self.carrying < CARRYING:
             found.append(
-                f"One event has {self.largest_share:.0%} of all weight (its weight is {self.largest_weight:.4g}): "
-                "the normal interval is not to be trusted; clip, method='dros' or interval='anytime' are."
+                f"Few events decide: it is as if {self.carrying:.1f} of them made up the variance of the weights (the "
+                f"largest is {self.largest_weight:.4g}). Trust interval='anytime', not the normal one."
             )
         if self.effective_sample_size < FEW * self.events:
             found.append(
@@ -98,12 +100,19 @@ def diagnose(log: LoggedData, weights: Vector, unsupported: Vector | None) -> Di
         effective_sample_size=total**2 / float(weights @ weights) if total > 0 else 0.0,
         largest_weight=float(weights.max()),
         largest_share=float(weights.max()) / total if total > 0 else 1.0,
+        carrying=_carrying(weights),
         zero_share=float((weights == 0).mean()),
         unsupported=None if unsupported is None else float(unsupported.mean()),
         certain_share=certain_share(log),
         least_propensity=float(log.propensity.min()),
         checks=checked_propensities(log),
     )
+
+
+def _carrying(weights: Vector) -> float:
+    scaled = weights / max(float(weights.max()), 1e-300)
+    cubes = float((scaled**3).sum())
+    return float((scaled**2).sum()) ** 3 / cubes**2 if cubes > 0 else 0.0
 
 
 def certain_share(log: LoggedData) -> float:
@@ -128,6 +137,6 @@ def refuse_deterministic(log: LoggedData) -> None:
 def model_alone_warning() -> str:
     """What is to be said of the direct method."""
     return (
-        "The direct method believes its reward model: the interval holds the noise of the events, "
-        "not what the model gets wrong."
+        "The direct method believes its reward model, and the log does not tell how wrong that is: "
+        "its interval is the whole range of rewards."
     )
