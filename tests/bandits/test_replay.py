@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import stdtrit
 
 from onward import RidgeRegressor
 from onward.bandits import mean_intervals
@@ -133,7 +134,7 @@ def test_bernstein_holds_where_the_normal_interval_does_not(interval: Any) -> No
         lower, upper = interval(values, 0.0, 1.0, 0.05)
         misses["bernstein"] += not lower <= 0.03 <= upper
         misses["sixth"] += not mean - (mean - lower) / 6 <= 0.03 <= mean + (upper - mean) / 6
-        lower, upper = mean_intervals.normal(mean, float(values.std(ddof=1)) / math.sqrt(60), 0.05)
+        lower, upper = mean_intervals.normal(mean, float(values.std(ddof=1)) / math.sqrt(60), 0.05, values)
         misses["normal"] += not lower <= 0.03 <= upper
     assert misses["bernstein"] <= 20 < min(misses["sixth"], misses["normal"])
 
@@ -199,7 +200,10 @@ def test_three_events_by_hand() -> None:
     assert_allclose(value.standard_error, np.std([1, 4, 3], ddof=1) / math.sqrt(3))
     assert (value.matched, value.events, value.clipped, value.largest_weight) == (3, 3, 0, 2.0)
     assert_allclose(value.effective_sample_size, 3.5**2 / 5.25)
-    assert_allclose(value.upper - value.value, 1.959964 * value.standard_error, rtol=1e-6)
+    assert_allclose(value.upper, 6.0)  # cut to the largest reward
+    value = ips(Halves(), BY_HAND, reward_range=(-99.0, 99.0))
+    freedom = mean_intervals.degrees_of_freedom(np.array([1.0, 4.0, 3.0]))
+    assert_allclose(value.upper - value.value, stdtrit(freedom, 0.975) * value.standard_error, rtol=1e-6)
     value = snips(Halves(), BY_HAND)
     assert_allclose(value.value, 8 / 3.5)
     gaps = np.array([1, 2, 0.5]) * (np.array([1, 2, 6]) - 8 / 3.5)
