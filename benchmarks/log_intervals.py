@@ -182,7 +182,9 @@ WRONG: dict[str, Callable[[Matrix], Matrix]] = {
 
 
 def flags(logs: int, n: int) -> None:
-    print(f"\nShare of {logs} logs of {n:,} events that are flagged, whatever the policy (propensity alone; all chances)\n")
+    print(
+        f"\nShare of {logs} logs of {n:,} events that are flagged (by propensities of what was taken; of all)\n"
+    )
     print("| propensities | " + " | ".join(LOGGERS) + " |")
     print("|---|" + "---|" * len(LOGGERS))
     kept = {logger: [written(logger, seed, n) for seed in range(logs)] for logger in LOGGERS}
@@ -194,7 +196,8 @@ def flags(logs: int, n: int) -> None:
                 said = np.clip(change(np.maximum(chances, 1e-12)), 1e-12, 1.0)
                 sets = [log.actions[i] for i in range(n)]
                 propensity = said[np.arange(n), log.taken]
-                alone += any(c.flagged for c in checked_propensities(LoggedData(sets, log.taken, propensity, log.reward)))
+                short = LoggedData(sets, log.taken, propensity, log.reward)
+                alone += any(c.flagged for c in checked_propensities(short))
                 if np.abs(said.sum(axis=1) - 1).max() < 1e-6:
                     whole = LoggedData(sets, log.taken, propensity, log.reward, said)
                     full += any(c.flagged for c in checked_propensities(whole))

@@ -9,7 +9,7 @@ import pytest
 from numpy.random import SeedSequence
 from numpy.testing import assert_allclose, assert_array_equal
 
-from onward.bandits import Disjoint, EpsilonGreedy, Random, evaluate, play
+from onward.bandits import Disjoint, EpsilonGreedy, LinUCB, Random, evaluate, play
 from onward.bandits.labelled_world import from_classification
 from onward.bandits.named_worlds import NAMED_WORLDS, labelled_file, named_world
 from onward.bandits.policy_names import named_policy, policy_kinds
@@ -107,9 +107,10 @@ def test_labelled_files(tmp_path: Path) -> None:
 
 
 def test_policies_by_name() -> None:
-    assert named_policy("LinUCB alpha=1 lam=0.5").describe() == policy_kinds()["linucb"](alpha=1, lam=0.5).describe()
+    assert named_policy("LinUCB alpha=1 lam=0.5").describe() == LinUCB(alpha=1, lam=0.5).describe()
+    assert policy_kinds()["linucb"] is LinUCB
     assert type(named_policy("thompson")).__name__ == "LinTS"
-    assert named_policy("epsilon-greedy epsilon=0.3").parameters["epsilon"] == 0.3
+    assert named_policy("epsilon-greedy epsilon=0.3").describe()["epsilon"] == 0.3
     assert named_policy("oful estimator=forward").estimator == "forward"  # type: ignore[union-attr]
     apart = named_policy("disjoint linucb", n_arms=4)
     assert isinstance(apart, Disjoint)

@@ -128,7 +128,7 @@ def test_what_is_not_read(tmp_path: Path) -> None:
         file.write_text("\n".join(lines), encoding="utf-8")
         with pytest.raises(ValueError, match=message):
             LoggedData.read(file)
-    with pytest.raises(ValueError, match="expected a name that ends in .jsonl"):
+    with pytest.raises(ValueError, match=r"expected a name that ends in \.jsonl"):
         LogWriter(tmp_path / "log.csv")
     log = LogWriter(file)
     log.close()
@@ -137,14 +137,13 @@ def test_what_is_not_read(tmp_path: Path) -> None:
 
 
 def test_probabilities_must_fit() -> None:
-    rest: Any = (np.ones((2, 2, 1)), [0, 1], [0.5, 0.5], [1.0, 0.0])
     for wrong, message in (
         ([[0.5, 0.6], [0.5, 0.5]], "probabilities of event 0 must be 2 numbers >= 0 that sum to 1"),
         ([[0.5, 0.5], [0.7, 0.3]], "probabilities of event 1 say 0.3 of the action that was taken, but its prop"),
         ([[0.5, 0.5]], "probabilities must be of 2 events, as actions are, got 1"),
     ):
         with pytest.raises(ValueError, match=message):
-            LoggedData(*rest, wrong)
+            LoggedData(np.ones((2, 2, 1)), [0, 1], [0.5, 0.5], [1.0, 0.0], wrong)
     rounding = LoggedData(np.ones((2, 2, 1)), [0, 1], [1.0 + 1e-12, 0.5], [1.0, 0.0])
     assert rounding.propensity.max() == 1.0
     with pytest.raises(ValueError, match=r"got 0 in event 0 \(2 of 2 events are wrong\)"):

@@ -2,6 +2,8 @@
 
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.functions import index_function, width_function
+from onward.bandits.labelled_world import from_classification
+from onward.bandits.log_writer import LogWriter
 from onward.bandits.memories import Detecting, Discounted, Everything, Restarting, Window
 from onward.bandits.meta import MetaOFUL
 from onward.bandits.policies import (
@@ -18,7 +20,7 @@ from onward.bandits.policies import (
 )
 from onward.bandits.policy import Policy
 from onward.bandits.policy_known import Known
-from onward.bandits.replay import LoggedData, Value, evaluate
+from onward.bandits.replay import LoggedData, LogWarning, Value, compare_policies, evaluate
 from onward.bandits.rules import AtRandom, EpsilonGreedily, Greedily, Optimistic, Sampling
 from onward.bandits.runs import Runs
 from onward.bandits.simulate import play
@@ -41,6 +43,8 @@ __all__ = [
     "Known",
     "LinTS",
     "LinUCB",
+    "LogWarning",
+    "LogWriter",
     "LoggedData",
     "MetaOFUL",
     "Optimistic",
@@ -55,7 +59,9 @@ __all__ = [
     "SpectralBasis",
     "Value",
     "Window",
+    "compare_policies",
     "evaluate",
+    "from_classification",
     "index_function",
     "play",
     "width_function",

@@ -11,8 +11,8 @@ from onward.bandits.logs import LoggedData
 from onward.core.types import Matrix, Vector
 
 PENALTY = 1.0  # of squared coefficients, on features of unit spread
-MOST_NUMBERS = 4_000_000  # of features that are laid out at once
-ITERATIONS = 60
+MOST_NUMBERS = 1_000_000  # of features that are laid out at once
+ITERATIONS = 50
 POSITIONS = 20  # with at most so many actions in every set, each place has a constant of its own
 
 

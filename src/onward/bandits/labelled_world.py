@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import ArrayLike
 
+from onward.bandits.action_sets import ArmsInContext
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.logs import LoggedData
 from onward.bandits.world_parts import Part
@@ -153,10 +154,7 @@ class LabelledRun:
 
     def offer(self) -> Matrix:
         """The context in the block of each arm, (k, k·c)."""
-        k, c = self.world.n_arms, self.world.n_features
-        out = np.zeros((k, k, c))
-        out[np.arange(k), np.arange(k)] = self._context
-        return out.reshape(k, k * c)
+        return ArmsInContext(self._context.reshape(1, -1), self.world.n_arms)[0]
 
     def means(self) -> Vector:
         """1 for the right class."""

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.bandits.choice_model import ChoiceModel
+from onward.bandits.choice_model import MOST_NUMBERS, ChoiceModel
 from onward.bandits.logs import LoggedData
 from onward.core.types import Vector
 
@@ -29,8 +29,8 @@ TOLERANCE = 0.05
 """A mean weight that is no farther from 1 than this is let pass: in a large log smaller errors show, and do no harm."""
 GUESS_TOLERANCE = 0.2
 """A guess at the log's policy may give so much of its probability to actions that had no chance."""
-MOST_EVENTS = 20_000
-"""So many events, at equal distances, are enough."""
+MOST_EVENTS, ENOUGH_EVENTS = 20_000, 2_000
+"""So many events, at equal distances, are enough; and so many if actions have many features."""
 MOST_ACTIONS = 50
 """With more actions than this, these are not looked at one by one."""
 LEAST_EXPECTED = 20.0
@@ -78,8 +78,10 @@ _MADE: "WeakKeyDictionary[LoggedData, tuple[Check, ...]]" = WeakKeyDictionary()
 
 def _checks(log: LoggedData) -> tuple[Check, ...]:
     events = np.flatnonzero(log.actions.sizes > 1)
-    if len(events) > MOST_EVENTS:
-        events = events[np.linspace(0, len(events) - 1, MOST_EVENTS).astype(int)]
+    width = int(log.actions.sizes.max()) * (log.actions.dimension if log.contexts is None else log.contexts.shape[1])
+    most = min(MOST_EVENTS, max(ENOUGH_EVENTS, MOST_NUMBERS // width))
+    if len(events) > most:
+        events = events[np.linspace(0, len(events) - 1, most).astype(int)]
     if len(events) < 2:
         return ()
     sums = [_uniform(log, events), *_guessed(log, events), *_counted(log, events)]
