@@ -81,6 +81,14 @@ def test_arms_and_contexts(tmp_path: Path, name: str) -> None:
     assert_array_equal(read.probabilities[3], [0.5, 0.3, 0.2])
 
 
+def test_a_decision_brings_its_key(tmp_path: Path) -> None:
+    full = namedtuple("full", ["action", "probability", "key"])
+    with LogWriter(tmp_path / "log.jsonl") as log:
+        log.write(full(1, 0.5, "visitor 7"), SETS[0])
+        log.reward("visitor 7", 0.25)
+    assert LoggedData.read(tmp_path / "log.jsonl").reward[0] == 0.25
+
+
 def test_tables_in_json_lines_and_chances_in_every_row(tmp_path: Path) -> None:
     wide = pl.DataFrame({"x": [0.5, 1.5], "taken": [1, 0], "propensity": [0.3, 0.7], "reward": [1.0, 0.0]})
     wide.write_ndjson(tmp_path / "wide.jsonl")

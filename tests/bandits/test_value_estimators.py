@@ -126,6 +126,10 @@ def test_anytime_intervals_of_a_value(method: Any) -> None:
         usual = evaluate(SOFT, events, **settings)
         assert value.lower <= SOFT.value() <= value.upper
         assert -3.0 <= value.lower < usual.lower < usual.upper < value.upper <= 5.0
+    half, both = (evaluate(SOFT, events, interval="anytime", delta=d, **settings) for d in (0.025, 0.05))
+    plain = ips(SOFT, events, interval="anytime", delta=0.025, reward_range=(-3.0, 5.0))
+    assert both.upper - both.lower <= plain.upper - plain.lower
+    assert half.lower < both.lower
     with pytest.raises(ValueError, match=r"interval='anytime' needs reward_range=\(low, high\), got None"):
         ips(SOFT, events, interval="anytime")
 

@@ -72,7 +72,7 @@ class LogWriter:
             propensity: the chance with which it was taken, in (0, 1]; that of the decision, or of `probabilities`,
                 unless it is given.
             probabilities: the chances of all, if you have them: they make checks of the log sharper.
-            key: text or a whole number, by which a later reward finds it.
+            key: text or a whole number, by which a later reward finds it; that of the decision unless it is given.
             time: when, in seconds since 1970; now unless it is given.
         """
         self._check_open()
@@ -95,6 +95,7 @@ class LogWriter:
         if not isinstance(propensity, numbers.Real) or not 0 < float(propensity) <= 1:
             raise ValueError(f"propensity must be a number in (0, 1], got {propensity!r}")
         record |= {"propensity": float(propensity), "reward": _checked_reward(reward)}
+        key = getattr(decision, "key", None) if key is None else key
         if key is not None:
             if not isinstance(key, str | numbers.Integral) or isinstance(key, bool):
                 raise ValueError(f"key must be text or a whole number, got {key!r}")

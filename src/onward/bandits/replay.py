@@ -117,7 +117,7 @@ def evaluate(
         shrinkage: the threshold of "switch" or λ of "dros"; by default the one with the least estimated error.
         interval: "normal", or for "ips" and "dr" "empirical_bernstein" or "anytime", which need the reward's range.
             They take weights to be bounded by `clip`, or else by 1 / (least propensity in the log); "anytime" with
-            "ips" needs no bound.
+            "ips" needs no bound, and with "dr" is the narrower of both kinds.
         reward_range: (low, high), of which no reward can be outside. Models then keep their predictions inside, too.
             By default intervals are cut to the range that the log shows.
         allow_deterministic: whether "dm" may be used on a log that explored nothing.
@@ -330,11 +330,16 @@ def _bounded_interval(
         width = high - low
         if width <= 0:
             return bounds
-        if method == "ips":  # both without a bound of the weights: w·r and w·(1 − r) are at least 0
-            shares = (reward - low) / width
-            return mean_intervals.anytime(weights * shares, weights * (1 - shares), 0.0, low, high, delta)
-        shares = (made.values - low) / width
-        return mean_intervals.anytime(shares, 1 - shares, largest, low, high, delta)
+        # Weighed rewards need no bound of the weights, as w·r and w·(1 − r) are at least 0. So where large weights make
+        # the doubly robust interval wide, that of the rewards is not; each may fail in half of the cases.
+        each = delta if method == "ips" else delta / 2
+        shares = (reward - low) / width
+        lower, upper = mean_intervals.anytime(weights * shares, weights * (1 - shares), 0.0, low, high, each)
+        if method == "dr":
+            shares = (made.values - low) / width
+            ends = mean_intervals.anytime(shares, 1 - shares, largest, low, high, each)
+            lower, upper = max(lower, ends[0]), min(upper, ends[1])
+        return min(lower, upper), max(lower, upper)
     if method == "ips":
         low, high = min(0.0, largest * low), max(0.0, largest * high)
     else:
