@@ -13,7 +13,7 @@ from tools.run_readme import blocks, pages_with_examples
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-WITH_EXAMPLES = {"README", "ab_tests", "bandits", "guarantees", "learners", "own_data", "own_policy", "scaling"}
+WITH_EXAMPLES = {"README", "ab_tests", "bandits", "guarantees", "learners", "logs", "own_data", "own_policy", "scaling"}
 TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.M))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 COMMANDS = {"cd", "git", "python", "python3", *PROJECT.get("scripts", {})}

@@ -7,13 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import stdtrit
 
 from onward import RidgeRegressor
 from onward.bandits import mean_intervals
 from onward.bandits.policy_value import Learn, Method
-from onward.bandits.replay import LoggedData, Value, compare, dr, evaluate, ips, replay, snips
+from onward.bandits.replay import LoggedData, Value, as_row, compare, dr, evaluate, ips, replay, snips
 from onward.core.types import Matrix, Vector
 from tests.bandits.log_worlds import CHANCES, MEANS, UNIFORM, Fixed, Learning, Softmax, log
+
+# Logs of a hundred events are small enough to be warned of; test_log_checks.py looks at what is said.
+pytestmark = pytest.mark.filterwarnings("ignore::onward.bandits.log_records.LogWarning")
 
 SOFT, FIXED = Softmax(np.array([1.0, -1.0])), Fixed(np.array([1.0, 0.0]))
 KNOWN: list[tuple[Method, Any]] = [("replay", FIXED), ("ips", SOFT), ("ips", FIXED), ("snips", SOFT), ("dr", SOFT)]
@@ -130,7 +134,7 @@ def test_bernstein_holds_where_the_normal_interval_does_not(interval: Any) -> No
         lower, upper = interval(values, 0.0, 1.0, 0.05)
         misses["bernstein"] += not lower <= 0.03 <= upper
         misses["sixth"] += not mean - (mean - lower) / 6 <= 0.03 <= mean + (upper - mean) / 6
-        lower, upper = mean_intervals.normal(mean, float(values.std(ddof=1)) / math.sqrt(60), 0.05)
+        lower, upper = mean_intervals.normal(mean, float(values.std(ddof=1)) / math.sqrt(60), 0.05, values)
         misses["normal"] += not lower <= 0.03 <= upper
     assert misses["bernstein"] <= 20 < min(misses["sixth"], misses["normal"])
 
@@ -196,7 +200,10 @@ def test_three_events_by_hand() -> None:
     assert_allclose(value.standard_error, np.std([1, 4, 3], ddof=1) / math.sqrt(3))
     assert (value.matched, value.events, value.clipped, value.largest_weight) == (3, 3, 0, 2.0)
     assert_allclose(value.effective_sample_size, 3.5**2 / 5.25)
-    assert_allclose(value.upper - value.value, 1.959964 * value.standard_error, rtol=1e-6)
+    assert_allclose(value.upper, 6.0)  # cut to the largest reward
+    value = ips(Halves(), BY_HAND, reward_range=(-99.0, 99.0))
+    freedom = mean_intervals.degrees_of_freedom(np.array([1.0, 4.0, 3.0]))
+    assert_allclose(value.upper - value.value, stdtrit(freedom, 0.975) * value.standard_error, rtol=1e-6)
     value = snips(Halves(), BY_HAND)
     assert_allclose(value.value, 8 / 3.5)
     gaps = np.array([1, 2, 0.5]) * (np.array([1, 2, 6]) - 8 / 3.5)
@@ -300,7 +307,7 @@ def test_a_log_that_says_nothing_says_so() -> None:
         assert math.isnan(value.value)
         assert value.matched == 0
     value = ips(never, events)
-    assert (value.value, value.lower, value.upper) == (0.0, -math.inf, math.inf)
+    assert (value.value, value.lower, value.upper) == (0.0, 1.0, 4.0)  # nothing but the range of rewards
     assert not value.reliable
     assert "NOT RELIABLE" in str(value)
     assert math.isinf(dr(never, events).standard_error)
@@ -322,7 +329,8 @@ def test_compare_gives_a_row_for_each() -> None:
     assert frame["method"].to_list() == ["replay", "ips", "snips", "dr"] * 2
     row = frame.row(3, named=True)
     value = dr(SOFT, events, clip=3.0, model=RidgeRegressor())
-    assert row == {"policy": "soft"} | vars(value) | {"reliable": value.reliable}
+    assert row == {"policy": "soft"} | as_row(value)
+    assert (row["value"], row["upper"], row["reliable"]) == (value.value, value.upper, value.reliable)
     assert frame.row(4, named=True)["value"] == replay(FIXED, events, seed=5).value
     few = compare({"soft": SOFT}, events, methods=["snips"])
     assert few.shape[0] == 1
@@ -350,15 +358,15 @@ class NotANumber(Two):
 
 
 BAD: list[tuple[Any, dict[str, Any], str]] = [
-    (SOFT, {"method": "best"}, "method must be one of replay, ips, snips, dr, got 'best'"),
+    (SOFT, {"method": "best"}, "method must be one of replay, ips, snips, dm, dr, switch, dros, got 'best'"),
     (SOFT, {"learn": "some"}, "learn must be one of matched, all, none with method='replay', got 'some'"),
     (SOFT, {"method": "ips", "learn": "matched"}, "learn must be one of none, all with method='ips', got 'matched'"),
     (SOFT, {"delta": 1.0}, "delta must be a number strictly between 0 and 1, got 1.0"),
     (SOFT, {"method": "ips", "clip": 0.0}, "clip must be a number > 0, got 0.0"),
     (SOFT, {"clip": 2.0}, "clip is for methods that weigh"),
-    (SOFT, {"method": "ips", "model": Two()}, "a model is for method='dr', got one with method='ips'"),
+    (SOFT, {"method": "ips", "model": Two()}, "model is for methods dm, dr, switch, dros, got one with method='ips'"),
     (SOFT, {"method": "dr", "model": NotANumber()}, "model must predict finite numbers, got another in event 0"),
-    (SOFT, {"interval": "exact"}, "interval must be one of normal, empirical_bernstein, got 'exact'"),
+    (SOFT, {"interval": "exact"}, "interval must be one of normal, empirical_bernstein, anytime, got 'exact'"),
     (SOFT, {"method": "ips", "interval": "empirical_bernstein"}, r"needs reward_range=\(low, high\), got None"),
     (SOFT, {"method": "snips", "interval": "empirical_bernstein"}, "is for methods ips and dr, got method='snips'"),
     (SOFT, {"method": "ips", "reward_range": (0, 1.5)}, r"must be in reward_range=\(0, 1.5\), got 2 in event 1"),

@@ -3,6 +3,8 @@
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.functions import index_function, width_function
 from onward.bandits.hybrid import Hybrid
+from onward.bandits.labelled_world import from_classification
+from onward.bandits.log_writer import LogWriter
 from onward.bandits.memories import Detecting, Discounted, Everything, Restarting, Window
 from onward.bandits.meta import MetaOFUL
 from onward.bandits.named_arms import NamedArms
@@ -23,7 +25,7 @@ from onward.bandits.policies import (
 )
 from onward.bandits.policy import Policy
 from onward.bandits.policy_known import Known
-from onward.bandits.replay import LoggedData, Value, evaluate
+from onward.bandits.replay import LoggedData, LogWarning, Value, compare_policies, evaluate
 from onward.bandits.rules import AtRandom, EpsilonGreedily, Greedily, InverseGap, Optimistic, Sampling, Softmax
 from onward.bandits.runs import Runs
 from onward.bandits.simulate import play
@@ -49,6 +51,8 @@ __all__ = [
     "Known",
     "LinTS",
     "LinUCB",
+    "LogWarning",
+    "LogWriter",
     "LoggedData",
     "MetaOFUL",
     "Named",
@@ -67,7 +71,9 @@ __all__ = [
     "SquareCB",
     "Value",
     "Window",
+    "compare_policies",
     "evaluate",
+    "from_classification",
     "index_function",
     "play",
     "width_function",

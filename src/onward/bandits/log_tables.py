@@ -1,11 +1,11 @@
-"""Logs of decisions as people keep them: data frames, Parquet and CSV files."""
+"""Logs of decisions as people keep them: data frames, Parquet, CSV and JSON lines files."""
 
 import math
 import numbers
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -13,6 +13,14 @@ from narwhals.exceptions import NarwhalsError
 from numpy.typing import NDArray
 
 from onward.core.types import Matrix, Vector
+
+KINDS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
 
 
 @dataclass(frozen=True)
@@ -55,17 +63,18 @@ class Table:
 
     @classmethod
     def read(cls, file: Path, names: Names, features: Sequence[str] | None, n_arms: int | None) -> Self:
-        """The columns of a Parquet or CSV file."""
+        """The columns of a Parquet, CSV or JSON lines file."""
         import polars as pl  # here, so that what reads no file does not wait for it
 
-        if not file.is_file():
-            raise FileNotFoundError(f"{file}: there is no such file")
-        kind = file.suffix.lower()
-        if kind not in (".parquet", ".pq", ".csv"):
-            raise ValueError(f"{file}: expected a name that ends in .parquet, .pq or .csv, got {kind!r}")
+        kind = checked_kind(file)
         try:
-            # Types come from the whole CSV file: a column may hold whole numbers for thousands of rows, then 0.5.
-            frame = pl.scan_csv(file, infer_schema_length=None) if kind == ".csv" else pl.scan_parquet(file)
+            # Types come from the whole file: a column may hold whole numbers for thousands of rows, then 0.5.
+            if kind == "csv":
+                frame = pl.scan_csv(file, infer_schema_length=None)
+            elif kind == "jsonl":
+                frame = pl.scan_ndjson(file, infer_schema_length=None)
+            else:
+                frame = pl.scan_parquet(file)
             return cls(frame, f"{file}: ", names, features, n_arms)
         except (pl.exceptions.PolarsError, NarwhalsError) as error:
             raise ValueError(f"{file}: cannot be read as {kind} ({error})") from error
@@ -109,6 +118,16 @@ class Table:
                 raise ValueError(f"{self.source}column {name!r} holds nothing in row {row}, expected an event's name")
             codes[row] = numbered.setdefault(value, len(numbered))
         return np.argsort(codes, kind="stable"), np.bincount(codes)
+
+
+def checked_kind(file: Path) -> Literal["csv", "jsonl", "parquet"]:
+    """How a file is written, by its name; an error if there is none or nobody can tell."""
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: there is no such file")
+    kind = KINDS.get(file.suffix.lower())
+    if kind is None:
+        raise ValueError(f"{file}: expected a name that ends in {', '.join(KINDS)}, got {file.suffix.lower()!r}")
+    return kind
 
 
 def checked_arms(n_arms: int) -> int:

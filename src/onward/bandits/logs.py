@@ -1,76 +1,21 @@
 """Logged decisions: what was offered, what was taken and with what chance, and what it earned."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onward.bandits.action_sets import ActionSets, ArmsInContext, Chances, StackedSets, Whole, fixed
+from onward.bandits.log_records import LogWarning, Records, read_records
 from onward.bandits.log_tables import Names, Table, checked_arms
 from onward.core.types import Matrix, Vector
 
-T = TypeVar("T", bound=np.generic)
-Whole = NDArray[np.int64]
-
-
-class ActionSets(Protocol):
-    """The actions offered in each event. `sets[i]` is a new array (k, d), to do with as one likes."""
-
-    @property
-    def dimension(self) -> int:
-        """Features of an action, d."""
-
-    @property
-    def sizes(self) -> Whole:
-        """How many actions each event offered, (n,)."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, event: int, /) -> Matrix: ...
-
-
-class _Stacked:
-    """Sets of any size, one below the other: event i has the rows from starts[i] to starts[i + 1]."""
-
-    def __init__(self, rows: Matrix, sizes: Whole) -> None:
-        self.sizes = _fixed(sizes)
-        self._rows = rows
-        self._starts = np.concatenate([[0], np.cumsum(sizes)])
-
-    @property
-    def dimension(self) -> int:
-        return int(self._rows.shape[1])
-
-    def __len__(self) -> int:
-        return len(self.sizes)
-
-    def __getitem__(self, event: int, /) -> Matrix:
-        event = range(len(self))[event]
-        return self._rows[self._starts[event] : self._starts[event + 1]].copy()
-
-
-class _Disjoint:
-    """One context an event, put into the block of each arm. Laid out when asked for: it is n_arms² times as large."""
-
-    def __init__(self, contexts: Matrix, n_arms: int) -> None:
-        self.sizes = _fixed(np.full(len(contexts), n_arms, dtype=np.int64))
-        self._contexts, self._n_arms = contexts, n_arms
-
-    @property
-    def dimension(self) -> int:
-        return self._n_arms * int(self._contexts.shape[1])
-
-    def __len__(self) -> int:
-        return len(self._contexts)
-
-    def __getitem__(self, event: int, /) -> Matrix:
-        out = np.zeros((self._n_arms, self._n_arms, self._contexts.shape[1]))
-        arms = np.arange(self._n_arms)
-        out[arms, arms] = self._contexts[event]
-        return out.reshape(self._n_arms, -1)
+ROUNDING = 1e-9  # by which a sum of probabilities may be above 1
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -85,25 +30,42 @@ class LoggedData:
         propensity: (n,), the probability with which that action was taken then, in (0, 1]. It is what makes up for the
             choices of whoever wrote the log: take it from there, do not guess it afterwards.
         reward: (n,), what it earned.
+        probabilities: if they were logged, the probabilities of all actions that were offered, (n, k) or a list of n
+            arrays: they make checks of the propensities sharper, and tell what had no chance at all.
     """
 
     actions: ActionSets
     taken: Whole
     propensity: Vector
     reward: Vector
+    probabilities: Chances | None
 
-    def __init__(self, actions: Any, taken: ArrayLike, propensity: ArrayLike, reward: ArrayLike) -> None:
-        self._set(_action_sets(actions), taken, propensity, reward)
+    def __init__(
+        self,
+        actions: Any,
+        taken: ArrayLike,
+        propensity: ArrayLike,
+        reward: ArrayLike,
+        probabilities: Any = None,
+    ) -> None:
+        self._set(_action_sets(actions), taken, propensity, reward, probabilities)
 
     @classmethod
     def disjoint(
-        cls, contexts: ArrayLike, n_arms: int, taken: ArrayLike, propensity: ArrayLike, reward: ArrayLike
+        cls,
+        contexts: ArrayLike,
+        n_arms: int,
+        taken: ArrayLike,
+        propensity: ArrayLike,
+        reward: ArrayLike,
+        probabilities: Any = None,
     ) -> Self:
         """A log of arms without features of their own: the context (n, c) of an event is put into the block of the arm.
 
         So each arm has coefficients of its own, and d = n_arms × c. Add a column of ones for a constant.
         """
-        return cls._of(_Disjoint(_table(contexts), checked_arms(n_arms)), taken, propensity, reward)
+        sets = ArmsInContext(_table(contexts), checked_arms(n_arms))
+        return cls._of(sets, taken, propensity, reward, probabilities)
 
     @classmethod
     def from_frame(
@@ -145,9 +107,33 @@ class LoggedData:
         reward: str = "reward",
         event: str = "event",
     ) -> Self:
-        """A log from a Parquet or CSV file, in either layout of `from_frame`. Only columns that are used are kept."""
+        """A log from a Parquet, CSV or JSON lines file, in either layout of `from_frame`, or as `LogWriter` writes it.
+
+        Only columns that are used are kept. What `LogWriter` wrote needs no further argument: its records hold the
+        actions or the context, and decisions without a reward are left out with a warning.
+        """
         names = Names(taken, propensity, reward, event)
+        records = read_records(Path(path), names, n_arms)
+        if records is not None:
+            return cls._from_records(records)
         return cls._from_table(Table.read(Path(path), names, features, n_arms), names, n_arms)
+
+    @classmethod
+    def _from_records(cls, records: Records) -> Self:
+        if records.waiting:
+            warnings.warn(
+                f"{records.source}{records.waiting:,} of {records.waiting + len(records.taken):,} decisions have no "
+                "reward and are left out: if it is more often the bad ones that are missing, values come out too high",
+                LogWarning,
+                stacklevel=3,
+            )
+        rest = (records.taken, records.propensity, records.reward, records.probabilities)
+        try:
+            if records.contexts is not None and records.n_arms is not None:
+                return cls.disjoint(records.contexts, records.n_arms, *rest)
+            return cls(records.actions, *rest)
+        except ValueError as error:
+            raise ValueError(f"{records.source}{error}") from error
 
     @classmethod
     def _from_table(cls, table: Table, names: Names, n_arms: int | None) -> Self:
@@ -155,7 +141,7 @@ class LoggedData:
         if n_arms is not None:
             taken = table.numbers(names.taken)
             table.check(names.taken, taken, np.isin(taken, np.arange(n_arms)), f"an arm, 0 … {n_arms - 1}")
-            actions: ActionSets = _Disjoint(contexts, n_arms)
+            actions: ActionSets = ArmsInContext(contexts, n_arms)
             rows = np.arange(len(taken))
         else:
             flags = table.numbers(names.taken)
@@ -172,19 +158,35 @@ class LoggedData:
                 )
             rows = order[flags[order] == 1.0]
             taken = np.flatnonzero(flags[order]) - starts
-            actions = _Stacked(contexts[order], sizes)
+            actions = StackedSets(contexts[order], sizes)
         propensity, reward = table.numbers(names.propensity), table.numbers(names.reward)
-        table.check(names.propensity, propensity, (propensity > 0) & (propensity <= 1), "a number in (0, 1]", rows)
+        right = (propensity > 0) & (propensity <= 1 + ROUNDING)
+        table.check(names.propensity, propensity, right, "a number in (0, 1]", rows)
         table.check(names.reward, reward, np.isfinite(reward), "a finite number", rows)
-        return cls._of(actions, taken, propensity[rows], reward[rows])
+        chances = None
+        if n_arms is None and np.isfinite(propensity).all():
+            # A propensity in every row may be that of each action: then those of an event sum to 1.
+            sums = np.add.reduceat(propensity[order], starts)
+            if (np.abs(sums - 1) < 1e-6).all() and (propensity >= 0).all():
+                chances = np.split(propensity[order], starts[1:])
+        return cls._of(actions, taken, propensity[rows], reward[rows], chances)
 
     @classmethod
-    def _of(cls, actions: ActionSets, taken: ArrayLike, propensity: ArrayLike, reward: ArrayLike) -> Self:
+    def _of(
+        cls, actions: ActionSets, taken: ArrayLike, propensity: ArrayLike, reward: ArrayLike, probabilities: Any
+    ) -> Self:
         log = cls.__new__(cls)
-        log._set(actions, taken, propensity, reward)
+        log._set(actions, taken, propensity, reward, probabilities)
         return log
 
-    def _set(self, actions: ActionSets, taken: ArrayLike, propensity: ArrayLike, reward: ArrayLike) -> None:
+    @property
+    def contexts(self) -> Matrix | None:
+        """The context of each event, (n, c), of a log of arms that share it; None of a log of actions with features."""
+        return self.actions.contexts if isinstance(self.actions, ArmsInContext) else None
+
+    def _set(
+        self, actions: ActionSets, taken: ArrayLike, propensity: ArrayLike, reward: ArrayLike, probabilities: Any
+    ) -> None:
         n = len(actions)
         positions, chances, earned = (
             _column(name, values, n)
@@ -193,6 +195,7 @@ class LoggedData:
         if n == 0:
             raise ValueError("a log must hold at least one event, got none")
         _check_events("reward", earned, np.isfinite(earned), "finite numbers")
+        chances[(chances > 1) & (chances <= 1 + ROUNDING)] = 1.0
         _check_events("propensity", chances, (chances > 0) & (chances <= 1), "numbers in (0, 1]")
         inside = (positions >= 0) & (positions < actions.sizes) & (positions == np.floor(positions))
         if not inside.all():
@@ -202,9 +205,10 @@ class LoggedData:
                 f"in event {event}, got {positions[event]:g}"
             )
         object.__setattr__(self, "actions", actions)
-        object.__setattr__(self, "taken", _fixed(positions.astype(np.int64)))
-        object.__setattr__(self, "propensity", _fixed(chances))
-        object.__setattr__(self, "reward", _fixed(earned))
+        object.__setattr__(self, "taken", fixed(positions.astype(np.int64)))
+        object.__setattr__(self, "propensity", fixed(chances))
+        object.__setattr__(self, "reward", fixed(earned))
+        object.__setattr__(self, "probabilities", _chances(probabilities, actions.sizes, self.taken, chances))
 
     def __len__(self) -> int:
         return len(self.reward)
@@ -241,7 +245,26 @@ def _action_sets(actions: Any) -> ActionSets:
         row = int(np.argmin(np.isfinite(rows).all(axis=1)))
         event = int(np.searchsorted(np.cumsum(sizes), row, side="right"))
         raise ValueError(f"actions must hold finite numbers, got {_first_bad(rows[row])} in event {event}")
-    return _Stacked(rows, sizes)
+    return StackedSets(rows, sizes)
+
+
+def _chances(probabilities: Any, sizes: Whole, taken: Whole, propensity: Vector) -> Chances | None:
+    if probabilities is None:
+        return None
+    parts = [_numbers(f"probabilities of event {event}", each) for event, each in enumerate(probabilities)]
+    if len(parts) != len(sizes):
+        raise ValueError(f"probabilities must be of {len(sizes)} events, as actions are, got {len(parts)}")
+    for event, part in enumerate(parts):
+        if part.shape != (sizes[event],) or not (part.min() >= 0 and abs(part.sum() - 1) <= 1e-6):
+            raise ValueError(
+                f"probabilities of event {event} must be {sizes[event]} numbers >= 0 that sum to 1, got {part}"
+            )
+        if abs(part[taken[event]] - propensity[event]) > 1e-6:
+            raise ValueError(
+                f"probabilities of event {event} say {part[taken[event]]:g} of the action that was taken, "
+                f"but its propensity is {propensity[event]:g}"
+            )
+    return Chances(np.concatenate(parts), sizes)
 
 
 def _table(contexts: ArrayLike) -> Matrix:
@@ -273,14 +296,10 @@ def _numbers(name: str, values: Any) -> NDArray[np.float64]:
 
 def _check_events(name: str, values: Vector, right: NDArray[np.bool_], expected: str) -> None:
     if not right.all():
-        event = int(np.argmin(right))
-        raise ValueError(f"{name} must hold {expected}, got {values[event]:g} in event {event}")
+        event, wrong = int(np.argmin(right)), int((~right).sum())
+        more = f" ({wrong:,} of {len(right):,} events are wrong)" if wrong > 1 else ""
+        raise ValueError(f"{name} must hold {expected}, got {values[event]:g} in event {event}{more}")
 
 
 def _first_bad(values: Vector) -> float:
     return float(values[np.argmin(np.isfinite(values))])
-
-
-def _fixed(array: NDArray[T]) -> NDArray[T]:
-    array.flags.writeable = False
-    return array

@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from onward.cli import (
     compare_command,
+    evaluate_command,
     export_command,
     fit_command,
     merge_command,
@@ -19,6 +20,7 @@ from onward.cli import (
     reproduce_command,
     score_command,
     show_command,
+    simulate_command,
 )
 from onward.core.stopping import StoppedError
 
@@ -62,6 +64,8 @@ for name, module in (
     ("show", show_command),
     ("export", export_command),
     ("merge", merge_command),
+    ("evaluate", evaluate_command),
+    ("simulate", simulate_command),
     ("reproduce", reproduce_command),
 ):
     app.command(name, cls=_Command, help=_paragraphs(module.command.__doc__), epilog=module.EXAMPLES)(module.command)

@@ -1,0 +1,117 @@
+"""Logs in which a record is a whole decision, with its actions or its context as a list: what `LogWriter` writes."""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from onward.bandits.log_tables import Names, checked_kind
+
+ACTIONS, CONTEXT, N_ARMS, PROBABILITIES, KEY, TIME = "actions", "context", "n_arms", "probabilities", "key", "time"
+
+
+class LogWarning(UserWarning):
+    """Something in a log, or in how a policy fits it, speaks against believing an estimate."""
+
+
+@dataclass
+class Records:
+    """The columns of such a log."""
+
+    source: str
+    taken: list[Any] = field(default_factory=list)
+    propensity: list[Any] = field(default_factory=list)
+    reward: list[Any] = field(default_factory=list)
+    actions: list[Any] = field(default_factory=list)
+    contexts: list[Any] | None = None
+    n_arms: int | None = None
+    probabilities: list[Any] | None = None
+    waiting: int = 0
+    """Decisions that have no reward."""
+
+
+def read_records(file: Path, names: Names, n_arms: int | None) -> Records | None:
+    """The decisions of a file whose records hold actions or a context; None if it is a table of columns."""
+    kind = checked_kind(file)
+    if kind == "csv":
+        return None
+    if kind == "parquet":
+        import polars as pl  # here, so that what reads no file does not wait for it
+
+        try:
+            columns = pl.scan_parquet(file).collect_schema().names()
+            if ACTIONS not in columns and CONTEXT not in columns:
+                return None
+            return _collected(file, pl.read_parquet(file).iter_rows(named=True), names, n_arms)
+        except pl.exceptions.PolarsError as error:
+            raise ValueError(f"{file}: cannot be read as .parquet ({error})") from error
+    with file.open(encoding="utf-8") as lines:
+        for line in lines:
+            if line.strip():
+                first = _object(file, line, 1)
+                if ACTIONS in first or CONTEXT in first:
+                    break
+                return None
+        else:
+            raise ValueError(f"{file}: a log must hold at least one event, got none")
+    with file.open(encoding="utf-8") as lines:
+        found = (_object(file, line, number) for number, line in enumerate(lines, start=1) if line.strip())
+        return _collected(file, found, names, n_arms)
+
+
+def _object(file: Path, line: str, number: int) -> Mapping[str, Any]:
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{file}: line {number} is not JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"{file}: line {number} holds {line.strip()[:40]!r}, expected a JSON object")
+    return value
+
+
+def _collected(file: Path, records: Iterable[Mapping[str, Any]], names: Names, n_arms: int | None) -> Records:
+    """Decisions with their rewards, which may come in a later record of the same key."""
+    decisions: list[dict[str, Any]] = []
+    by_key: dict[Any, dict[str, Any]] = {}
+    for number, record in enumerate(records, start=1):
+        if names.taken in record:
+            decisions.append(dict(record, number=number))
+            if record.get(KEY) is not None:
+                by_key[record[KEY]] = decisions[-1]
+        elif record.get(KEY) in by_key and names.reward in record:
+            by_key[record[KEY]][names.reward] = record[names.reward]
+        else:
+            raise ValueError(
+                f"{file}: record {number} has no {names.taken!r} and belongs to no decision before it, "
+                f"expected a decision, or the reward of a key, got {sorted(record)}"
+            )
+    out = Records(f"{file}: ")
+    rewarded = [each for each in decisions if each.get(names.reward) is not None]
+    out.waiting = len(decisions) - len(rewarded)
+    if not rewarded:
+        raise ValueError(f"{file}: a log must hold at least one event with a reward, got none")
+    contextual = rewarded[0].get(CONTEXT) is not None
+    whole = all(each.get(PROBABILITIES) is not None for each in rewarded)
+    out.contexts, out.probabilities, out.n_arms = [] if contextual else None, [] if whole else None, n_arms
+    for each in rewarded:
+        offered = each.get(CONTEXT if contextual else ACTIONS)
+        if offered is None:
+            wanted = CONTEXT if contextual else ACTIONS
+            raise ValueError(f"{file}: record {each['number']} has no {wanted!r}, but the first has one")
+        (out.actions if out.contexts is None else out.contexts).append(offered)
+        out.taken.append(each[names.taken])
+        out.propensity.append(each.get(names.propensity, math.nan))
+        out.reward.append(each[names.reward])
+        if out.probabilities is not None:
+            out.probabilities.append(each[PROBABILITIES])
+        if contextual and n_arms is None:
+            told = each.get(N_ARMS)
+            if told is None or out.n_arms not in (None, told):
+                raise ValueError(
+                    f"{file}: record {each['number']} has {N_ARMS}={told!r}, expected the same number in all records "
+                    "(or n_arms=… when reading)"
+                )
+            out.n_arms = int(told)
+    return out

@@ -1,0 +1,177 @@
+"""`LogWriter`: what a policy decided, with which chance, and what it earned, in a file that `LoggedData.read` reads."""
+
+import json
+import math
+import numbers
+import os
+import time as clock
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TextIO
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onward.bandits.log_records import ACTIONS, CONTEXT, KEY, N_ARMS, PROBABILITIES, TIME
+from onward.bandits.log_tables import KINDS
+from onward.storage import replacing
+
+
+class LogWriter:
+    """Writes decisions to a file, one record each; close it, or use it in a `with` statement.
+
+        with LogWriter("decisions.jsonl") as log:
+            chances = policy.probabilities(actions)
+            taken = policy.choose(actions)
+            log.write(taken, actions, reward, propensity=chances[taken])
+
+    What `decide` returns, an action with its probability, is written as it is: `log.write(decision, actions, reward)`.
+    A reward that comes later is told by its key: `log.write(decision, actions, key=17)`, then `log.reward(17, 1.0)`.
+
+    JSON lines (.jsonl, .ndjson) are appended to what the file holds, and each is handed to the system at once. Parquet
+    (.parquet, .pq) is written as a whole when the log is closed, in the place of what was there.
+
+    Args:
+        path: the file; its name says how it is written.
+        arms: for policies that are shown a context: the names of the arms, in the order in which the log counts them.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, arms: Sequence[Hashable] | None = None) -> None:
+        self._path = Path(path)
+        kind = KINDS.get(self._path.suffix.lower())
+        if kind not in ("jsonl", "parquet"):
+            raise ValueError(f"{path}: expected a name that ends in .jsonl, .ndjson, .parquet or .pq")
+        self._arms = None if arms is None else list(arms)
+        if self._arms is not None and (not self._arms or len(set(self._arms)) < len(self._arms)):
+            raise ValueError(f"arms must be different names, at least one, got {self._arms}")
+        self._file: TextIO | None = self._path.open("a", encoding="utf-8") if kind == "jsonl" else None
+        self._records: list[dict[str, Any]] = []  # of Parquet, until it is closed
+        self._waiting: dict[Hashable, dict[str, Any]] = {}
+        self._closed = False
+        self.written = 0
+        """How many decisions were written."""
+
+    def write(
+        self,
+        decision: Any,
+        offered: ArrayLike,
+        reward: float | None = None,
+        *,
+        propensity: float | None = None,
+        probabilities: ArrayLike | None = None,
+        key: Hashable = None,
+        time: float | None = None,
+    ) -> None:
+        """One decision.
+
+        Args:
+            decision: what `decide` returned, or the position or the name of what was taken.
+            offered: the actions (k, d); for a log with arms, the context (c,).
+            reward: what it earned; None if that is not known yet.
+            propensity: the chance with which it was taken, in (0, 1]; that of the decision, or of `probabilities`,
+                unless it is given.
+            probabilities: the chances of all, if you have them: they make checks of the log sharper.
+            key: text or a whole number, by which a later reward finds it; that of the decision unless it is given.
+            time: when, in seconds since 1970; now unless it is given.
+        """
+        self._check_open()
+        table = np.asarray(offered, dtype=np.float64)
+        wanted = 2 if self._arms is None else 1
+        if table.ndim != wanted or not table.size or not np.isfinite(table).all():
+            what = "actions (k, d)" if self._arms is None else "a context (c,)"
+            raise ValueError(f"expected {what} of finite numbers, got shape {table.shape}: {offered!r}")
+        k = len(table) if self._arms is None else len(self._arms)
+        taken = self._place(getattr(decision, "action", decision), k)
+        record: dict[str, Any] = {"taken": taken}
+        if probabilities is not None:
+            chances = np.asarray(probabilities, dtype=np.float64)
+            if chances.shape != (k,) or not (chances.min() >= 0 and abs(chances.sum() - 1) <= 1e-6):
+                raise ValueError(f"probabilities must be {k} numbers >= 0 that sum to 1, got {probabilities!r}")
+            record[PROBABILITIES] = chances.tolist()
+            propensity = float(chances[taken]) if propensity is None else propensity
+        if propensity is None:
+            propensity = getattr(decision, "probability", None)
+        if not isinstance(propensity, numbers.Real) or not 0 < float(propensity) <= 1:
+            raise ValueError(f"propensity must be a number in (0, 1], got {propensity!r}")
+        record |= {"propensity": float(propensity), "reward": _checked_reward(reward)}
+        key = getattr(decision, "key", None) if key is None else key
+        if key is not None:
+            if not isinstance(key, str | numbers.Integral) or isinstance(key, bool):
+                raise ValueError(f"key must be text or a whole number, got {key!r}")
+            key = key if isinstance(key, str) else int(key)
+            if key in self._waiting:
+                raise ValueError(f"a decision already waits under key {key!r}; expected a new key for each decision")
+        elif reward is None:
+            raise ValueError("expected a reward, or a key by which it comes later, got neither")
+        record |= {KEY: key, TIME: clock.time() if time is None else float(time)}
+        record |= {ACTIONS: table.tolist()} if self._arms is None else {CONTEXT: table.tolist(), N_ARMS: k}
+        if reward is None:
+            self._waiting[key] = record
+        self._put(record)
+        self.written += 1
+
+    def reward(self, key: Hashable, reward: float) -> None:
+        """The reward of a decision that was written without one."""
+        self._check_open()
+        if key not in self._waiting:
+            raise ValueError(f"no decision waits under key {key!r} ({len(self._waiting):,} wait)")
+        checked = _checked_reward(reward)
+        if checked is None:
+            raise ValueError("reward must be a finite number, got None")
+        record = self._waiting.pop(key)
+        if self._file is not None:
+            self._put({KEY: record[KEY], "reward": checked})
+        else:
+            record["reward"] = checked
+
+    def _place(self, taken: Any, k: int) -> int:
+        if self._arms is not None:
+            if taken not in self._arms:
+                raise ValueError(f"there is no arm {taken!r}; expected one of {', '.join(map(repr, self._arms))}")
+            return self._arms.index(taken)
+        if not isinstance(taken, numbers.Integral) or isinstance(taken, bool) or not 0 <= int(taken) < k:
+            raise ValueError(f"the action taken must be a position, 0 … {k - 1}, got {taken!r}")
+        return int(taken)
+
+    def _put(self, record: dict[str, Any]) -> None:
+        if self._file is None:
+            self._records.append(record)
+            return
+        plain = {name: value for name, value in record.items() if value is not None}
+        self._file.write(json.dumps(plain, ensure_ascii=False, allow_nan=False) + "\n")
+        self._file.flush()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ValueError(f"{self._path}: this log is closed")
+
+    def close(self) -> None:
+        """Write what is left; nothing can be added then."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._file is not None:
+            self._file.close()
+        elif self._records:
+            import polars as pl  # here, so that what writes no Parquet does not wait for it
+
+            frame = pl.DataFrame(self._records, infer_schema_length=None, strict=False)
+            with replacing(self._path) as target:
+                frame.write_parquet(target)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _checked_reward(reward: float | None) -> float | None:
+    if reward is None:
+        return None
+    if not isinstance(reward, numbers.Real) or not math.isfinite(float(reward)):
+        raise ValueError(f"reward must be a finite number, got {reward!r}")
+    return float(reward)
