@@ -2,21 +2,22 @@
 
 import copy
 import itertools
-import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from onward import storage
 from onward.bandits import choosing, choosing_arms, memories
 from onward.bandits.buffers import grown, head_in, refusal, state_in, with_settings
+from onward.bandits.deciding import ALL_AVAILABLE
 from onward.bandits.inputs import as_mask, as_reward, as_rewards
+from onward.bandits.late_rewards import LateRewards, When, as_time
 from onward.bandits.legacy import from_first_version, with_room_for_settings
-from onward.bandits.pending import LateRewards, Pending
-from onward.bandits.policy import ALL_AVAILABLE, Policy
+from onward.bandits.pending import Decision, Pending, PendingDecision
+from onward.bandits.policy import Policy
 from onward.bandits.randomness import draw, share_of_best
 from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, SAMPLING, Status
 from onward.core import Information
@@ -42,6 +43,8 @@ class Disjoint(LateRewards):
         n_arms: how many arms, or their names (text or whole numbers).
     """
 
+    kind_of_file = "disjoint policy"
+
     def __init__(self, policy: Policy, n_arms: int | Iterable[Hashable]) -> None:
         if not isinstance(policy, Policy):
             raise ValueError(f"policy must be one of onward.bandits, such as OFUL(), got {policy!r}")
@@ -58,6 +61,7 @@ class Disjoint(LateRewards):
         self._dimension = 0
         self._ready = self._quick = False  # whether a plain context may go straight to the closed loops
         self._pending = Pending()
+        self._share()
         named = isinstance(n_arms, Iterable) and not isinstance(n_arms, str)
         names = n_arms if named and isinstance(n_arms, Iterable) else range(whole("n_arms", n_arms, 1))
         for name in names:
@@ -77,35 +81,41 @@ class Disjoint(LateRewards):
 
     def add_arm(self, name: Hashable = None) -> Hashable:
         """A new arm that knows nothing. Without a name it gets a number that no arm had before. Returns the name."""
-        if name is None:
-            name = next(number for number in itertools.count(self._next) if number not in self._names)
-        if not isinstance(name, str | int) or isinstance(name, bool):
-            raise ValueError(f"an arm's name must be text or a whole number, got {name!r}")
-        if name in self._names:
-            raise ValueError(f"there is an arm {name!r} already; expected a new name")
-        buffers = self._buffers
-        if self._dimension:
-            fresh = self._policy.buffer_for(self._dimension)
-            while len(fresh) < buffers.shape[1]:
-                fresh = grown(self._policy.memory, fresh)
-            buffers = np.vstack([buffers, fresh])
-        with interrupts_deferred():
-            self._buffers = buffers
-            self._names.append(name)
-            self._serials.append(self._next)
-            self._next += 1
+        with self._lock:
+            if name is None:
+                name = next(number for number in itertools.count(self._next) if number not in self._names)
+            if not isinstance(name, str | int) or isinstance(name, bool):
+                raise ValueError(f"an arm's name must be text or a whole number, got {name!r}")
+            if name in self._names:
+                raise ValueError(f"there is an arm {name!r} already; expected a new name")
+            buffers = self._buffers
+            if self._dimension:
+                fresh = self._policy.buffer_for(self._dimension)
+                while len(fresh) < buffers.shape[1]:
+                    fresh = grown(self._policy.memory, fresh)
+                buffers = np.vstack([buffers, fresh])
+            with interrupts_deferred():
+                self._buffers = buffers
+                self._names.append(name)
+                self._serials.append(self._next)
+                self._next += 1
+                self._note("add_arm", {"name": name}, name)
         return name
 
     def remove_arm(self, name: Hashable) -> None:
-        """Forget an arm, and its decisions that still wait for a reward."""
-        at = self._place(name)
-        if len(self._names) == 1:
-            raise ValueError(f"cannot remove {name!r}: it is the only arm")
-        buffers = np.delete(self._buffers, at, axis=0) if self._dimension else self._buffers
-        with interrupts_deferred():
-            self._pending.drop_where(float(self._serials[at]))
-            self._buffers = buffers
-            del self._names[at], self._serials[at]
+        """Forget an arm, and cancel its decisions that still wait for a reward."""
+        with self._lock:
+            at = self._place(name)
+            if len(self._names) == 1:
+                raise ValueError(f"cannot remove {name!r}: it is the only arm")
+            buffers = np.delete(self._buffers, at, axis=0) if self._dimension else self._buffers
+            with interrupts_deferred():
+                for key in self._pending.of_action(self._serials[at]):
+                    self._pending.cancelled += 1
+                    self._pending.drop(key, self._pending.slots[key])
+                self._buffers = buffers
+                del self._names[at], self._serials[at]
+                self._note("remove_arm", {"name": name})
 
     def _place(self, name: Hashable) -> int:
         if name not in self._names or isinstance(name, bool):
@@ -121,21 +131,34 @@ class Disjoint(LateRewards):
         """
         if self._quick and available is None and type(context) is np.ndarray:
             try:
-                best = _choose_arm_plainly(self._buffers, context)
-                if best >= 0:
-                    return self._names[best]
+                with self._lock:
+                    best = _choose_arm_plainly(self._buffers, context)
+                    if best >= 0:
+                        return self._names[best]
             except TypeError:
                 pass  # not as the loops take it
-        return self._names[self._choose(self._row(context), available)]
+        row = self._row(context)
+        with self._lock:
+            chosen = self._names[self._choose(row, self._mask(available))]
+            self._note("choose", {"context": row, "available": self._mask(available)}, chosen)
+        return chosen
 
-    def _choose(self, row: Vector, available: ArrayLike | None) -> int:
-        """The place of the arm to play; the values of the row were checked."""
-        mask = ALL_AVAILABLE if available is None else as_mask(available, len(self._names))
+    def _mask(self, available: ArrayLike | None) -> NDArray[np.bool_]:
+        return ALL_AVAILABLE if available is None else as_mask(available, len(self._names))
+
+    def _choose(self, row: Vector, mask: NDArray[np.bool_]) -> int:
+        """The place of the arm to play; the row was checked, and the lock is held."""
         self._start(len(row))
         best, ties, index = choosing_arms.choose_arm(self._buffers, self._draw(len(row)), row.reshape(1, -1), mask)
         if best < 0:
             raise refusal(best, row.reshape(1, -1), self._policy.known.action_bound)
         return best if ties == 1 else choosing.nth_best(index, mask, best, int(self._rng.random() * ties))
+
+    def choose_with_probability(self, row: Vector, mask: NDArray[np.bool_]) -> tuple[int, float]:
+        """The place of the arm to play, for a context that was checked, and the chance with which it was chosen."""
+        chances = self.probabilities(row, None if mask is ALL_AVAILABLE else mask)
+        at = self._choose(row, mask)
+        return at, float(chances[at])
 
     def index(self, context: ArrayLike) -> Vector:
         """The index of each arm, in the order of `arms`. Changes nothing."""
@@ -154,21 +177,23 @@ class Disjoint(LateRewards):
         mask = np.ones(len(self._names), dtype=bool) if available is None else as_mask(available, len(self._names))
         if self._policy.rule.kind != SAMPLING:
             return self._policy.chances(self.index(row), mask)
-        generator = self._rng.bit_generator.state
-        shares = [share_of_best(self._read(row, renew=True)[1], mask) for _ in range(whole("samples", samples, 1))]
-        self._rng.bit_generator.state = generator
+        with self._lock:
+            generator = self._rng.bit_generator.state
+            shares = [share_of_best(self._read(row, renew=True)[1], mask) for _ in range(whole("samples", samples, 1))]
+            self._rng.bit_generator.state = generator
         return np.asarray(np.mean(shares, axis=0))
 
     def _read(self, context: ArrayLike, renew: bool = False) -> tuple[Vector, Vector]:
         row = self._row(context)
-        buffers = self._buffers
-        if not self._dimension:
-            buffers = np.tile(self._policy.buffer_for(len(row)), (len(self._names), 1))
-        generator = self._rng.bit_generator.state
-        draws = self._draw(len(row))
-        if not renew:
-            self._rng.bit_generator.state = generator
-        index, estimate = choosing_arms.read_arms(buffers, draws, row.reshape(1, -1))
+        with self._lock:
+            buffers = self._buffers
+            if not self._dimension:
+                buffers = np.tile(self._policy.buffer_for(len(row)), (len(self._names), 1))
+            generator = self._rng.bit_generator.state
+            draws = self._draw(len(row))
+            if not renew:
+                self._rng.bit_generator.state = generator
+            index, estimate = choosing_arms.read_arms(buffers, draws, row.reshape(1, -1))
         return estimate, index
 
     def _draw(self, d: int) -> Vector:
@@ -178,14 +203,21 @@ class Disjoint(LateRewards):
 
     def learn(self, arm: Hashable, context: ArrayLike, reward: float) -> None:
         """Learn the reward of an arm in a context: now or later, in any order."""
-        at = self._place(arm)
-        if self._ready and type(context) is np.ndarray and isinstance(reward, float):
+        if self._ready and self._journal is None and type(context) is np.ndarray and isinstance(reward, float):
             try:
-                if memories.learn_loop(self._policy.memory.kind)(self._buffers[at], context, reward) == 0:
-                    return
+                with self._lock:
+                    at = self._place(arm)
+                    if memories.learn_loop(self._policy.memory.kind)(self._buffers[at], context, reward) == 0:
+                        return
             except TypeError:
                 pass
         row, reward = self._row(context), as_reward(reward)
+        with self._lock:
+            self._learn(self._place(arm), row, reward)
+            self._note("learn", {"arm": arm, "context": row, "reward": reward})
+
+    def _learn(self, at: int, row: Vector, reward: float) -> None:
+        """Learn a context that was checked; the lock is held."""
         self._start(len(row))
         loop = memories.learn_loop(self._policy.memory.kind)
         while loop(self._buffers[at], row, reward) == Status.FULL:
@@ -199,45 +231,58 @@ class Disjoint(LateRewards):
         table = self._policy.checked_table(contexts)
         if self._dimension and table.shape[1] != self._dimension:
             raise ValueError(f"contexts have {table.shape[1]} features, but this policy knows {self._dimension}")
-        places, column = np.array([self._place(arm) for arm in arms], dtype=int), as_rewards(rewards, len(table))
-        if len(places) != len(table):
-            raise ValueError(f"arms must be {len(table)} names, one for each context, got {len(places)}")
-        self._start(table.shape[1])
+        with self._lock:
+            places, column = np.array([self._place(arm) for arm in arms], dtype=int), as_rewards(rewards, len(table))
+            if len(places) != len(table):
+                raise ValueError(f"arms must be {len(table)} names, one for each context, got {len(places)}")
+            self._start(table.shape[1])
+            self._learn_rows(places, table, column, past=True)
+            self._note("learn_many", {"arms": list(arms), "contexts": table, "rewards": column})
+
+    def _learn_rows(self, places: NDArray[np.int_], table: Matrix, column: Vector, past: bool) -> None:
+        """Learn rows that were checked, all of them or none; the lock is held."""
         buffers = self._buffers.copy()
-        for at in range(len(self._names)):
+        for at in np.unique(places).tolist():
             rows, paid, first = table[places == at], column[places == at], 0
-            while (first := memories.learn_rows(buffers[at], rows, paid, first, True)) < len(rows):
+            while (first := memories.learn_rows(buffers[at], rows, paid, first, past)) < len(rows):
                 buffers = self._grown(buffers)
         self._buffers = buffers
 
     def start_from(self, arm: Hashable, model: OnlineRegressor | Information) -> None:
         """Let an arm begin with what a fitted regressor knows, in place of what it has learned."""
-        at = self._place(arm)
-        other = Policy.described(self._policy.describe())
-        if self._dimension:
-            other.choose(np.zeros((1, self._dimension)))
-        other.start_from(model)
-        d = other.dimension or 0
-        self._start(d)
-        buffer = other.buffer_for(d)
-        while len(buffer) < self._buffers.shape[1]:
-            buffer = grown(other.memory, buffer)
-        log, before = head_in(buffer).log, head_in(self._buffers[at]).log
-        for kept in ("offered", "counted"):
-            log[kept] = max(log[kept][0], before[kept][0])
-        self._buffers[at] = buffer
+        with self._lock:
+            at = self._place(arm)
+            other = Policy.described(self._policy.describe())
+            if self._dimension:
+                other.choose(np.zeros((1, self._dimension)))
+            other.start_from(model)
+            d = other.dimension or 0
+            self._start(d)
+            buffer = other.buffer_for(d)
+            while len(buffer) < self._buffers.shape[1]:
+                buffer = grown(other.memory, buffer)
+            log, before = head_in(buffer).log, head_in(self._buffers[at]).log
+            for kept in ("offered", "counted"):
+                log[kept] = max(log[kept][0], before[kept][0])
+            self._buffers[at] = buffer
+            self._note_state()
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers."""
-        self._policy.reseed(seed)
-        self._rng = self._policy.generator
+        with self._lock:
+            self._policy.reseed(seed)
+            self._rng = self._policy.generator
+            self._note_state()
 
     def information(self, arm: Hashable) -> Information:
         """A copy of the state behind an arm's estimates: for `onward.confidence`, or for looking at."""
-        at = self._place(arm)
-        if not self._dimension:
-            raise ValueError("nothing is known yet, not even how many features a context has: let it choose or learn")
-        return state_in(self._policy._settings, self._buffers[at])
+        with self._lock:
+            at = self._place(arm)
+            if not self._dimension:
+                raise ValueError(
+                    "nothing is known yet, not even how many features a context has: let it choose or learn"
+                )
+            return state_in(self._policy._settings, self._buffers[at])
 
     def coef(self, arm: Hashable) -> Vector:
         """The ridge estimate θ (d,) of an arm, which both estimators share, the prior mean included."""
@@ -249,9 +294,11 @@ class Disjoint(LateRewards):
 
     def restart(self, arm: Hashable = None) -> None:
         """Forget all rewards of an arm, or of all arms; what is waiting stays."""
-        places = range(len(self._names)) if arm is None else [self._place(arm)]
-        for at in places if self._dimension else ():
-            memories.begin(self._buffers[at])
+        with self._lock:
+            places = range(len(self._names)) if arm is None else [self._place(arm)]
+            for at in places if self._dimension else ():
+                memories.begin(self._buffers[at])
+            self._note("restart", {"arm": arm})
 
     def _row(self, context: ArrayLike) -> Vector:
         row = self._policy.checked_row(context)
@@ -264,11 +311,20 @@ class Disjoint(LateRewards):
             self._buffers = np.tile(self._policy.buffer_for(d), (len(self._names), 1))
             self._dimension = d
         if not self._ready:
-            self._quick = self._policy.rule.kind in (OPTIMISTIC, GREEDY) and close_loop_of_arms()
-            self._ready = True
+            plain = self._journal is None and self._policy.rule.kind in (OPTIMISTIC, GREEDY)
+            self._quick, self._ready = plain and close_loop_of_arms(), self._journal is None
+
+    def _go_the_long_way(self) -> None:
+        self._ready = self._quick = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            own = {"_buffers": self._buffers.copy(), "_pending": self._pending.copy()}
+            return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_journal")} | own
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._share()
         # In another process loops are not closed yet, and functions have other addresses.
         self._ready = self._quick = False
         self._buffers = np.require(self._buffers, requirements=["W"])
@@ -277,23 +333,39 @@ class Disjoint(LateRewards):
 
     # Rewards that come later
 
-    def decide(self, context: ArrayLike, key: Hashable, available: ArrayLike | None = None) -> Hashable:
-        """`choose`, and remember arm and context under a key (text or a whole number) until the `reward` comes."""
-        self._pending.check_new(key)
-        row = self._row(context)
-        with interrupts_deferred():
-            at = self._choose(row, available)
-            self._pending.add(key, np.concatenate([[float(self._serials[at])], row]))
-        return self._names[at]
+    def decide(
+        self, context: ArrayLike, key: Hashable = None, available: ArrayLike | None = None, *, at: When = None
+    ) -> Decision:
+        """`choose`, and remember arm and context under a key until the `reward` comes: see `Policy.decide`."""
+        now, row = as_time("at", at), self._row(context)
+        with self._lock, interrupts_deferred(), self._noting("decide") as noting:
+            own, mask = self._pending.new_key(key), self._mask(available)
+            place, probability = self.choose_with_probability(row, mask)
+            self._pending.add(own, row, now, probability, self._serials[place])
+            decision = Decision(self._names[place], probability, own)
+            noting({"context": row, "available": mask, "key": own, "at": now}, decision)
+        return decision
 
-    def reward_many(self, rewards: Mapping[Any, float]) -> None:
-        """Learn the rewards of several decisions, in the order given. All of them or none."""
-        rows = [self._pending.get(key) for key in rewards]
-        column = as_rewards(list(rewards.values()), len(rows))
-        with interrupts_deferred():
-            for key, row, reward in zip(rewards, rows, column, strict=True):
-                self.learn(self._names[self._serials.index(int(row[0]))], row[1:].copy(), float(reward))
-                self._pending.drop(key)
+    def _learn_waiting(self, slots: Sequence[int], rewards: Vector) -> None:
+        places = [self._serials.index(self._pending.actions[slot]) for slot in slots]
+        rows = [self._pending.row(slot) for slot in slots]
+        if len(rows) == 1:
+            self._learn(places[0], rows[0], float(rewards[0]))
+        else:
+            self._learn_rows(np.array(places), np.array(rows), rewards, past=False)
+
+    def override(self, key: Hashable, arm: Hashable) -> None:
+        """Note that another arm was played than the one decided: the reward will be that of this one.
+
+        Its probability is not known any more.
+        """
+        with self._lock:
+            self._override(key, None, self._serials[self._place(arm)], {"arm": arm})
+
+    def _decision(self, key: Hashable) -> PendingDecision:
+        with self._lock:
+            decision = super()._decision(key)
+            return decision._replace(action=self._names[self._serials.index(decision.action)])
 
     # What is known
 
@@ -316,20 +388,20 @@ class Disjoint(LateRewards):
 
     # Files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file, random numbers and waiting decisions included: to go on exactly from here."""
-        keys, rows = self._pending.record(self._dimension + 1)
-        settings = {
-            "of": self._policy.describe(),
-            "names": self._names,
-            "serials": self._serials,
-            "next": self._next,
-            "dimension": self._dimension,
-            "generator": self._rng.bit_generator.state,
-            "pending": keys,
-            "n_settings": N_SETTINGS,
-        }
-        storage.save(path, "disjoint policy", settings, {"buffers": self._buffers, "pending": rows})
+    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """Settings and arrays for a model file, which `from_record` takes."""
+        with self._lock:
+            waiting, arrays = self._pending.record(self._dimension)
+            settings = {
+                "of": self._policy.describe(),
+                "names": list(self._names),
+                "serials": list(self._serials),
+                "next": self._next,
+                "dimension": self._dimension,
+                "generator": self._rng.bit_generator.state,
+                "n_settings": N_SETTINGS,
+            }
+            return settings | waiting, arrays | {"buffers": self._buffers.copy()}
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
@@ -348,8 +420,17 @@ class Disjoint(LateRewards):
             if not len(buffers) == len(policy._names) == len(policy._serials):
                 raise ValueError(f"{len(buffers)} arms in the arrays, expected {len(policy._names)}")
             policy._buffers, policy._dimension = np.array(buffers), d
-        policy._pending = Pending.from_record(settings["pending"], arrays["pending"])
+        policy._pending = Pending.from_record(settings, _with_decisions(arrays))
         return policy
+
+
+def _with_decisions(arrays: storage.Arrays) -> storage.Arrays:
+    """What waits as files have it now: in earlier ones, each row began with the number of its arm."""
+    if "decisions" in arrays or not len(arrays["pending"]):
+        return arrays
+    rows, count = arrays["pending"], len(arrays["pending"])
+    about = [np.zeros(count), np.full(count, np.nan), rows[:, 0], np.arange(count)]
+    return arrays | {"pending": rows[:, 1:], "decisions": np.column_stack(about)}
 
 
 @cache

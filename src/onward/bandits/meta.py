@@ -1,13 +1,13 @@
 """One task after the other: each begins where those before say that tasks lie."""
 
 import math
-import os
 from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from onward import storage
+from onward.bandits.filed import Filed
 from onward.bandits.policies import OFUL, Exploration
 from onward.bandits.policy import Policy
 from onward.bandits.randomness import Seed
@@ -22,7 +22,7 @@ _TRUSTS = {"proven": 0, "spread": 1}
 
 
 @storage.kind("meta policy")
-class MetaOFUL:
+class MetaOFUL(Filed):
     """OFUL that starts over with each task, from a prior mean learned from earlier ones.  [Cella et al. 2020, tasks]
 
     The prior mean of a task is the average of the ridge estimates (`coef`, its own prior mean included) with which the
@@ -43,6 +43,8 @@ class MetaOFUL:
         settings: as in `OFUL`, with sigma and theta_bound 1 unless told: the theory needs both. theta_bound is
             S ≥ ‖θ − θ_0‖ of every task, and prior_mean is θ_0, where the first task starts.
     """
+
+    kind_of_file = "meta policy"
 
     def __init__(
         self,
@@ -159,11 +161,11 @@ class MetaOFUL:
 
     # Files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file, random numbers included: to go on exactly from here."""
+    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """Settings and arrays for a model file, which `from_record` takes."""
         settings, arrays = self._policy.to_record()
         own = {"of": self.describe(), "n_tasks": self._n_tasks, "errors": self._errors, "policy": settings}
-        storage.save(path, "meta policy", own, arrays | {"sum": self._sum})
+        return own, arrays | {"sum": self._sum}
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:

@@ -1,8 +1,8 @@
 """What every policy can do: choose, learn, wait for rewards, start over, be saved."""
 
 import copy
-from collections.abc import Callable, Hashable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,14 +20,16 @@ from onward.bandits.buffers import (
     take_state,
     with_settings,
 )
+from onward.bandits.class_names import class_name, is_parameter, own_arguments, plain_arguments, register
+from onward.bandits.deciding import ALL_AVAILABLE, Deciding
 from onward.bandits.design import Design, Lam
 from onward.bandits.inputs import as_actions, as_mask, as_reward, as_rewards
 from onward.bandits.memories import Memory
-from onward.bandits.pending import LateRewards, Pending
+from onward.bandits.pending import Pending
 from onward.bandits.policy_known import Known
 from onward.bandits.randomness import Seed, draw, own_generator, share_of_best
 from onward.bandits.rules import Estimator, Rule
-from onward.bandits.saving import SavedPolicy, register
+from onward.bandits.saving import SavedPolicy
 from onward.bandits.settings import (
     EPSILON_GREEDY,
     GREEDY,
@@ -46,12 +48,11 @@ from onward.tables import as_row
 
 _check: Callable[[Vector, Any], int] = choosing.check  # closed, it looks at what it is given: see core/fast_path.py
 
-ALL_AVAILABLE = np.empty(0, dtype=np.bool_)
 _FIXED = frozenset(Design._fields)
 
 
 @storage.kind("policy")
-class Policy(LateRewards, SavedPolicy):
+class Policy(Deciding, SavedPolicy):
     """A linear bandit policy: a memory, a rule, an estimator and what is known; with what it has learned so far.
 
     Actions are rows of features, as many and whichever you like in each round; their number of features is fixed by the
@@ -77,12 +78,17 @@ class Policy(LateRewards, SavedPolicy):
     prior_mean: tuple[float, ...] | None
     known: Known
 
-    # Where plain actions go straight to, once it is closed
-    _choose_loop: Callable[[Vector, Any], int] | None
-    _learn_loop: Callable[[Vector, Any, Any], int] | None
+    _arguments: dict[str, Any] | None = None  # of a subclass with an `__init__` of its own
 
     def __init_subclass__(cls) -> None:
-        register(cls.__name__, cls)
+        register(cls)
+        cls._chooses_itself = cls.choose is not Policy.choose
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Note the arguments, with which a subclass's own `__init__` is called again when a file is loaded."""
+        policy = super().__new__(cls)
+        policy._arguments = own_arguments(policy, args, kwargs)
+        return policy
 
     def __init__(
         self,
@@ -103,13 +109,14 @@ class Policy(LateRewards, SavedPolicy):
         self._pending = Pending()
         self._rng = own_generator(seed)
         self._forget_loops()
+        self._share()
 
     @property
     def _has_compiled_index(self) -> bool:
         return type(self).index is Policy.index
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not name.startswith("_") and (name in _FIXED or name in self.parameters):
+        if not name.startswith("_") and "_rng" in self.__dict__ and (name in _FIXED or is_parameter(self, name)):
             raise AttributeError(f"{name} is fixed once a policy is made: make another one with {name}={value!r}")
         object.__setattr__(self, name, value)
 
@@ -128,7 +135,8 @@ class Policy(LateRewards, SavedPolicy):
         return self.design.plain_numbers()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"
+        given = self.parameters if self._arguments is None else self._arguments
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
     # Choosing
 
@@ -146,10 +154,18 @@ class Policy(LateRewards, SavedPolicy):
                     if best >= 0:
                         return best
                 elif _check(self._buffer, actions) == 0 and self._has_compiled_index:
-                    return self._choose(self._buffer, actions, ALL_AVAILABLE)
+                    with self._lock:
+                        return self._choose(self._buffer, actions, ALL_AVAILABLE)
             except TypeError:
                 pass  # not as the loops take it
         table, mask = self._offer(actions, available)
+        with self._lock:
+            chosen = self._choose_checked(table, mask)
+            self._note("choose", {"actions": table, "available": mask}, chosen)
+        return chosen
+
+    def _choose_checked(self, table: Matrix, mask: NDArray[np.bool_]) -> int:
+        """The action to play, of actions that were checked; the lock is held."""
         if not self._has_compiled_index:
             return self._choose_by_index(table, mask)
         buffer = self.started(table.shape[1])
@@ -161,6 +177,12 @@ class Policy(LateRewards, SavedPolicy):
             if best >= 0:
                 return best
         return self._choose(buffer, table, mask)
+
+    def choose_with_probability(self, table: Matrix, mask: NDArray[np.bool_]) -> tuple[int, float]:
+        """The action to play, of actions that were checked, and the chance with which it was chosen."""
+        chances = self.probabilities(table, None if mask is ALL_AVAILABLE else mask)
+        chosen = self._choose_checked(table, mask)
+        return chosen, float(chances[chosen])
 
     def _choose(self, buffer: Vector, table: Matrix, mask: NDArray[np.bool_]) -> int:
         """The action to play, of actions that were checked."""
@@ -198,7 +220,9 @@ class Policy(LateRewards, SavedPolicy):
     def leverage(self, actions: ArrayLike) -> Vector:
         """xᵀG⁻¹x of each action: how little is known in its direction. Changes nothing."""
         table = self.checked_table(actions)
-        return state_in(self._settings, self.buffer_for(table.shape[1])).leverages(table)
+        if not self._dimension:
+            return state_in(self._settings, self.buffer_for(table.shape[1])).leverages(table)
+        return self.information().leverages(table)
 
     def probabilities(self, actions: ArrayLike, available: ArrayLike | None = None, samples: int = 1000) -> Vector:
         """The chance with which each action would be chosen now: what a log needs as propensity. Changes nothing.
@@ -209,9 +233,10 @@ class Policy(LateRewards, SavedPolicy):
         free = np.ones(len(table), dtype=bool) if mask is ALL_AVAILABLE else mask
         if self.rule.kind != SAMPLING or not self._has_compiled_index:
             return self.chances(self._own_index(table), free)
-        d, generator = table.shape[1], copy.deepcopy(self._rng)
-        draws = generator.standard_normal((whole("samples", samples, 1), d))
-        return choosing.sampled_shares(self.buffer_for(d), draws, table, mask)
+        with self._lock:
+            d, generator = table.shape[1], copy.deepcopy(self._rng)
+            draws = generator.standard_normal((whole("samples", samples, 1), d))
+            return choosing.sampled_shares(self.buffer_for(d), draws, table, mask)
 
     def chances(self, index: Vector, free: NDArray[np.bool_]) -> Vector:
         """The chance with which each is chosen, given the index of each and which are available; not for sampling."""
@@ -250,10 +275,11 @@ class Policy(LateRewards, SavedPolicy):
 
     def _read(self, actions: ArrayLike) -> tuple[Vector, Vector]:
         table = self.checked_table(actions)
-        generator = self._rng.bit_generator.state
-        draws = self._draw(table.shape[1])
-        self._rng.bit_generator.state = generator
-        index, estimate = choosing.read_all(self.buffer_for(table.shape[1]), draws, table)
+        with self._lock:
+            generator = self._rng.bit_generator.state
+            draws = self._draw(table.shape[1])
+            self._rng.bit_generator.state = generator
+            index, estimate = choosing.read_all(self.buffer_for(table.shape[1]), draws, table)
         return estimate.copy(), index.copy()
 
     def _draw(self, d: int) -> Vector:
@@ -272,10 +298,17 @@ class Policy(LateRewards, SavedPolicy):
                 pass
         row = self.checked_row(action)
         reward = as_reward(reward)
-        buffer = self.started(len(row))
+        with self._lock:
+            self._learn_checked(row, reward)
+            self._note("learn", {"action": row, "reward": reward})
+
+    def _learn_checked(self, row: Vector, reward: float) -> None:
+        """Learn a row that was checked; the lock is held."""
+        self.started(len(row))
         loop = memories.learn_loop(self.memory.kind)
-        while (status := loop(buffer, row, reward)) == Status.FULL:
-            buffer = self._buffer = grown(self.memory, buffer)
+        while (status := loop(self._buffer, row, reward)) == Status.FULL:
+            with self._closed() as full:
+                self._buffer = grown(self.memory, full)
         if status < 0:
             raise refusal(status, row.reshape(1, -1), self.known.action_bound)
 
@@ -284,17 +317,22 @@ class Policy(LateRewards, SavedPolicy):
 
         It is the past, before this policy began to play: change points are counted from here on.
         """
-        self._learn_rows(actions, rewards, past=True)
-
-    def _learn_rows(self, actions: ArrayLike, rewards: ArrayLike, past: bool) -> None:
         table = self.checked_table(actions)
         column = as_rewards(rewards, len(table))
-        buffer, first = self.buffer_for(table.shape[1]).copy(), 0
-        while (first := memories.learn_rows(buffer, table, column, first, past)) < len(table):
-            if not memories.is_full(buffer):
-                raise refusal(Status.NOT_FINITE, table[first : first + 1], self.known.action_bound)
-            buffer = grown(self.memory, buffer)
-        self._buffer, self._dimension = buffer, table.shape[1]
+        with self._lock:
+            self._learn_rows(table, column, past=True)
+            self._note("learn_many", {"actions": table, "rewards": column})
+
+    def _learn_rows(self, table: Matrix, column: Vector, past: bool) -> None:
+        """Learn rows that were checked, all of them or none; the lock is held."""
+        first, d = 0, table.shape[1]
+        with self._closed() as known:
+            buffer = known if self._dimension else self.buffer_for(d)
+            while (first := memories.learn_rows(buffer, table, column, first, past)) < len(table):
+                if not memories.is_full(buffer):
+                    raise refusal(Status.NOT_FINITE, table[first : first + 1], self.known.action_bound)
+                buffer = grown(self.memory, buffer)
+            self._buffer, self._dimension = buffer, d
 
     def start_from(self, model: OnlineRegressor | Information) -> None:
         """Begin with what a fitted regressor knows, in place of what this policy has learned.
@@ -307,40 +345,22 @@ class Policy(LateRewards, SavedPolicy):
             raise ValueError(f"the model has {d} features, but this policy knows {self._dimension}")
         if self.rule.kind == UNIFORM_AT_RANDOM:
             raise ValueError("a random policy learns nothing, so it cannot start from a model")
-        self._buffer, self._dimension = take_state(self._settings, self.memory, self._buffer, state), d
+        with self._closed() as buffer, interrupts_deferred():
+            self._buffer, self._dimension = take_state(self._settings, self.memory, buffer, state), d
+            self._note_state()
 
     def restart(self) -> None:
         """Forget all rewards; what is waiting stays, and so does the largest norm offered."""
-        if self._dimension:
-            memories.begin(self._buffer)
+        with self._lock:
+            if self._dimension:
+                memories.begin(self._buffer)
+            self._note("restart", {})
 
     def checked_row(self, action: ArrayLike) -> Vector:
         """One action as the loops take it, or an error that says what is wrong with it."""
         row = action if is_float64_array(action, 1) else as_row(action)[0]
         self.checked_table(row.reshape(1, -1))
         return row
-
-    # Rewards that come later
-
-    def decide(self, actions: ArrayLike, key: Hashable, available: ArrayLike | None = None) -> int:
-        """`choose`, and remember the action under a key (text or a whole number) until its `reward` comes."""
-        self._pending.check_new(key)
-        table = self.checked_table(actions)
-        with interrupts_deferred():
-            chosen = self.choose(table, available)
-            self._pending.add(key, table[chosen])
-        return chosen
-
-    def reward_many(self, rewards: Mapping[Any, float]) -> None:
-        """Learn the rewards of several decisions, in the order given. All of them or none."""
-        rows = [self._pending.get(key) for key in rewards]
-        column = as_rewards(list(rewards.values()), len(rows))
-        if not rows:
-            return
-        with interrupts_deferred():
-            self._learn_rows(np.array(rows), column, past=False)
-            for key in rewards:
-                self._pending.drop(key)
 
     # What is known
 
@@ -371,7 +391,8 @@ class Policy(LateRewards, SavedPolicy):
             raise ValueError(
                 "nothing is known yet, not even how many features actions have: let it choose or learn first"
             )
-        return state_in(self._settings, self._buffer)
+        with self._closed() as buffer:
+            return state_in(self._settings, buffer)
 
     @property
     def coef(self) -> Vector:
@@ -381,7 +402,9 @@ class Policy(LateRewards, SavedPolicy):
 
     def reseed(self, seed: Seed) -> None:
         """Begin another sequence of random numbers."""
-        self._rng = own_generator(seed)
+        with self._lock:
+            self._rng = own_generator(seed)
+            self._note_state()
 
     @property
     def generator(self) -> np.random.Generator:
@@ -390,28 +413,40 @@ class Policy(LateRewards, SavedPolicy):
 
     def describe(self) -> dict[str, Any]:
         """Its name and settings, as plain values."""
-        return {"policy": type(self).__name__, **self.parameters}
+        name, arguments = class_name(type(self)), self._arguments
+        if arguments is None:
+            return {"policy": name, **self.parameters}
+        return {"policy": name, "arguments": plain_arguments(self, arguments), "design": self.design.plain()}
 
     def started(self, d: int) -> Vector:
         """The buffer itself, to be learned into; a new one for d features if it knows nothing yet."""
         if not self._dimension:
             self._buffer, self._dimension = self.buffer_for(d), d
-        if not self._learn_loop:
+        if not self._learn_loop and self._journal is None:
             close(choosing.check, self._buffer, np.zeros((1, 1)))
             if self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index:
                 self._choose_loop = choosing.fast_loop(many=False)
             self._learn_loop = memories.learn_loop(self.memory.kind)
         return self._buffer
 
+    def _go_the_long_way(self) -> None:
+        with self._closed() as buffer:
+            self._forget_loops()
+            self._buffer = buffer
+
     def _forget_loops(self) -> None:
-        """In another process they are not closed yet."""
+        """In another process they are not closed yet; and what a journal is to hold must go the long way."""
         self._choose_loop = self._learn_loop = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_choose_loop", "_learn_loop")}
+        own = ("_choose_loop", "_learn_loop", "_lock", "_journal", "_buffer", "_pending")
+        with self._closed() as buffer:
+            state = {name: value for name, value in self.__dict__.items() if name not in own}
+            return state | {"_buffer": buffer, "_pending": self._pending.copy()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._share()
         self._forget_loops()
         self._settings = policy_settings(self.design)  # in another process functions have other addresses
         self._buffer = with_settings(self._settings, self._buffer)
@@ -425,4 +460,4 @@ class Policy(LateRewards, SavedPolicy):
         return self._buffer
 
 
-register("Policy", Policy)
+register(Policy)

@@ -1,5 +1,9 @@
 """A policy's own random numbers, and chances."""
 
+import hashlib
+import os
+from itertools import count
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +14,7 @@ Seed = int | np.random.SeedSequence | None
 
 _NONE = np.empty(0)
 _OWN_KEY = 0x6F6E  # what a policy's random numbers are spawned by
+_partings = count()
 
 
 def own_generator(seed: Seed) -> np.random.Generator:
@@ -17,6 +22,16 @@ def own_generator(seed: Seed) -> np.random.Generator:
     given = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     own = np.random.SeedSequence(given.entropy, spawn_key=(*given.spawn_key, _OWN_KEY), pool_size=given.pool_size)
     return np.random.default_rng(own)
+
+
+def part_from_parent(rng: np.random.Generator) -> None:
+    """In a forked process, begin numbers of its own, made of those it has, its process and how many parted before.
+
+    Otherwise all workers would draw the same.
+    """
+    bits = rng.bit_generator
+    known = int.from_bytes(hashlib.sha256(repr(bits.state).encode()).digest())
+    bits.state = type(bits)(np.random.SeedSequence([known, os.getpid(), next(_partings)])).state
 
 
 def draw(rule: int, rng: np.random.Generator, d: int) -> Vector:
