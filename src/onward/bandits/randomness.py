@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from itertools import count
+import time
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ Seed = int | np.random.SeedSequence | None
 
 _NONE = np.empty(0)
 _OWN_KEY = 0x6F6E  # what a policy's random numbers are spawned by
-_partings = count()
 
 
 def own_generator(seed: Seed) -> np.random.Generator:
@@ -25,13 +24,13 @@ def own_generator(seed: Seed) -> np.random.Generator:
 
 
 def part_from_parent(rng: np.random.Generator) -> None:
-    """In a forked process, begin numbers of its own, made of those it has, its process and how many parted before.
+    """In a forked process, begin numbers of its own, made of those it has, the process and the time.
 
-    Otherwise all workers would draw the same.
+    Otherwise all workers would draw the same. To have a worker's numbers again, `reseed` it there.
     """
     bits = rng.bit_generator
-    known = int.from_bytes(hashlib.sha256(repr(bits.state).encode()).digest())
-    bits.state = type(bits)(np.random.SeedSequence([known, os.getpid(), next(_partings)])).state
+    known = int.from_bytes(hashlib.sha256(repr(bits.state).encode()).digest(), "big")
+    bits.state = type(bits)(np.random.SeedSequence([known, os.getpid(), time.time_ns()])).state
 
 
 def draw(rule: int, rng: np.random.Generator, d: int) -> Vector:
