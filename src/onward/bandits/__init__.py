@@ -2,8 +2,11 @@
 
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.functions import index_function, width_function
+from onward.bandits.journal import read_journal
+from onward.bandits.journaling import replay_journal
 from onward.bandits.memories import Detecting, Discounted, Everything, Restarting, Window
 from onward.bandits.meta import MetaOFUL
+from onward.bandits.pending import Counts, Decision, PendingDecision
 from onward.bandits.policies import (
     OFUL,
     DetectingLinUCB,
@@ -28,7 +31,9 @@ from onward.bandits.spectral_basis import SpectralBasis
 __all__ = [
     "OFUL",
     "AtRandom",
+    "Counts",
     "DLinUCB",
+    "Decision",
     "Detecting",
     "DetectingLinUCB",
     "Discounted",
@@ -45,6 +50,7 @@ __all__ = [
     "MetaOFUL",
     "Optimistic",
     "OracleRestart",
+    "PendingDecision",
     "Policy",
     "Random",
     "Restarting",
@@ -58,5 +64,7 @@ __all__ = [
     "evaluate",
     "index_function",
     "play",
+    "read_journal",
+    "replay_journal",
     "width_function",
 ]
