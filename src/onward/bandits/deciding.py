@@ -106,7 +106,7 @@ class Deciding(LateRewards, Buffered):
                     if slot is not None and buffer.item(_LEARNED) > learned and key in pending.slots:
                         pending.drop(key, slot)
                     raise
-        self.reward_many({key: reward})
+        super().reward(key, reward)
 
     def _learn_waiting(self, slots: Sequence[int], rewards: Vector) -> None:
         rows = [self._pending.row(slot) for slot in slots]

@@ -16,8 +16,8 @@ from onward.bandits.locking import Shared
 from onward.bandits.randomness import part_from_parent
 from onward.storage import StorageError
 
-_STEPS = ("choose", "decide", "learn", "learn_many", "reward_many", "cancel", "expire", "override", "restart")
-_DONE = frozenset((*_STEPS, "add_arm", "remove_arm"))
+_STEPS = ("choose", "decide", "learn", "learn_many", "reward", "reward_many", "cancel", "expire", "override")
+_DONE = frozenset((*_STEPS, "restart", "add_arm", "remove_arm"))
 
 
 class Journaled(Filed, Shared):

@@ -53,7 +53,13 @@ class LateRewards(Journaled):
 
     def reward(self, key: Hashable, reward: float) -> None:
         """Learn the reward of the decision that waits under the key. Each counts once."""
-        self.reward_many({key: reward})
+        with self._lock:
+            slot, number = self._pending.slot(key), as_reward(reward)
+            with interrupts_deferred():
+                self._learn_waiting([slot], np.array([number]))
+                self._pending.rewarded += 1
+                self._pending.drop(key, slot)
+                self._note("reward", {"key": self._pending.plain(key), "reward": number})
 
     def reward_many(self, rewards: Mapping[Any, float]) -> None:
         """Learn the rewards of several decisions, in the order given. All of them or none."""

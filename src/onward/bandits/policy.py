@@ -180,6 +180,12 @@ class Policy(Deciding, SavedPolicy):
 
     def choose_with_probability(self, table: Matrix, mask: NDArray[np.bool_]) -> tuple[int, float]:
         """The action to play, of actions that were checked, and the chance with which it was chosen."""
+        if self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index:
+            best, ties, index = choosing.choose(self.started(table.shape[1]), self._draw(table.shape[1]), table, mask)
+            if best < 0:
+                raise refusal(best, table, self.known.action_bound)
+            chosen = best if ties == 1 else choosing.nth_best(index, mask, best, int(self._rng.random() * ties))
+            return chosen, 1.0 / ties
         chances = self.probabilities(table, None if mask is ALL_AVAILABLE else mask)
         chosen = self._choose_checked(table, mask)
         return chosen, float(chances[chosen])
