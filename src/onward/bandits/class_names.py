@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,22 @@ def is_parameter(policy: Any, name: str) -> bool:
     return name in policy.__dict__ and name in (policy.parameters if policy._arguments is None else policy._arguments)
 
 
-def own_arguments(policy: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+def note_arguments(cls: type[Any]) -> None:
+    """Let a user's class note with which arguments it is made: with them it is made again when a file is loaded."""
+    init = vars(cls).get("__init__")
+    if init is None or is_own(cls):
+        return
+
+    @wraps(init)
+    def noting(self: Any, *args: Any, **kwargs: Any) -> None:
+        if "_arguments" not in self.__dict__:  # not a base class of what is made
+            self._arguments = _own_arguments(self, args, kwargs)
+        init(self, *args, **kwargs)
+
+    cls.__init__ = noting
+
+
+def _own_arguments(policy: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
     """With which arguments a user's class was called, by name; None if its `parameters` say what to make it of."""
     cls = type(policy)
     makes = _first_with(cls, "__init__")
@@ -61,7 +77,7 @@ def own_arguments(policy: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     try:
         bound = inspect.signature(makes.__init__).bind(policy, *args, **kwargs)
     except TypeError:
-        return None  # its `__init__` says what is wrong, or is not called at all: a copy
+        return None  # its `__init__` says what is wrong
     kinds = {parameter.kind for parameter in bound.signature.parameters.values()}
     if {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY} & kinds:
         return {"*": list(bound.args[1:]), **bound.kwargs}

@@ -12,8 +12,8 @@ import numpy as np
 from onward import storage
 from onward.bandits.filed import Filed
 from onward.bandits.journal import Journal, create_journal, read_journal, reopen_journal
-from onward.bandits.locking import Shared
 from onward.bandits.randomness import part_from_parent
+from onward.core.sharing import Shared
 from onward.storage import StorageError
 
 _STEPS = ("choose", "decide", "learn", "learn_many", "reward", "reward_many", "cancel", "expire", "override")

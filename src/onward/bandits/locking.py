@@ -1,4 +1,4 @@
-"""One object, several threads: a lock for what takes more than one step, and buffers that are closed while replaced.
+"""Buffers that are closed while they are replaced, so that threads lose nothing and plain rounds need no lock.
 
 A compiled loop runs to its end before another thread does anything, because it keeps the interpreter's lock. So a plain
 `choose` or `learn` on the buffer needs no lock: its one risk is a buffer that somebody else is about to replace by
@@ -6,41 +6,12 @@ another. Such a buffer is closed first: it has no coordinates then, every loop r
 the long way, which waits for the lock.
 """
 
-import os
-import threading
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from onward.bandits.settings import N_SETTINGS, SETTINGS
+from onward.core.sharing import Shared
 from onward.core.types import Vector
-
-_shared: "weakref.WeakValueDictionary[int, Shared]" = weakref.WeakValueDictionary()  # what a fork may meet, by its id
-
-
-class Shared:
-    """Something that threads may share: it has a lock, which no copy of it takes along."""
-
-    _lock: Any
-
-    def _share(self) -> None:
-        """Get a lock; every object does so when it is made or copied."""
-        self._lock = threading.RLock()
-        _shared[id(self)] = self
-
-    def _after_fork(self) -> None:
-        """In a forked process: nobody holds the lock any more, whoever did before."""
-        self._lock = threading.RLock()
-
-
-def _renew_after_fork() -> None:
-    for each in list(_shared.values()):
-        each._after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_after_fork)
 
 
 class Buffered(Shared):

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from onward.bandits.buffers import (
     take_state,
     with_settings,
 )
-from onward.bandits.class_names import class_name, is_parameter, own_arguments, plain_arguments, register
+from onward.bandits.class_names import class_name, is_parameter, note_arguments, plain_arguments, register
 from onward.bandits.deciding import ALL_AVAILABLE, Deciding
 from onward.bandits.design import Design, Lam
 from onward.bandits.inputs import as_actions, as_mask, as_reward, as_rewards
@@ -82,13 +82,8 @@ class Policy(Deciding, SavedPolicy):
 
     def __init_subclass__(cls) -> None:
         register(cls)
+        note_arguments(cls)
         cls._chooses_itself = cls.choose is not Policy.choose
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Note the arguments, with which a subclass's own `__init__` is called again when a file is loaded."""
-        policy = super().__new__(cls)
-        policy._arguments = own_arguments(policy, args, kwargs)
-        return policy
 
     def __init__(
         self,
