@@ -13,7 +13,7 @@ import joblib
 import numpy as np
 import pytest
 
-from onward.bandits import OFUL, Disjoint, LinTS, Policy, SWLinUCB, read_journal, replay_journal
+from onward.bandits import OFUL, Disjoint, LinTS, MetaOFUL, Policy, SWLinUCB, read_journal, replay_journal
 from onward.bandits.settings import Status
 
 THREADS, EACH = 8, 10_000
@@ -145,6 +145,18 @@ def test_arms_that_threads_share() -> None:
     together(work, 4)
     assert policy.counts == (4 * 500, 0, 4 * 500, 0, 0, 0)
     assert sum(policy.n_learned.values()) == 2 * 4 * 500
+
+
+def test_tasks_that_threads_share_end_when_they_are_over() -> None:
+    meta = MetaOFUL(rounds=10, seed=0)
+
+    def work(_: int) -> None:
+        for row in ROWS[:25, 0]:
+            meta.learn(row, 0.5)
+
+    together(work, 4)
+    assert (meta.n_tasks, meta.rounds_left) == (10, 10)
+    assert pickle.loads(pickle.dumps(meta)).digest() == copy.deepcopy(meta).digest() == meta.digest()
 
 
 def test_what_threads_decide_gets_keys_of_its_own() -> None:

@@ -26,10 +26,10 @@ def quick_switches() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def together(*works: Callable[[], None]) -> None:
+def together(*works: Callable[[], object]) -> None:
     failures: list[BaseException] = []
 
-    def run(work: Callable[[], None]) -> None:
+    def run(work: Callable[[], object]) -> None:
         try:
             work()
         except BaseException as error:

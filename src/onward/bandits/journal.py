@@ -98,9 +98,10 @@ class Journal:
         if self._on_close is not None:
             self._on_close()
             self._on_close = None
-        if self._broken is None:
+        if self._descriptor >= 0:
             os.close(self._descriptor)
-            self._broken = "it is closed"
+            self._descriptor = -1
+            self._broken = self._broken or "it is closed"
 
     def __enter__(self) -> Self:
         return self

@@ -35,11 +35,12 @@ def as_time(name: str, at: Any) -> float:
 def as_seconds(name: str, span: Any) -> float:
     """A span of time in seconds."""
     microseconds = as_microseconds(span)
-    if microseconds is None and isinstance(span, numbers.Real) and not isinstance(span, bool):
-        microseconds = 1e6 * float(span)
-    if microseconds is None or not 0.0 <= microseconds < math.inf:
+    seconds = math.nan if microseconds is None else microseconds / 1e6
+    if isinstance(span, numbers.Real) and not isinstance(span, bool):
+        seconds = float(span)
+    if not 0.0 <= seconds < math.inf:
         raise ValueError(f"{name} must be a number of seconds >= 0, or a span such as '12h', got {span!r}")
-    return microseconds / 1e6
+    return seconds
 
 
 class LateRewards(Journaled):
@@ -103,7 +104,8 @@ class LateRewards(Journaled):
         if older_than is None and rounds is None:
             raise ValueError("expire needs older_than or rounds: how old a decision must be, got neither")
         moment = as_time("now", now)
-        before = -math.inf if older_than is None else moment - as_seconds("older_than", older_than)
+        age = None if older_than is None else as_seconds("older_than", older_than)
+        before = -math.inf if age is None else moment - age
         count = None if rounds is None else whole("rounds", rounds, 0)
         reward = None if default is None else as_reward(default)
         with self._lock:
@@ -116,8 +118,8 @@ class LateRewards(Journaled):
                     self._learn_waiting(slots, np.full(len(slots), reward))
                 self._pending.expired += len(slots)
                 self._drop(keys, slots)
-                about = {"older_than": older_than and as_seconds("older_than", older_than), "rounds": count}
-                self._note("expire", about | {"default": reward, "now": moment}, keys)
+                given = {"older_than": age, "rounds": count, "default": reward, "now": moment}
+                self._note("expire", given, keys)
         return keys
 
     def _drop(self, keys: Sequence[Hashable], slots: Sequence[int]) -> None:
