@@ -55,7 +55,7 @@ def play_rounds(policy: Any, n: int, seed: int = 1) -> None:
             policy.restart()
             policy.reseed(4)
         if arms and i == n // 3:
-            policy.add_arm("new")
+            policy.add_arm(f"new {seed}")
             policy.remove_arm(policy.arms[1])
 
 

@@ -31,7 +31,7 @@ from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "9b0233445c72ac2c"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "5c0adf6c54bb390d"  # other files whose code is compiled into this one: see tools/digests.py
 
 MANY = 16  # of fewer actions than this, all are read
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from onward.bandits.late_rewards import LateRewards, When, as_time
 from onward.bandits.locking import Buffered
 from onward.bandits.pending import UNKNOWN, Decision
-from onward.bandits.settings import LOG, N_SETTINGS
+from onward.bandits.settings import LOG, N_SETTINGS, Status
 from onward.core.checks import whole
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
@@ -42,6 +42,13 @@ class Deciding(LateRewards, Buffered):
 
     def checked_row(self, action: ArrayLike) -> Vector:
         """One action as the loops take it, or an error that says what is wrong with it."""
+        raise NotImplementedError
+
+    def started(self, d: int) -> Vector:
+        """The buffer itself, to be learned into."""
+        raise NotImplementedError
+
+    def _plain_loop(self, many: bool) -> Callable[[Vector, Any], int] | None:
         raise NotImplementedError
 
     def _offer(self, actions: ArrayLike, available: ArrayLike | None) -> tuple[Matrix, NDArray[np.bool_]]:
@@ -84,11 +91,23 @@ class Deciding(LateRewards, Buffered):
                 chosen = self.choose(table, available)
                 probability = float(chances[chosen])
             else:
-                chosen, probability = self.choose_with_probability(table, mask)
+                chosen, probability = self._choose_to_decide(table, mask)
             self._pending.add(own, table[chosen], now, probability, chosen)
             decision = Decision(chosen, probability, own)
             noting({"actions": table, "available": mask, "key": own, "at": now}, decision)
         return decision
+
+    def _choose_to_decide(self, table: Matrix, mask: NDArray[np.bool_]) -> tuple[int, float]:
+        """An action and its probability; as on the short way, nothing is drawn where one action is the best."""
+        buffer = self.started(table.shape[1])
+        for many in (False, True) if mask is ALL_AVAILABLE else ():
+            loop = self._plain_loop(many)
+            best = Status.SEVERAL if loop is None else loop(buffer, table)
+            if best >= 0:
+                return best, 1.0
+            if best != Status.TOO_MANY:
+                break
+        return self.choose_with_probability(table, mask)
 
     def reward(self, key: Hashable, reward: float) -> None:
         """Learn the reward of the decision that waits under the key. Each counts once."""
@@ -99,12 +118,13 @@ class Deciding(LateRewards, Buffered):
                 learned = buffer.item(_LEARNED)
                 try:
                     if slot is not None and loop(buffer, pending.row(slot), reward) == 0:
-                        pending.rewarded += 1
                         pending.drop(key, slot)
+                        pending.rewarded += 1
                         return
                 except BaseException:  # Ctrl-C: what was learned must not be learned again
                     if slot is not None and buffer.item(_LEARNED) > learned and key in pending.slots:
                         pending.drop(key, slot)
+                        pending.rewarded += 1
                     raise
         super().reward(key, reward)
 

@@ -10,7 +10,7 @@ from onward.bandits.settings import DONE, FULL, SAMPLING, view_head
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "44ffa2d36ba62f6a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "7546093b839a5f7d"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

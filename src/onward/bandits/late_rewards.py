@@ -36,7 +36,7 @@ def as_seconds(name: str, span: Any) -> float:
     """A span of time in seconds."""
     microseconds = as_microseconds(span)
     seconds = math.nan if microseconds is None else microseconds / 1e6
-    if isinstance(span, numbers.Real) and not isinstance(span, bool):
+    if microseconds is None and isinstance(span, numbers.Real) and not isinstance(span, bool):
         seconds = float(span)
     if not 0.0 <= seconds < math.inf:
         raise ValueError(f"{name} must be a number of seconds >= 0, or a span such as '12h', got {span!r}")

@@ -425,10 +425,13 @@ class Policy(Deciding, SavedPolicy):
             self._buffer, self._dimension = self.buffer_for(d), d
         if not self._learn_loop and self._journal is None:
             close(choosing.check, self._buffer, np.zeros((1, 1)))
-            if self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index:
-                self._choose_loop = choosing.fast_loop(many=False)
+            self._choose_loop = self._plain_loop(many=False)
             self._learn_loop = memories.learn_loop(self.memory.kind)
         return self._buffer
+
+    def _plain_loop(self, many: bool) -> Callable[[Vector, Any], int] | None:
+        """The loop for choices that nothing is drawn for; None if something is."""
+        return choosing.fast_loop(many) if self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index else None
 
     def _go_the_long_way(self) -> None:
         with self._closed() as buffer:

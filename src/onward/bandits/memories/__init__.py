@@ -36,7 +36,7 @@ from onward.core.factor import ALIGNED, ORDINARY, Factor, square_of, view_factor
 from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "d66e69e03f160f6c"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "d20bfa2f82c14f0f"  # other files whose code is compiled into this one: see tools/digests.py
 
 KINDS: tuple[type[Memory], ...] = (Everything, Discounted, Window, Restarting, Detecting)
 EVERYTHING, DISCOUNTED, WINDOW, RESTARTING, DETECTING = (memory.kind for memory in KINDS)
