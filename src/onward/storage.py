@@ -83,6 +83,13 @@ def save(
     path: str | os.PathLike[str], kind: str, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
     """Write a model file, wholly or not at all: an earlier file at `path` stays until the new one is on disk."""
+    write_atomically(path, to_bytes(kind, settings, arrays, f"save to {path}"))
+
+
+def to_bytes(
+    kind: str, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], doing: str = "give bytes"
+) -> bytes:
+    """What a model file holds; ValueError, saying that it cannot be done, if a setting is not plain."""
     described, chunks = [], []
     for name, array in arrays.items():
         stored = np.ascontiguousarray(array, dtype=_NUMBER)
@@ -93,9 +100,9 @@ def save(
             {"kind": kind, "settings": settings, "arrays": described}, allow_nan=False, ensure_ascii=False
         ).encode()
     except (TypeError, ValueError) as error:
-        raise ValueError(f"cannot save to {path}: a setting is not plain text or a finite number ({error})") from error
+        raise ValueError(f"cannot {doing}: a setting is not plain text or a finite number ({error})") from error
     body = b"".join([_PREFIX.pack(SIGNATURE, VERSION, len(header)), header, *chunks])
-    write_atomically(path, body + hashlib.sha256(body).digest())
+    return body + hashlib.sha256(body).digest()
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -103,13 +110,18 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Raises StorageError if the file is truncated, altered, foreign, or written by a newer version.
     """
-    name, settings, arrays = read(path)
+    return from_bytes(Path(path).read_bytes(), str(path))
+
+
+def from_bytes(data: bytes, where: str = "bytes") -> Any:
+    """What `to_bytes` gave, made again; errors say `where` it was found."""
+    name, settings, arrays = _unpacked(data, where)
     try:
         return made(name, settings, arrays)
     except UnknownKindError as error:
-        raise StorageError(f"{path}: {error}") from None
+        raise StorageError(f"{where}: {error}") from None
     except _MISFITS as error:
-        raise StorageError(f"{path}: the contents of this {name!r} do not fit together ({error!r})") from error
+        raise StorageError(f"{where}: the contents of this {name!r} do not fit together ({error!r})") from error
 
 
 def made(name: str, settings: Settings, arrays: Arrays) -> Any:
@@ -123,18 +135,21 @@ def made(name: str, settings: Settings, arrays: Arrays) -> Any:
 
 def read(path: str | os.PathLike[str]) -> tuple[str, Settings, Arrays]:
     """The kind, settings and arrays in a model file, once its checksum was found right."""
-    data = Path(path).read_bytes()
+    return _unpacked(Path(path).read_bytes(), str(path))
+
+
+def _unpacked(data: bytes, where: str) -> tuple[str, Settings, Arrays]:
     if len(data) < _PREFIX.size or data[: len(SIGNATURE)] != SIGNATURE:
-        raise StorageError(f"{path}: not an Onward model file (expected it to begin with {SIGNATURE!r})")
+        raise StorageError(f"{where}: not an Onward model file (expected it to begin with {SIGNATURE!r})")
     _, version, header_length = _PREFIX.unpack_from(data)
     if version > VERSION:
         raise StorageError(
-            f"{path}: written in format {version}, but this version of onward reads formats up to {VERSION}; "
+            f"{where}: written in format {version}, but this version of onward reads formats up to {VERSION}; "
             "upgrade onward to load it"
         )
     body, digest = data[:-_DIGEST], data[-_DIGEST:]
     if len(data) < _PREFIX.size + _DIGEST or hashlib.sha256(body).digest() != digest:
-        raise StorageError(f"{path}: the file is truncated or altered (its checksum does not match)")
+        raise StorageError(f"{where}: the file is truncated or altered (its checksum does not match)")
     try:
         header = json.loads(body[_PREFIX.size : _PREFIX.size + header_length])
         arrays, position = {}, _PREFIX.size + header_length
@@ -146,7 +161,7 @@ def read(path: str | os.PathLike[str]) -> tuple[str, Settings, Arrays]:
             position += count * _NUMBER.itemsize
         return header["kind"], header["settings"], arrays
     except _MISFITS as error:
-        raise StorageError(f"{path}: the header does not describe the file ({error!r})") from error
+        raise StorageError(f"{where}: the header does not describe the file ({error!r})") from error
 
 
 @contextlib.contextmanager

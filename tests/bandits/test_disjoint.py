@@ -21,7 +21,7 @@ def snapshot(policy: Disjoint) -> tuple[Any, ...]:
         policy.arms,
         [] if policy._arms is None else [part.tobytes() for part in policy._arms.parts()],
         str(policy._rng.bit_generator.state),
-        policy.pending,
+        tuple(policy.pending),
         policy.dimension,
     )
 
@@ -98,12 +98,12 @@ def test_arms_come_and_go(name: str) -> None:
 def test_waiting_decisions_follow_their_arm() -> None:
     policy = Disjoint(OFUL(seed=0), ["x", "y"])
     context = np.array([1.0, 2.0])
-    x = policy.decide(context, "k1", available=[True, False])
-    y = policy.decide(context, "k2", available=[False, True])
+    x = policy.decide(context, "k1", available=[True, False]).action
+    y = policy.decide(context, "k2", available=[False, True]).action
     assert (x, y) == ("x", "y")
     policy.add_arm("z")
     policy.remove_arm("x")
-    assert policy.pending == ("k2",)
+    assert tuple(policy.pending) == ("k2",)
     policy.reward("k2", 1.0)
     assert policy.n_learned == {"y": 1, "z": 0}
     with pytest.raises(ValueError, match="no decision waits under key 'k1'"):

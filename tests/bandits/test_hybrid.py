@@ -91,7 +91,7 @@ def test_arms_come_and_go_and_what_they_taught_stays() -> None:
     shared = hybrid.shared_coef
     hybrid.decide(np.ones(D), np.ones(K), "gone", available=[True, False, False, False, False])
     hybrid.remove_arm(0)
-    assert hybrid.pending == ()
+    assert not hybrid.pending
     assert hybrid.arms == (1, 2, 3, 4)
     assert_allclose(hybrid.shared_coef, shared)  # the posterior of β without θ_0
     hybrid.add_arm("new")

@@ -296,7 +296,7 @@ def test_overriding_index_alone_makes_a_policy(tmp_path: Path) -> None:
         actions = rng.standard_normal((5, 2))
         available = np.array([True, True, False, True, True])
         best = int(np.argmin(np.abs(actions - 0.3).sum(axis=1)))
-        assert policy.choose(actions) == best == policy.decide(actions, "key")
+        assert policy.choose(actions) == best == policy.decide(actions, "key").action
         assert_array_equal(policy.probabilities(actions), np.eye(5)[best])
         assert policy.choose(actions, available) != 2
         policy.cancel("key")

@@ -3,12 +3,15 @@
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.functions import index_function, width_function
 from onward.bandits.hybrid import Hybrid
+from onward.bandits.journal import read_journal
+from onward.bandits.journaling import replay_journal
 from onward.bandits.labelled_world import from_classification
 from onward.bandits.log_writer import LogWriter
 from onward.bandits.memories import Detecting, Discounted, Everything, Restarting, Window
 from onward.bandits.meta import MetaOFUL
 from onward.bandits.named_arms import NamedArms
 from onward.bandits.named_policy import Named
+from onward.bandits.pending import Counts, Decision, PendingDecision
 from onward.bandits.policies import (
     OFUL,
     Boltzmann,
@@ -36,7 +39,9 @@ __all__ = [
     "OFUL",
     "AtRandom",
     "Boltzmann",
+    "Counts",
     "DLinUCB",
+    "Decision",
     "Detecting",
     "DetectingLinUCB",
     "Discounted",
@@ -59,6 +64,7 @@ __all__ = [
     "NamedArms",
     "Optimistic",
     "OracleRestart",
+    "PendingDecision",
     "Policy",
     "Random",
     "Restarting",
@@ -76,5 +82,7 @@ __all__ = [
     "from_classification",
     "index_function",
     "play",
+    "read_journal",
+    "replay_journal",
     "width_function",
 ]

@@ -73,7 +73,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "a8ad0a6c55e00c3b"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a14151be744148bd"  # other files whose code is compiled into this one: see tools/digests.py
 
 FLOORS = 2  # so many smallest eigenvalues are found anew at once: each takes as long as many arms do
 MANY_READ = 32  # so many arms are read before the second bound is worth its form

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onward.bandits.functions import CompiledFunction
+from onward.bandits.functions import CompiledFunction, find_function
 from onward.bandits.memories import KINDS, Everything, Memory
 from onward.bandits.policy_known import Known
 from onward.bandits.rules import ESTIMATORS, RULES, Estimator, Optimistic, Rule, Sampling, one_of
@@ -86,6 +86,30 @@ def from_plain(description: Mapping[str, Any]) -> dict[str, Any]:
         given["rule"] = _made(RULES, given["rule"])
         given["known"] = Known(**given["known"])
     return given
+
+
+def plain_part(value: Any) -> dict[str, Any] | None:
+    """A memory, a rule, a compiled function or what is known as plain values; None if it is none of them."""
+    if isinstance(value, Memory | Rule):
+        return {"part": "memory" if isinstance(value, Memory) else "rule", **_named(value)}
+    if isinstance(value, Known):
+        return {"part": "known", **vars(value)}
+    if isinstance(value, CompiledFunction):
+        return {"part": "function", "kind": value.kind, "name": value.name}
+    return None
+
+
+def part_from_plain(description: Mapping[str, Any]) -> Any:
+    """What `plain_part` described; None if it is no such description."""
+    given = dict(description)
+    part = given.pop("part", None)
+    if part == "known":
+        return Known(**given)
+    if part == "function":
+        return find_function(**given)
+    if part in ("memory", "rule"):
+        return _made({kind.__name__: kind for kind in KINDS} if part == "memory" else RULES, given)
+    return None
 
 
 def _settled(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> Rule:

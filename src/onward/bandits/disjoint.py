@@ -3,9 +3,7 @@
 import copy
 import itertools
 import math
-import os
-from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
 from typing import Any, Self
 
@@ -16,10 +14,10 @@ from onward import storage
 from onward.bandits import choosing, choosing_arms, memories
 from onward.bandits.arm_buffers import ArmBuffers, saved_arms
 from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, refusal, state_in
-from onward.bandits.disjoint_chances import DisjointChances
+from onward.bandits.deciding_arms import DecidingArms
 from onward.bandits.inputs import as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
-from onward.bandits.pending import LateRewards, Pending
+from onward.bandits.pending import Pending
 from onward.bandits.policy import Policy
 from onward.bandits.randomness import draw
 from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, Status
@@ -45,7 +43,7 @@ _choose_arm_plainly: Callable[..., int] = choosing_arms.choose_arm_fast
 
 
 @storage.kind("disjoint policy")
-class Disjoint(LateRewards, DisjointChances):
+class Disjoint(DecidingArms):
     """A policy for each arm, all of one kind: the arm with the best index for the context is played.
 
     The widths are each arm's own: with probability 1 − δ *an* arm's index is optimistic at all rounds. For all arms at
@@ -57,6 +55,8 @@ class Disjoint(LateRewards, DisjointChances):
         policy: what each arm begins as; it must not have learned anything.
         n_arms: how many arms, or their names (text or whole numbers).
     """
+
+    kind_of_file = "disjoint policy"
 
     def __init__(self, policy: Policy, n_arms: int | Iterable[Hashable]) -> None:
         if not isinstance(policy, Policy):
@@ -87,6 +87,7 @@ class Disjoint(LateRewards, DisjointChances):
         # Whether loops are closed, and whether a plain context may go straight to the one that chooses
         self._ready = self._quick = False
         self._pending = Pending()
+        self._share()
         named = isinstance(n_arms, Iterable) and not isinstance(n_arms, str)
         names = n_arms if named and isinstance(n_arms, Iterable) else range(whole("n_arms", n_arms, 1))
         for name in names:
@@ -106,36 +107,40 @@ class Disjoint(LateRewards, DisjointChances):
 
     def add_arm(self, name: Hashable = None) -> Hashable:
         """A new arm that knows nothing. Without a name it gets a number that no arm had before. Returns the name."""
-        if name is None:
-            name = next(number for number in itertools.count(self._next) if number not in self._serial_of)
-        if not isinstance(name, str | int) or isinstance(name, bool):
-            raise ValueError(f"an arm's name must be text or a whole number, got {name!r}")
-        if name in self._serial_of:
-            raise ValueError(f"there is an arm {name!r} already; expected a new name")
-        with interrupts_deferred():
-            if self._arms is not None:
-                self._arms.add()
-            self._names.append(name)
-            self._serials.append(self._next)
-            self._serial_of[name] = self._next
-            self._next += 1
+        with self._lock:
+            if name is None:
+                name = next(number for number in itertools.count(self._next) if number not in self._serial_of)
+            if not isinstance(name, str | int) or isinstance(name, bool):
+                raise ValueError(f"an arm's name must be text or a whole number, got {name!r}")
+            if name in self._serial_of:
+                raise ValueError(f"there is an arm {name!r} already; expected a new name")
+            with interrupts_deferred():
+                if self._arms is not None:
+                    self._arms.add()
+                self._names.append(name)
+                self._serials.append(self._next)
+                self._serial_of[name] = self._next
+                self._next += 1
+                self._note("add_arm", {"name": name}, name)
         return name
 
     def remove_arm(self, name: Hashable) -> None:
-        """Forget an arm, and its decisions that still wait for a reward."""
-        at = self._place(name)
-        if len(self._names) == 1:
-            raise ValueError(f"cannot remove {name!r}: it is the only arm")
-        with interrupts_deferred():
-            self._pending.drop_where(float(self._serials[at]))
-            if self._arms is not None:
-                self._arms.remove(at)
-            self._slots.pop(name, None)
-            self._pool()
-            del self._names[at], self._serials[at], self._serial_of[name]
+        """Forget an arm, and cancel its decisions that still wait for a reward."""
+        with self._lock:
+            at = self._place(name)
+            if len(self._names) == 1:
+                raise ValueError(f"cannot remove {name!r}: it is the only arm")
+            with interrupts_deferred():
+                self._pending.cancel_of(self._serials[at])
+                if self._arms is not None:
+                    self._arms.remove(at)
+                self._slots.pop(name, None)
+                self._pool()
+                del self._names[at], self._serials[at], self._serial_of[name]
+                self._note("remove_arm", {"name": name})
 
     def _place(self, name: Hashable) -> int:
-        """Where the arm of this name stands among `arms`: serials only grow, so that is found by bisection."""
+        """Where the arm of this name stands among `arms`."""
         serial = self._serial_of.get(name) if isinstance(name, Hashable) and not isinstance(name, bool) else None
         if serial is None:
             shown = [
@@ -143,7 +148,7 @@ class Disjoint(LateRewards, DisjointChances):
                 *([f"… ({len(self._names)} in all)"] * (len(self._names) > _SHOWN)),
             ]
             raise ValueError(f"there is no arm {name!r}; expected one of {', '.join(shown)}")
-        return bisect_left(self._serials, serial)
+        return self._place_of(serial)
 
     # Choosing
 
@@ -152,18 +157,26 @@ class Disjoint(LateRewards, DisjointChances):
 
         `available` says of each arm, in the order of `arms`, whether it may be played; None if all may.
         """
-        arms = self._arms
-        if self._quick and arms is not None and available is None and type(context) is np.ndarray:
+        if self._quick and available is None and type(context) is np.ndarray:
             try:
-                best = _choose_arm_plainly(arms.rows, arms.summary, arms.forms, arms.arms, self._record, context)
-                if best >= 0:
-                    return self._names[best]
+                with self._lock:
+                    arms = self._arms
+                    if self._quick and arms is not None:
+                        best = _choose_arm_plainly(
+                            arms.rows, arms.summary, arms.forms, arms.arms, self._record, context
+                        )
+                        if best >= 0:
+                            return self._names[best]
             except TypeError:
                 pass  # not as the loops take it
-        return self._names[self._choose(*self._offer(context, available))]
+        with self._lock:
+            row, mask = self._offer(context, available)
+            chosen = self._names[self._choose(row, mask)]
+            self._note("choose", {"context": row, "available": mask}, chosen)
+        return chosen
 
     def _choose(self, row: Vector, mask: NDArray[np.bool_]) -> int:
-        """The place of the arm to play; the values of the row and the mask were checked."""
+        """The place of the arm to play; the row and the mask were checked, and the lock is held."""
         context = row.reshape(1, -1)
         arms = self._start(context)
         best, ties, index = choosing_arms.choose_arm(
@@ -184,14 +197,15 @@ class Disjoint(LateRewards, DisjointChances):
         return self._read(context)[0]
 
     def _read(self, context: ArrayLike, renew: bool = False) -> tuple[Vector, Vector]:
-        row = self._row(context)
-        arms = self._buffers_for(row.reshape(1, -1))
-        generator = self._rng.bit_generator.state
-        draws = self._draw()
-        if not renew:
-            self._rng.bit_generator.state = generator
-        index, estimate, _ = choosing_arms.read_arms(arms.rows, arms.arms, draws, row.reshape(1, -1))
-        factor = factor_in(head_in(arms.rows[0]), self._record, draws)
+        with self._lock:
+            row = self._row(context)
+            arms = self._buffers_for(row.reshape(1, -1))
+            generator = self._rng.bit_generator.state
+            draws = self._draw()
+            if not renew:
+                self._rng.bit_generator.state = generator
+            index, estimate, _ = choosing_arms.read_arms(arms.rows, arms.arms, draws, row.reshape(1, -1))
+            factor = factor_in(head_in(arms.rows[0]), self._record, draws)
         return estimate, index if factor == 1.0 else estimate + factor * (index - estimate)
 
     def _draw(self) -> Vector:
@@ -207,26 +221,36 @@ class Disjoint(LateRewards, DisjointChances):
 
     def learn(self, arm: Hashable, context: ArrayLike, reward: float, weight: float = 1.0) -> None:
         """Learn the reward of an arm in a context: now or later, in any order. Weights are as in `Policy.learn`."""
-        arms, plain = self._arms, type(context) is np.ndarray and isinstance(reward, float) and weight == 1.0
-        if self._ready and arms is not None and plain:
+        if self._ready and type(context) is np.ndarray and isinstance(reward, float) and weight == 1.0:
             try:
-                slot = 0 if arm is True else self._slots.get(arm, 0)
-                serial = float(self._serial_of[arm]) if slot else 0.0
-                if slot and self._learn_loop(arms.rows[slot], self._record, context, reward, serial) == 0:
-                    arms.summary[slot, arms.stale] = 1.0
-                    return
+                with self._lock:
+                    arms, slot = self._arms, 0 if arm is True else self._slots.get(arm, 0)
+                    if slot and self._ready and arms is not None:
+                        serial = float(self._serial_of[arm])
+                        if self._learn_loop(arms.rows[slot], self._record, context, reward, serial) == 0:
+                            arms.summary[slot, arms.stale] = 1.0
+                            return
             except TypeError:
                 pass
-        at = self._place(arm)
-        row, reward = self._row(context), as_reward(reward)
-        first = row.reshape(1, -1)
-        if weight != 1.0:
-            root = math.sqrt(positive("weight", weight))
-            row, reward = self._row(row * root), reward * root
-        buffers = self._start(first)
+        with self._lock:
+            at, row, reward = self._place(arm), self._row(context), as_reward(reward)
+            told: dict[str, Any] = {"arm": arm, "context": row, "reward": reward}
+            if weight == 1.0:
+                self._learn(at, row, reward, row)
+            else:
+                root = math.sqrt(positive("weight", weight))
+                self._learn(at, self._row(row * root), reward * root, row)
+                told["weight"] = float(weight)
+            self._note("learn", told)
+
+    def _learn(self, at: int, row: Vector, reward: float, first: Vector) -> None:
+        """Learn a context that was checked; the lock is held. If nothing is known yet, it begins for such a `first`."""
+        buffers = self._start(first.reshape(1, -1))
         slot, serial = self._own_slot(at), float(self._serials[at])
-        while self._learn_loop(buffers.rows[slot], self._record, row, reward, serial) == Status.FULL:
+        while (status := self._learn_loop(buffers.rows[slot], self._record, row, reward, serial)) == Status.FULL:
             buffers.grow()
+        if status < 0:
+            raise refusal(status, row.reshape(1, -1), self._policy.known.action_bound)
 
     def learn_many(
         self,
@@ -240,16 +264,22 @@ class Disjoint(LateRewards, DisjointChances):
         It is the past, before this policy began to play: change points are counted from here on. Weights (n,) are as in
         `Policy.learn`.
         """
-        table = self._policy.checked_table(contexts)
-        if self._dimension and table.shape[1] != self._dimension:
-            raise ValueError(f"contexts have {table.shape[1]} features, but this policy knows {self._dimension}")
-        places, column = np.array([self._place(arm) for arm in arms], dtype=int), as_rewards(rewards, len(table))
-        if len(places) != len(table):
-            raise ValueError(f"arms must be {len(table)} names, one for each context, got {len(places)}")
-        begin = table[:1]
-        if weights is not None:
-            roots = np.sqrt(as_weights(weights, len(table)))
-            table, column = self._policy.checked_table(table * roots[:, None]), column * roots
+        with self._lock:
+            table = self._table(contexts)
+            places, column = np.array([self._place(arm) for arm in arms], dtype=int), as_rewards(rewards, len(table))
+            if len(places) != len(table):
+                raise ValueError(f"arms must be {len(table)} names, one for each context, got {len(places)}")
+            told: dict[str, Any] = {"arms": list(arms), "contexts": table, "rewards": column}
+            begin = table[:1]
+            if weights is not None:
+                told["weights"] = as_weights(weights, len(table))
+                roots = np.sqrt(told["weights"])
+                table, column = self._policy.checked_table(table * roots[:, None]), column * roots
+            self._learn_rows(places, table, column, begin)
+            self._note("learn_many", told)
+
+    def _learn_rows(self, places: NDArray[np.int_], table: Matrix, column: Vector, begin: Matrix) -> None:
+        """Learn the past, all of it or nothing; the lock is held."""
         buffers = self._start(begin).copy()
         order = np.argsort(places, kind="stable")
         for group in np.split(order, np.flatnonzero(np.diff(places[order])) + 1) if len(order) else ():
@@ -261,7 +291,11 @@ class Disjoint(LateRewards, DisjointChances):
 
     def start_from(self, arm: Hashable, model: OnlineRegressor | Information) -> None:
         """Let an arm begin with what a fitted regressor knows, in place of what it has learned."""
-        at = self._place(arm)
+        with self._lock, interrupts_deferred():
+            self._start_from(self._place(arm), model)
+            self._note_state()
+
+    def _start_from(self, at: int, model: OnlineRegressor | Information) -> None:
         other = self.as_policy()
         other.start_from(model)
         buffer = other._buffer
@@ -290,6 +324,13 @@ class Disjoint(LateRewards, DisjointChances):
         if not isinstance(other, Disjoint):
             raise ValueError(f"cannot merge: expected another Disjoint, got {other!r}")
         check_mergeable(self._policy.design, other._policy.design)
+        other = copy.deepcopy(other)  # as it is now, whatever other threads do to it
+        with self._lock:
+            with self._noting("merge"):
+                self._merge(other)
+            self._note_state()
+
+    def _merge(self, other: "Disjoint") -> None:
         if other._arms is not None and self._arms is not None:
             check_same("so many features:", self._dimension, other._dimension)
         new = [name for name in other._names if name not in self._serial_of]
@@ -316,15 +357,20 @@ class Disjoint(LateRewards, DisjointChances):
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers."""
-        self._policy.reseed(seed)
-        self._rng = self._policy.generator
+        with self._lock:
+            self._policy.reseed(seed)
+            self._rng = self._policy.generator
+            self._note_state()
 
     def information(self, arm: Hashable) -> Information:
         """A copy of the state behind an arm's estimates: for `onward.confidence`, or for looking at."""
-        at = self._place(arm)
-        if self._arms is None:
-            raise ValueError("nothing is known yet, not even how many features a context has: let it choose or learn")
-        return state_in(self._policy._settings, self._arms.read(at))
+        with self._lock:
+            at = self._place(arm)
+            if self._arms is None:
+                raise ValueError(
+                    "nothing is known yet, not even how many features a context has: let it choose or learn"
+                )
+            return state_in(self._policy._settings, self._arms.read(at))
 
     def coef(self, arm: Hashable) -> Vector:
         """The ridge estimate θ (d,) of an arm, which both estimators share, the prior mean included."""
@@ -333,11 +379,13 @@ class Disjoint(LateRewards, DisjointChances):
 
     def restart(self, arm: Hashable = None) -> None:
         """Forget all rewards of an arm, or of all arms; what is waiting stays."""
-        places = range(len(self._names)) if arm is None else [self._place(arm)]
-        for at in places if self._arms is not None else ():
-            if self._arms is not None and self._arms.slot(at):
-                memories.begin(self._arms.rows[self._own_slot(at)])
-        self._pool()
+        with self._lock:
+            places = range(len(self._names)) if arm is None else [self._place(arm)]
+            for at in places if self._arms is not None else ():
+                if self._arms is not None and self._arms.slot(at):
+                    memories.begin(self._arms.rows[self._own_slot(at)])
+            self._pool()
+            self._note("restart", {"arm": arm})
 
     def _row(self, context: ArrayLike) -> Vector:
         row = self._policy.checked_row(context)
@@ -351,12 +399,25 @@ class Disjoint(LateRewards, DisjointChances):
             arms = ArmBuffers.fresh(self._policy, len(self._names), contexts)
             self._arms, self._dimension = arms, contexts.shape[1]
         if not self._ready:
-            lots = self._policy.explore or self.is_tuned
-            plain = self._policy.rule.kind in (OPTIMISTIC, GREEDY) and not lots
-            self._quick = plain and close_loop_of_arms()
+            lots = self._policy.explore or self.is_tuned or self._policy.rule.kind not in (OPTIMISTIC, GREEDY)
+            self._quick = not lots and self._journal is None and close_loop_of_arms()
             self._learn_loop = learn_arm_loop(self._policy.memory.kind)
-            self._ready = True
+            self._ready = self._journal is None
         return self._arms
+
+    def _go_the_long_way(self) -> None:
+        self._ready = self._quick = False
+        self._begin_as_from_bytes()
+
+    def _note_state(self) -> None:
+        super()._note_state()
+        if self._is_noting:
+            self._begin_as_from_bytes()
+
+    def _begin_as_from_bytes(self) -> None:
+        """Have buffers as a replay has them, in slots without gaps and with no summaries yet."""
+        if self._arms is not None:
+            self._take(self._arms.copy())
 
     def _pool(self) -> None:
         """Sum up anew what all arms know of the noise."""
@@ -379,12 +440,15 @@ class Disjoint(LateRewards, DisjointChances):
 
     def grow(self, settings: PolicySettings, d: int) -> None:
         """Have d features, of which those that are known come first; the settings have λ and prior mean of each."""
-        arms = None if self._arms is None else self._arms.with_features(settings, d)
-        with interrupts_deferred():
-            self._policy._settings = settings
-            if arms is not None:
-                self._dimension = d
-                self._take(arms)
+        with self._lock:
+            arms = None if self._arms is None else self._arms.with_features(settings, d)
+            with interrupts_deferred():
+                self._policy._settings = settings
+                if arms is not None:
+                    self._dimension = d
+                    self._pending.widen(d)
+                    self._take(arms)
+                self._note_state()
 
     def _own_slot(self, at: int) -> int:
         """The slot of the arm's own buffer, to be written to."""
@@ -402,36 +466,22 @@ class Disjoint(LateRewards, DisjointChances):
 
     def __getstate__(self) -> dict[str, Any]:
         # In another process loops are not closed yet.
-        left = ("_learn_loop", "_ready", "_quick", "_arms", "_slots")
-        return {name: value for name, value in self.__dict__.items() if name not in left} | {"arms": self._arms}
+        left = ("_learn_loop", "_ready", "_quick", "_arms", "_slots", "_lock", "_journal")
+        with self._lock:
+            state = {name: value for name, value in self.__dict__.items() if name not in left}
+            for name in ("_record", "_names", "_serials", "_serial_of", "_pending"):
+                state[name] = state[name].copy()
+            return state | {"arms": None if self._arms is None else self._arms.copy()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         arms = state.pop("arms")
         self.__dict__.update(state)
+        self._share()
+        self._record = np.require(self._record, requirements=["W"])
         self._ready = self._quick = False
         self._arms, self._slots = None, {}
         if arms is not None:
             self._take(arms)
-
-    # Rewards that come later
-
-    def decide(self, context: ArrayLike, key: Hashable, available: ArrayLike | None = None) -> Hashable:
-        """`choose`, and remember arm and context under a key (text or a whole number) until the `reward` comes."""
-        self._pending.check_new(key)
-        row = self._row(context)
-        with interrupts_deferred():
-            at = self._choose(*self._offer(row, available))
-            self._pending.add(key, np.concatenate([[float(self._serials[at])], row]))
-        return self._names[at]
-
-    def reward_many(self, rewards: Mapping[Any, float]) -> None:
-        """Learn the rewards of several decisions, in the order given. All of them or none."""
-        rows = [self._pending.get(key) for key in rewards]
-        column = as_rewards(list(rewards.values()), len(rows))
-        with interrupts_deferred():
-            for key, row, reward in zip(rewards, rows, column, strict=True):
-                self.learn(self._names[self._serials.index(int(row[0]))], row[1:].copy(), float(reward))
-                self._pending.drop(key)
 
     # What is known
 
@@ -443,9 +493,10 @@ class Disjoint(LateRewards, DisjointChances):
     @property
     def n_learned(self) -> dict[Hashable, int]:
         """How many rewards each arm has learned."""
-        if self._arms is None:
-            return dict.fromkeys(self._names, 0)
-        return dict(zip(self._names, self._arms.counts(), strict=True))
+        with self._lock:
+            if self._arms is None:
+                return dict.fromkeys(self._names, 0)
+            return dict(zip(self._names, self._arms.counts(), strict=True))
 
     def describe(self) -> dict[str, Any]:
         """Its settings, as plain values."""
@@ -453,29 +504,25 @@ class Disjoint(LateRewards, DisjointChances):
 
     # Files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file, random numbers and waiting decisions included: to go on exactly from here."""
-        storage.save(path, "disjoint policy", *self.to_record())
-
     def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
         """Settings and arrays for a model file, which `from_record` takes."""
-        keys, rows = self._pending.record(self._dimension + 1)
-        settings = {
-            "of": self._policy.describe(),
-            "names": self._names,
-            "serials": self._serials,
-            "next": self._next,
-            "dimension": self._dimension,
-            "generator": self._rng.bit_generator.state,
-            "pending": keys,
-            "n_settings": N_SETTINGS,
-            "columns": self._policy._columns,
-            "of_features": list(self._policy._settings[1:]),
-        }
-        arrays = {"pending": rows, "shared": self._record}
-        if self._arms is not None:
-            arrays["buffers"], arrays["arms"] = self._arms.parts()
-        return settings, arrays
+        with self._lock:
+            waiting, arrays = self._pending.record(self._dimension)
+            settings = {
+                "of": self._policy.describe(),
+                "names": list(self._names),
+                "serials": list(self._serials),
+                "next": self._next,
+                "dimension": self._dimension,
+                "generator": self._rng.bit_generator.state,
+                "n_settings": N_SETTINGS,
+                "columns": self._policy._columns,
+                "of_features": list(self._policy._settings[1:]),
+            }
+            arrays["shared"] = self._record.copy()
+            if self._arms is not None:
+                arrays["buffers"], arrays["arms"] = self._arms.parts()
+            return settings | waiting, arrays
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
@@ -497,7 +544,7 @@ class Disjoint(LateRewards, DisjointChances):
                 raise ValueError(f"{len(table)} arms in the arrays, expected {len(policy._names)}")
             policy._dimension = d
             policy._take(ArmBuffers.from_parts(policy._policy, d, rows, table))
-        policy._pending = Pending.from_record(settings["pending"], arrays["pending"])
+        policy._pending = Pending.from_record(settings, arrays, with_arms=True)
         shared = arrays.get("shared", NOTHING_SHARED)
         if shared.shape == policy._record.shape:
             policy._record = np.require(shared, requirements=["W"])

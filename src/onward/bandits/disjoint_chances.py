@@ -1,7 +1,6 @@
 """The probabilities of choices among arms, and many choices at once: the part of `Disjoint` that a log needs."""
 
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,8 +13,8 @@ from onward.bandits.chances import chances_of, draw_from
 from onward.bandits.choosing_many import choose_arm_each
 from onward.bandits.inputs import as_mask
 from onward.bandits.policy import Policy
-from onward.bandits.policy_chances import ALL_AVAILABLE, NO_LOTS
-from onward.bandits.proposing import Proposing
+from onward.bandits.policy_chances import NO_LOTS
+from onward.bandits.proposing import ALL_AVAILABLE, Proposing
 from onward.bandits.settings import OPTIMISTIC, SAMPLING, Status
 from onward.bandits.shared_record import note_arm, scales_in
 from onward.bandits.tuning import last_choice
@@ -107,23 +106,38 @@ class DisjointChances(Proposing):
 
         `available` is (n, arms), whether each may be played; None if all may.
         """
-        table = self._policy.checked_table(contexts)
-        if self._dimension and table.shape[1] != self._dimension:
-            raise ValueError(f"contexts have {table.shape[1]} features, but this policy knows {self._dimension}")
-        masks = np.empty((0, 0), dtype=np.bool_)
-        if available is not None:
-            given: Any = available
-            if len(given) != len(table):
-                raise ValueError(f"available must have a row for each of {len(table)} contexts, got {len(given)}")
-            masks = np.array([as_mask(mask, len(self._names)) for mask in given])
-        arms, serials = self._start(table[:1]), np.array(self._serials, dtype=np.float64)
-        chosen = np.empty(len(table), dtype=np.int64)
-        status = choose_arm_each(
-            arms.rows, arms.summary, arms.forms, arms.arms, self._record, serials, self._rng, table, masks, chosen
-        )
-        if status != Status.DONE:
-            raise refusal(status, table, self._policy.known.action_bound)
-        return [self._names[place] for place in chosen]
+        table = self._table(contexts)
+        if available is not None and len(np.asarray(available)) != len(table):
+            raise ValueError(
+                f"available must have a row for each of {len(table)} contexts, got {len(np.asarray(available))}"
+            )
+        with self._lock:
+            masks = np.empty((0, 0), dtype=np.bool_)
+            if available is not None:
+                masks = np.array([as_mask(mask, len(self._names)) for mask in np.asarray(available)])
+            arms, serials = self._start(table[:1]), np.array(self._serials, dtype=np.float64)
+            places = np.empty(len(table), dtype=np.int64)
+            status = choose_arm_each(
+                arms.rows, arms.summary, arms.forms, arms.arms, self._record, serials, self._rng, table, masks, places
+            )
+            if status != Status.DONE:
+                raise refusal(status, table, self._policy.known.action_bound)
+            chosen = [self._names[place] for place in places]
+            for i, name in enumerate(chosen if self._is_noting else ()):
+                mask = ALL_AVAILABLE if available is None else masks[i]
+                self._note("choose", {"context": table[i], "available": mask}, name)
+        return chosen
+
+    def _table(self, contexts: ArrayLike) -> Matrix:
+        """Contexts as the loops take them, or an error that says what is wrong with them."""
+        with self._lock:
+            known = self._policy._columns
+            table = self._policy.checked_table(contexts)
+            if self._policy._columns != known:
+                self._note_state()
+            if self._dimension and table.shape[1] != self._dimension:
+                raise ValueError(f"contexts have {table.shape[1]} features, but this policy knows {self._dimension}")
+        return table
 
     def _index_to_rank(self, checked: Vector) -> Vector:
         return self._read(checked, renew=True)[1]

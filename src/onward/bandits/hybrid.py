@@ -2,8 +2,7 @@
 
 import copy
 import math
-import os
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,13 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from onward import storage
 from onward.bandits.arm_buffers import one_scale
 from onward.bandits.buffers import usual_lam
+from onward.bandits.chances import draw_from
 from onward.bandits.hybrid_factor import N_PIVOT, learn_hybrid, read_hybrid, sample_hybrid, solve_hybrid
 from onward.bandits.hybrid_inputs import as_features, as_features_of_arms, check_fits_hybrid
-from onward.bandits.inputs import as_mask, as_reward, as_rewards
-from onward.bandits.pending import LateRewards, Pending
+from onward.bandits.inputs import as_mask, as_reward
+from onward.bandits.late_rewards import When, as_time
+from onward.bandits.pending import Decision, Pending, PendingDecision
 from onward.bandits.policy import Policy
+from onward.bandits.proposing import LOGGED_SAMPLES
 from onward.bandits.randomness import share_of_best
 from onward.bandits.rules import EpsilonGreedily, Optimistic, Sampling
+from onward.bandits.without_journal import WithoutJournal
 from onward.confidence.widths import radius_of_both, radius_of_noise
 from onward.core.checks import whole
 from onward.core.interrupts import interrupts_deferred
@@ -26,7 +29,7 @@ from onward.core.types import Matrix, Vector
 
 
 @storage.kind("hybrid policy")
-class Hybrid(LateRewards):
+class Hybrid(WithoutJournal):
     """A policy with own coefficients for each arm and shared ones for all: reward = xᵀθ_arm + zᵀβ + noise.
 
     It is one linear model with a block of coordinates for each arm (LinUCB with hybrid models, Li et al. 2010,
@@ -40,6 +43,8 @@ class Hybrid(LateRewards):
             not have learned anything.
         n_arms: how many arms, or their names (text or whole numbers).
     """
+
+    kind_of_file = "hybrid policy"
 
     def __init__(self, policy: Policy, n_arms: int | Iterable[Hashable]) -> None:
         check_fits_hybrid(policy)
@@ -73,9 +78,9 @@ class Hybrid(LateRewards):
         """A new arm, of which only the shared coefficients are known."""
         if not isinstance(name, str | int) or isinstance(name, bool):
             raise ValueError(f"an arm's name must be text or a whole number, got {name!r}")
-        if name in self._slots:
-            raise ValueError(f"there is an arm {name!r} already; expected a new name")
-        with interrupts_deferred():
+        with self._lock, interrupts_deferred():
+            if name in self._slots:
+                raise ValueError(f"there is an arm {name!r} already; expected a new name")
             slot = self._free.pop() if self._free else len(self._slots)
             self._slots[name] = slot
             if self._sizes[0]:
@@ -83,12 +88,12 @@ class Hybrid(LateRewards):
                 self._clear(slot)
 
     def remove_arm(self, name: Hashable) -> None:
-        """Forget an arm's own coefficients, and its decisions that wait; what it taught of the shared ones stays."""
-        slot = self._slot(name)
-        if len(self._slots) == 1:
-            raise ValueError(f"cannot remove {name!r}: it is the only arm")
-        with interrupts_deferred():
-            self._pending.drop_where(float(slot))
+        """Forget an arm's own coefficients, cancel its decisions; what it taught of the shared ones stays."""
+        with self._lock, interrupts_deferred():
+            slot = self._slot(name)
+            if len(self._slots) == 1:
+                raise ValueError(f"cannot remove {name!r}: it is the only arm")
+            self._pending.cancel_of(slot)
             if self._sizes[0]:
                 d = self._sizes[0]
                 pivots = self._own[slot * d : (slot + 1) * d, 0]
@@ -112,33 +117,37 @@ class Hybrid(LateRewards):
             shared: z, a row for each arm (arms, k) or (k,) for all: what the shared coefficients multiply.
             available: whether each may be played, in the order of `arms`; None if all may.
         """
-        return self._choose(*self._offer(context, shared), available)
+        with self._lock:
+            X, Z = self._offer(context, shared)
+            names, free = self.arms, self._mask(available)
+            self._start(X, Z)
+            index = self._indices(X, Z)
+            rule, explore = self._policy.rule, self._policy.explore
+            if (explore and self._rng.random() < explore) or (
+                isinstance(rule, EpsilonGreedily) and self._rng.random() < rule.epsilon
+            ):
+                places = np.flatnonzero(free)
+            else:
+                places = np.flatnonzero(share_of_best(index, free))
+            return names[int(places[0] if len(places) == 1 else places[int(self._rng.random() * len(places))])]
 
-    def _choose(self, X: Matrix, Z: Matrix, available: ArrayLike | None) -> Hashable:
-        names = self.arms
-        free = np.ones(len(names), dtype=bool) if available is None else as_mask(available, len(names))
-        self._start(X, Z)
-        index = self._indices(X, Z)
-        rule, explore = self._policy.rule, self._policy.explore
-        if (explore and self._rng.random() < explore) or (
-            isinstance(rule, EpsilonGreedily) and self._rng.random() < rule.epsilon
-        ):
-            places = np.flatnonzero(free)
-        else:
-            places = np.flatnonzero(share_of_best(index, free))
-        return names[int(places[0] if len(places) == 1 else places[int(self._rng.random() * len(places))])]
+    def _mask(self, available: ArrayLike | None) -> NDArray[np.bool_]:
+        n = len(self._slots)
+        return np.ones(n, dtype=bool) if available is None else as_mask(available, n)
 
     def index(self, context: ArrayLike, shared: ArrayLike) -> Vector:
         """The index of each arm, in the order of `arms`; of a policy that samples, the sample that would come next."""
-        generator = self._rng.bit_generator.state
-        index = self._started(*self._offer(context, shared))
-        self._rng.bit_generator.state = generator
+        with self._lock:
+            generator = self._rng.bit_generator.state
+            index = self._started(*self._offer(context, shared))
+            self._rng.bit_generator.state = generator
         return index
 
     def estimate(self, context: ArrayLike, shared: ArrayLike) -> Vector:
         """The estimated reward of each arm, in the order of `arms`. Changes nothing."""
-        X, Z = self._offer(context, shared)
-        return self._read(X, Z)[0] if self._sizes[0] else np.zeros(len(self._slots))
+        with self._lock:
+            X, Z = self._offer(context, shared)
+            return self._read(X, Z)[0] if self._sizes[0] else np.zeros(len(self._slots))
 
     def probabilities(
         self, context: ArrayLike, shared: ArrayLike, available: ArrayLike | None = None, samples: int = 1000
@@ -147,13 +156,18 @@ class Hybrid(LateRewards):
 
         Exact, but for policies that sample: there it is the share of so many samples.
         """
-        X, Z = self._offer(context, shared)
-        n = len(self._slots)
-        free = np.ones(n, dtype=bool) if available is None else as_mask(available, n)
+        count = whole("samples", samples, 1)
+        with self._lock:
+            X, Z = self._offer(context, shared)
+            generator = self._rng.bit_generator.state
+            chances = self._chances(X, Z, self._mask(available), count)
+            self._rng.bit_generator.state = generator
+        return chances
+
+    def _chances(self, X: Matrix, Z: Matrix, free: NDArray[np.bool_], samples: int) -> Vector:
+        """The chance of each arm; of a policy that samples, given so many samples that are drawn now."""
         rule, explore, uniform = self._policy.rule, self._policy.explore, free / free.sum()
-        generator, count = self._rng.bit_generator.state, whole("samples", samples, 1)
-        shares = [share_of_best(self._started(X, Z), free) for _ in range(count if isinstance(rule, Sampling) else 1)]
-        self._rng.bit_generator.state = generator
+        shares = [share_of_best(self._started(X, Z), free) for _ in range(samples if isinstance(rule, Sampling) else 1)]
         spread = rule.epsilon if isinstance(rule, EpsilonGreedily) else 0.0
         by_rule = (1.0 - spread) * np.mean(shares, axis=0) + spread * uniform
         return np.asarray((1.0 - explore) * by_rule + explore * uniform)
@@ -162,7 +176,8 @@ class Hybrid(LateRewards):
         """The index of each arm, of one that knows nothing if it has not begun."""
         if self._sizes[0]:
             return self._indices(X, Z)
-        begun = copy.copy(self)  # with the same random numbers
+        begun = copy.copy(self)
+        begun._rng = self._rng
         begun._start(X, Z)
         return begun._indices(X, Z)
 
@@ -202,10 +217,11 @@ class Hybrid(LateRewards):
 
     def learn(self, arm: Hashable, context: ArrayLike, shared: ArrayLike, reward: float) -> None:
         """Learn the reward of an arm, from its x (d,) and its z (k,): now or later, in any order."""
-        slot = self._slot(arm)
         x, z, reward = as_features("context", context), as_features("shared", shared), as_reward(reward)
-        self._check_sizes(len(x), len(z))
-        self._learn(slot, x, z, reward)
+        with self._lock:
+            slot = self._slot(arm)
+            self._check_sizes(len(x), len(z))
+            self._learn(slot, x, z, reward)
 
     def _learn(self, slot: int, x: Vector, z: Vector, reward: float) -> None:
         self._start(x.reshape(1, -1), z.reshape(1, -1))
@@ -223,10 +239,11 @@ class Hybrid(LateRewards):
         return self._coefficients(next(iter(self._slots)))[self._sizes[0] :]
 
     def _coefficients(self, arm: Hashable) -> Vector:
-        slot = self._slot(arm)
-        if not self._sizes[0]:
-            raise ValueError("nothing is known yet, not even how many features there are: let it choose or learn")
-        return solve_hybrid(self._own, self._shared, slot, self._sizes[0])
+        with self._lock:
+            slot = self._slot(arm)
+            if not self._sizes[0]:
+                raise ValueError("nothing is known yet, not even how many features there are: let it choose or learn")
+            return solve_hybrid(self._own, self._shared, slot, self._sizes[0])
 
     @property
     def n_learned(self) -> int:
@@ -235,14 +252,16 @@ class Hybrid(LateRewards):
 
     def restart(self) -> None:
         """Forget all rewards; what is waiting stays."""
-        self._sums = np.zeros(4)
-        if self._sizes[0]:
-            self._clear_all(*self._sizes)
+        with self._lock, interrupts_deferred():
+            self._sums = np.zeros(4)
+            if self._sizes[0]:
+                self._clear_all(*self._sizes)
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers."""
-        self._policy.reseed(seed)
-        self._rng = self._policy.generator
+        with self._lock:
+            self._policy.reseed(seed)
+            self._rng = self._policy.generator
 
     # Sizes
 
@@ -288,26 +307,48 @@ class Hybrid(LateRewards):
     # Rewards that come later
 
     def decide(
-        self, context: ArrayLike, shared: ArrayLike, key: Hashable, available: ArrayLike | None = None
-    ) -> Hashable:
-        """`choose`, and remember arm and features under a key (text or a whole number) until the `reward` comes."""
-        self._pending.check_new(key)
-        X, Z = self._offer(context, shared)
-        with interrupts_deferred():
-            arm = self._choose(X, Z, available)
-            at = self.arms.index(arm)
-            x, z = X[at if len(X) > 1 else 0], Z[at if len(Z) > 1 else 0]
-            self._pending.add(key, np.concatenate([[float(self._slots[arm])], x, z]))
-        return arm
+        self,
+        context: ArrayLike,
+        shared: ArrayLike,
+        key: Hashable = None,
+        available: ArrayLike | None = None,
+        *,
+        at: When = None,
+    ) -> Decision:
+        """`choose`, and remember arm and features under a key until the `reward` comes: see `Policy.decide`.
 
-    def reward_many(self, rewards: Mapping[Any, float]) -> None:
-        """Learn the rewards of several decisions, in the order given. All of them or none."""
-        rows = [self._pending.get(key) for key in rewards]
-        column, d = as_rewards(list(rewards.values()), len(rows)), self._sizes[0]
-        with interrupts_deferred():
-            for key, row, reward in zip(rewards, rows, column, strict=True):
-                self._learn(int(row[0]), row[1 : 1 + d].copy(), row[1 + d :].copy(), float(reward))
-                self._pending.drop(key)
+        For a policy that samples, a few samples are drawn first, and the arm by its probability given these.
+        """
+        now = as_time("at", at)
+        with self._lock, interrupts_deferred():
+            own, (X, Z), free = self._pending.new_key(key), self._offer(context, shared), self._mask(available)
+            self._start(X, Z)
+            chances = self._chances(X, Z, free, LOGGED_SAMPLES)
+            sure = np.flatnonzero(chances)
+            place = int(sure[0]) if len(sure) == 1 else draw_from(chances, self._rng.random())
+            arm, probability = self.arms[place], float(chances[place])
+            x, z = X[place if len(X) > 1 else 0], Z[place if len(Z) > 1 else 0]
+            self._pending.add(own, np.concatenate([x, z]), now, probability, self._slots[arm])
+            return Decision(arm, probability, own)
+
+    def _learn_waiting(self, slots: Sequence[int], rewards: Vector) -> None:
+        d = self._sizes[0]
+        for slot, reward in zip(slots, rewards.tolist(), strict=True):
+            row = self._pending.row(slot).copy()
+            self._learn(self._pending.actions[slot], row[:d], row[d:], reward)
+
+    def override(self, key: Hashable, arm: Hashable, context: ArrayLike, shared: ArrayLike) -> None:
+        """Note that another arm was played than the one decided, with its x (d,) and z (k,): see `Policy.override`."""
+        x, z = as_features("context", context), as_features("shared", shared)
+        with self._lock:
+            self._check_sizes(len(x), len(z))
+            self._override(key, np.concatenate([x, z]), self._slot(arm), {})
+
+    def _decision(self, key: Hashable) -> PendingDecision:
+        with self._lock:
+            decision = super()._decision(key)
+            names = {slot: name for name, slot in self._slots.items()}
+            return decision._replace(action=names[decision.action])
 
     # Files
 
@@ -315,13 +356,14 @@ class Hybrid(LateRewards):
         """Its settings, as plain values."""
         return {"policy": "Hybrid", "of": self._policy.describe(), "arms": list(self._slots)}
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file, random numbers and waiting decisions included: to go on exactly from here."""
-        keys, rows = self._pending.record(1 + sum(self._sizes))
-        settings = self.describe() | {"slots": list(self._slots.values()), "free": self._free, "pending": keys}
-        settings |= {"sizes": list(self._sizes), "lam": self._lam, "generator": self._rng.bit_generator.state}
-        arrays = {"own": self._own, "shared": self._shared, "sums": self._sums, "pending": rows}
-        storage.save(path, "hybrid policy", settings, arrays)
+    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """Settings and arrays for a model file, which `from_record` takes."""
+        with self._lock:
+            waiting, arrays = self._pending.record(sum(self._sizes))
+            settings = self.describe() | {"slots": list(self._slots.values()), "free": list(self._free)} | waiting
+            settings |= {"sizes": list(self._sizes), "lam": self._lam, "generator": self._rng.bit_generator.state}
+            arrays |= {"own": self._own.copy(), "shared": self._shared.copy(), "sums": self._sums.copy()}
+        return settings, arrays
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
@@ -338,5 +380,5 @@ class Hybrid(LateRewards):
         policy._sizes, policy._own, policy._shared, policy._sums = (d, k), own, shared, arrays["sums"]
         policy._rng.bit_generator.state = settings["generator"]
         policy._lam = float(settings["lam"])
-        policy._pending = Pending.from_record(settings["pending"], arrays["pending"])
+        policy._pending = Pending.from_record(settings, arrays, with_arms=True)
         return policy

@@ -1,13 +1,13 @@
 """One task after the other: each begins where those before say that tasks lie."""
 
 import math
-import os
 from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from onward import storage
+from onward.bandits.filed import Filed
 from onward.bandits.policies import OFUL, Exploration
 from onward.bandits.policy import Policy
 from onward.bandits.randomness import Seed
@@ -15,6 +15,7 @@ from onward.bandits.rules import Optimistic, one_of
 from onward.confidence import confidence_set
 from onward.core import Information
 from onward.core.checks import not_negative, positive, whole
+from onward.core.sharing import Shared
 from onward.core.types import Vector
 
 Trust = Literal["proven", "spread"]
@@ -22,7 +23,7 @@ _TRUSTS = {"proven": 0, "spread": 1}
 
 
 @storage.kind("meta policy")
-class MetaOFUL:
+class MetaOFUL(Filed, Shared):
     """OFUL that starts over with each task, from a prior mean learned from earlier ones.  [Cella et al. 2020, tasks]
 
     The prior mean of a task is the average of the ridge estimates (`coef`, its own prior mean included) with which the
@@ -43,6 +44,8 @@ class MetaOFUL:
         settings: as in `OFUL`, with sigma and theta_bound 1 unless told: the theory needs both. theta_bound is
             S ≥ ‖θ − θ_0‖ of every task, and prior_mean is θ_0, where the first task starts.
     """
+
+    kind_of_file = "meta policy"
 
     def __init__(
         self,
@@ -92,15 +95,16 @@ class MetaOFUL:
 
     def next_task(self) -> None:
         """End the current task: keep its estimate, forget its rewards, and start the next one."""
-        if not self._policy.n_learned:
-            return  # nothing is known of it: it is still the one to come
-        state = self._policy.information()
-        estimate = self._policy.coef
-        error = _largest_error(state, self._policy)
-        self._sum = (self._sum if self._n_tasks else 0.0) + estimate
-        self._errors += error
-        self._n_tasks += 1
-        self._policy = self._new_policy()
+        with self._lock:
+            if not self._policy.n_learned:
+                return  # nothing is known of it: it is still the one to come
+            state = self._policy.information()
+            estimate = self._policy.coef
+            error = _largest_error(state, self._policy)
+            self._sum = (self._sum if self._n_tasks else 0.0) + estimate
+            self._errors += error
+            self._n_tasks += 1
+            self._policy = self._new_policy()
 
     def _new_policy(self) -> Policy:
         bound = self.spread if self.trust == "spread" else self.distance
@@ -127,8 +131,9 @@ class MetaOFUL:
 
     def learn(self, action: ArrayLike, reward: float) -> None:
         """Learn the reward of an action in the current task; with `rounds`, the last one of a task ends it."""
-        self._policy.learn(action, reward)
-        self.end_task_if_over()
+        with self._lock:  # no other thread's reward comes between the last one of a task and its end
+            self._policy.learn(action, reward)
+            self.end_task_if_over()
 
     @property
     def rounds_left(self) -> int | None:
@@ -159,11 +164,16 @@ class MetaOFUL:
 
     # Files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file, random numbers included: to go on exactly from here."""
-        settings, arrays = self._policy.to_record()
-        own = {"of": self.describe(), "n_tasks": self._n_tasks, "errors": self._errors, "policy": settings}
-        storage.save(path, "meta policy", own, arrays | {"sum": self._sum})
+    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """Settings and arrays for a model file, which `from_record` takes."""
+        with self._lock:
+            settings, arrays = self._policy.to_record()
+            own = {"of": self.describe(), "n_tasks": self._n_tasks, "errors": self._errors, "policy": settings}
+            return own, arrays | {"sum": self._sum}
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:

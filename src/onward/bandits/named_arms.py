@@ -1,7 +1,6 @@
 """Arms whose contexts are dicts or data frames, by name."""
 
 import copy
-import os
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self
 
@@ -13,7 +12,10 @@ from onward.bandits.disjoint import Disjoint
 from onward.bandits.feature_names import FeatureNames, Interactions, named_row, named_rows
 from onward.bandits.feature_start import Start
 from onward.bandits.inputs import as_mask, as_reward, as_rewards, as_weights
-from onward.bandits.pending import LateRewards, Pending
+from onward.bandits.late_rewards import When, as_time
+from onward.bandits.pending import Decision, Pending, PendingDecision
+from onward.bandits.proposing import ALL_AVAILABLE
+from onward.bandits.without_journal import WithoutJournal
 from onward.core.checks import positive
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
@@ -22,7 +24,7 @@ Names = Mapping[str, Any]
 
 
 @storage.kind("named arms")
-class NamedArms(LateRewards):
+class NamedArms(WithoutJournal):
     """Arms that share a context, a dict: `{"age": 31, "city": "Bern"}`. What `Named` is to a policy, for `Disjoint`.
 
     Args:
@@ -31,6 +33,8 @@ class NamedArms(LateRewards):
         interactions: pairs of columns whose products are features too, called `city=Bern:device=phone`.
         lam, prior_mean: by name, as in `Named`; the same for all arms.
     """
+
+    kind_of_file = "named arms"
 
     def __init__(
         self,
@@ -64,26 +68,30 @@ class NamedArms(LateRewards):
 
     def add_arm(self, name: Hashable = None) -> Hashable:
         """A new arm that knows nothing; its name."""
-        return self._arms.add_arm(name)
+        with self._lock:
+            return self._arms.add_arm(name)
 
     def remove_arm(self, name: Hashable) -> None:
-        """Forget an arm, and its decisions that still wait for a reward."""
-        serial = self._arms._serials[self._arms._place(name)]
-        with interrupts_deferred():
+        """Forget an arm, and cancel its decisions that still wait for a reward."""
+        with self._lock, interrupts_deferred():
+            serial = self._arms._serials[self._arms._place(name)]
             self._arms.remove_arm(name)
-            self._pending.drop_where(float(serial))
+            self._pending.cancel_of(serial)
 
     # Choosing
 
     def choose(self, context: Names, available: ArrayLike | None = None) -> Hashable:
         """The name of the arm to play for a context, a dict. Ties are broken at random."""
-        return self._choose(context, available)[0]
+        with self._lock, interrupts_deferred():
+            row, mask = self._offer(context, available)
+            return self._arms.choose(row, mask)
 
-    def _choose(self, context: Names, available: ArrayLike | None) -> tuple[Hashable, Vector]:
-        table, arms = self._encode([named_row(context, "context")], keep=True)
+    def _offer(self, context: Names, available: ArrayLike | None) -> tuple[Vector, Any]:
+        """The context as numbers, whose features are known from now on, and the mask or None; the lock is held."""
+        row = named_row(context, "context")
         mask = None if available is None else as_mask(available, len(self.arms))
-        self._arms = arms
-        return arms.choose(table[0], mask), table[0]
+        table, _ = self._encode([row], keep=True)
+        return table[0], mask
 
     def index(self, context: Names) -> Vector:
         """The index of each arm, in the order of `arms`. Changes nothing."""
@@ -104,44 +112,50 @@ class NamedArms(LateRewards):
 
     def learn(self, arm: Hashable, context: Names, reward: float, weight: float = 1.0) -> None:
         """Learn the reward of an arm in a context, a dict: now or later, in any order."""
-        self._arms._place(arm)
-        paid, w = as_reward(reward), positive("weight", weight)
-        table, arms = self._encode([named_row(context, "context")], keep=True)
-        arms.learn(arm, table[0], paid, w)
+        row, paid, w = named_row(context, "context"), as_reward(reward), positive("weight", weight)
+        with self._lock:
+            self._arms._place(arm)
+            table, arms = self._encode([row], keep=True)
+            arms.learn(arm, table[0], paid, w)
 
     def learn_many(self, arms: Sequence[Hashable], contexts: Any, rewards: ArrayLike, weights: Any = None) -> None:
         """Learn a log, all of it or nothing: the arms played, their contexts (dicts or a data frame) and rewards."""
         rows = named_rows(contexts, "contexts")
         column, w = as_rewards(rewards, len(rows)), as_weights(weights, len(rows))
-        for arm in arms:
-            self._arms._place(arm)
-        if len(arms) != len(rows):
-            raise ValueError(f"arms must be {len(rows)} names, one for each context, got {len(arms)}")
-        table, mine = self._encode(rows, keep=True)
-        mine.learn_many(arms, table, column, w)
+        with self._lock:
+            for arm in arms:
+                self._arms._place(arm)
+            if len(arms) != len(rows):
+                raise ValueError(f"arms must be {len(rows)} names, one for each context, got {len(arms)}")
+            table, mine = self._encode(rows, keep=True)
+            mine.learn_many(arms, table, column, w)
 
     def restart(self, arm: Hashable = None) -> None:
         """Forget all rewards of an arm, or of all arms; names and what is waiting stay."""
-        self._arms.restart(arm)
+        with self._lock:
+            self._arms.restart(arm)
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers."""
-        self._arms.reseed(seed)
+        with self._lock:
+            self._arms.reseed(seed)
 
     def _encode(self, rows: Sequence[Names], keep: bool) -> tuple[Matrix, Disjoint]:
         """The rows as numbers, and the arms that know their features: themselves if that is kept, else others."""
-        encoded = self._features.encode(rows, None)
-        new = self._features.new_in(encoded)
-        table = self._features.matrix(encoded, new)
-        arms = self._arms
-        arms._policy.checked_table(table)
-        if new:
-            arms = arms if keep else copy.deepcopy(arms)
-            names = [*self._features.columns, *new]
-            arms.grow(self._start.settings(arms.as_policy(), names, table), len(names))
-        if keep:
-            self._features.add(new, encoded.kinds)
-        return table, arms
+        with self._lock, interrupts_deferred():
+            encoded = self._features.encode(rows, None)
+            new = self._features.new_in(encoded)
+            table = self._features.matrix(encoded, new)
+            arms = self._arms
+            arms._policy.checked_table(table)
+            if new:
+                arms = arms if keep else copy.deepcopy(arms)
+                names = [*self._features.columns, *new]
+                arms.grow(self._start.settings(arms.as_policy(), names, table), len(names))
+            if keep:
+                self._features.add(new, encoded.kinds)
+                self._pending.widen(len(self._features.columns))
+            return table, arms
 
     # What is known
 
@@ -152,7 +166,8 @@ class NamedArms(LateRewards):
 
     def coef(self, arm: Hashable) -> dict[str, float]:
         """The ridge estimate θ of an arm by name, the prior mean included."""
-        return dict(zip(self.names, self._arms.coef(arm).tolist(), strict=True))
+        with self._lock:
+            return dict(zip(self.names, self._arms.coef(arm).tolist(), strict=True))
 
     @property
     def dimension(self) -> int | None:
@@ -166,31 +181,35 @@ class NamedArms(LateRewards):
 
     # Rewards that come later
 
-    def decide(self, context: Names, key: Hashable, available: ArrayLike | None = None) -> Hashable:
-        """`choose`, and remember arm and context under a key (text or a whole number) until the `reward` comes."""
-        self._pending.check_new(key)
-        with interrupts_deferred():
-            arm, row = self._choose(context, available)
-            serial = float(self._arms._serials[self._arms._place(arm)])
-            self._pending.add(key, np.concatenate([[serial], row]))
-        return arm
+    def decide(
+        self, context: Names, key: Hashable = None, available: ArrayLike | None = None, *, at: When = None
+    ) -> Decision:
+        """`choose`, and remember arm and context under a key until the `reward` comes: see `Policy.decide`."""
+        now = as_time("at", at)
+        with self._lock, interrupts_deferred():
+            own, arms = self._pending.new_key(key), self._arms
+            row, mask = self._offer(context, available)
+            with arms._lock:
+                place, probability = arms.choose_with_probability(row, ALL_AVAILABLE if mask is None else mask)
+            self._pending.add(own, row, now, probability, arms._serials[place])
+            return Decision(arms._names[place], probability, own)
 
-    def reward_many(self, rewards: Mapping[Any, float]) -> None:
-        """Learn the rewards of several decisions, in the order given. All of them or none."""
-        rows = [self._pending.get(key) for key in rewards]
-        column = as_rewards(list(rewards.values()), len(rows))
-        with interrupts_deferred():
-            for key, row, reward in zip(rewards, self._padded(rows), column, strict=True):
-                arm = self.arms[self._arms._serials.index(int(row[0]))]
-                self._arms.learn(arm, row[1:].copy(), float(reward))
-                self._pending.drop(key)
+    def _learn_waiting(self, slots: Sequence[int], rewards: Vector) -> None:
+        for slot, reward in zip(slots, rewards.tolist(), strict=True):
+            self._arms.learn(self._arm_of(self._pending.actions[slot]), self._pending.row(slot), reward)
 
-    def _padded(self, rows: Sequence[Vector]) -> Matrix:
-        """Rows from before some features came, with 0 for those."""
-        table = np.zeros((len(rows), 1 + len(self._features.columns)))
-        for i, row in enumerate(rows):
-            table[i, : len(row)] = row
-        return table
+    def override(self, key: Hashable, arm: Hashable) -> None:
+        """Note that another arm was played than the one decided: see `Disjoint.override`."""
+        with self._lock:
+            self._override(key, None, self._arms._serials[self._arms._place(arm)], {})
+
+    def _arm_of(self, serial: int) -> Hashable:
+        return self._arms._names[self._arms._place_of(serial)]
+
+    def _decision(self, key: Hashable) -> PendingDecision:
+        with self._lock:
+            decision = super()._decision(key)
+            return decision._replace(action=self._arm_of(decision.action))
 
     # Files
 
@@ -200,22 +219,23 @@ class NamedArms(LateRewards):
         own = {"policy": "NamedArms", "of": self._arms.describe()}
         return own | {name: told[name] for name in ("intercept", "interactions")} | self._start.to_record()
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file, names, random numbers and waiting decisions included: to go on from here."""
-        settings, arrays = self._arms.to_record()
-        keys = list(self.pending)
-        own = self.describe() | {"of": settings, "waiting": keys} | self._features.to_record()
-        waiting = self._padded([self._pending.get(key) for key in keys])
-        storage.save(path, "named arms", own, {"waiting": waiting} | arrays)
+    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """Settings and arrays for a model file, which `from_record` takes."""
+        with self._lock:
+            settings, arrays = self._arms.to_record()
+            waiting, rows = self._pending.record(len(self._features.columns))
+            own = self.describe() | {"of": settings} | self._features.to_record() | waiting
+        return own, arrays | rows
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
         """The policy in a model file."""
-        arms = Disjoint.from_record(settings["of"], arrays)
+        inside = arrays | {"pending": np.empty((0, int(settings["of"]["dimension"]))), "decisions": np.empty((0, 4))}
+        arms = Disjoint.from_record(settings["of"] | {"pending": []}, inside)
         fresh = Disjoint(arms._policy, arms.arms)
         named = cls(fresh, lam=dict(settings.get("lam", ())), prior_mean=settings.get("prior_mean"))
         named._features, named._arms = FeatureNames.from_record(settings), arms
         if arms.dimension is not None and arms.dimension != len(named.names):
             raise ValueError(f"arms of {arms.dimension} features, expected {len(named.names)}")
-        named._pending = Pending.from_record(settings["waiting"], arrays["waiting"])
+        named._pending = Pending.from_record(settings, arrays)
         return named

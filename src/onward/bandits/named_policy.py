@@ -1,7 +1,6 @@
 """A policy whose actions and contexts are dicts or data frames, by name."""
 
 import copy
-import os
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self
 
@@ -15,11 +14,14 @@ from onward.bandits.feature_start import Start
 from onward.bandits.growing import with_coordinates
 from onward.bandits.inputs import as_mask, as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
+from onward.bandits.late_rewards import When, as_time
 from onward.bandits.legacy import with_room_for_settings
-from onward.bandits.pending import LateRewards, Pending
+from onward.bandits.pending import UNKNOWN, Decision, Pending
 from onward.bandits.policy import Policy
+from onward.bandits.proposing import ALL_AVAILABLE
+from onward.bandits.without_journal import WithoutJournal
 from onward.core import Information
-from onward.core.checks import positive
+from onward.core.checks import positive, whole
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
 
@@ -27,7 +29,7 @@ Names = Mapping[str, Any]
 
 
 @storage.kind("named policy")
-class Named(LateRewards):
+class Named(WithoutJournal):
     """A policy whose actions are dicts or rows of a data frame, by name: `{"price": 3.5, "genre": "jazz"}`.
 
     A number is a feature of its name, True and False are 1 and 0, and a text is a category: each of its levels is a
@@ -45,6 +47,8 @@ class Named(LateRewards):
         lam: λ of features by name, with that of all others under None; None for the policy's own.
         prior_mean: coefficients to start from by name; 0 for all others.
     """
+
+    kind_of_file = "named policy"
 
     def __init__(
         self,
@@ -78,16 +82,16 @@ class Named(LateRewards):
             context: a dict, of what the actions have in common.
             available: whether each may be played; None if all may.
         """
-        return self._choose(actions, context, available)[0]
+        with self._lock, interrupts_deferred():
+            table, mask = self._offer(actions, context, available)
+            return self._policy.choose(table, mask)
 
-    def _choose(self, actions: Any, context: Names | None, available: ArrayLike | None) -> tuple[int, Matrix]:
+    def _offer(self, actions: Any, context: Names | None, available: ArrayLike | None) -> tuple[Matrix, Any]:
+        """The actions as numbers, whose features are known from now on, and the mask or None; the lock is held."""
         table, new, kinds = self._encode(named_rows(actions, "actions"), context)
-        if available is not None:
-            as_mask(available, len(table))
-        policy = self._checked(self._policy, table, new)
-        with interrupts_deferred():
-            self._commit(policy, new, kinds)
-            return self._policy.choose(table, available), table
+        mask = None if available is None else as_mask(available, len(table))
+        self._commit(self._checked(self._policy, table, new), new, kinds)
+        return table, mask
 
     def index(self, actions: Any, context: Names | None = None) -> Vector:
         """The index of each action: `choose` takes the largest. Changes nothing."""
@@ -110,8 +114,9 @@ class Named(LateRewards):
         return policy.probabilities(table, available)
 
     def _read(self, actions: Any, context: Names | None) -> tuple[Policy, Matrix]:
-        table, new, _ = self._encode(named_rows(actions, "actions"), context)
-        return self._checked(self._policy, table, new), table
+        with self._lock:
+            table, new, _ = self._encode(named_rows(actions, "actions"), context)
+            return self._checked(self._policy, table, new), table
 
     # Learning
 
@@ -142,11 +147,12 @@ class Named(LateRewards):
         self._learn(rows, around, column, w, past=True)
 
     def _learn(self, rows: Sequence[Names], contexts: Any, rewards: Vector, weights: Vector, past: bool) -> None:
-        table, new, kinds = self._encode(rows, contexts)
-        policy = self._checked(self._policy, table, new)
-        with interrupts_deferred():
-            self._commit(policy, new, kinds)
-            self._policy._learn_rows(table, rewards, weights, past=past)
+        with self._lock:
+            table, new, kinds = self._encode(rows, contexts)
+            policy = self._checked(self._policy, table, new)
+            with interrupts_deferred():
+                policy._learn_rows(table, rewards, weights, past=past)
+                self._commit(policy, new, kinds)
 
     def merge(self, other: "Named") -> None:
         """Know also what another one has learned, name by name; names that are only there are added.
@@ -155,6 +161,11 @@ class Named(LateRewards):
         """
         if not isinstance(other, Named):
             raise ValueError(f"cannot merge: expected another Named, got {other!r}")
+        other = copy.deepcopy(other)  # as it is now, whatever other threads do to it
+        with self._lock:
+            self._merge(other)
+
+    def _merge(self, other: "Named") -> None:
         check_mergeable(self._policy.design, other._policy.design)
         for name in ("intercept", "interactions"):
             check_same(name, getattr(self._features, name), getattr(other._features, name))
@@ -172,16 +183,18 @@ class Named(LateRewards):
         mine = policy.buffer_for(zeros)
         buffer = joined(policy._settings, mine, other._policy._buffer, places)
         with interrupts_deferred():
+            policy._buffer, policy._dimension = buffer, len(columns)
             self._commit(policy, new, theirs)
-            self._policy._buffer, self._policy._dimension = buffer, len(columns)
 
     def restart(self) -> None:
         """Forget all rewards; names and what is waiting stay."""
-        self._policy.restart()
+        with self._lock:
+            self._policy.restart()
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers."""
-        self._policy.reseed(seed)
+        with self._lock:
+            self._policy.reseed(seed)
 
     # Names
 
@@ -213,6 +226,8 @@ class Named(LateRewards):
     def _commit(self, policy: Policy, new: Sequence[str], kinds: Mapping[str, str]) -> None:
         self._policy = policy
         self._features.add(new, kinds)
+        if new:
+            self._pending.widen(len(self._features.columns))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -222,7 +237,8 @@ class Named(LateRewards):
     @property
     def coef(self) -> dict[str, float]:
         """The ridge estimate θ by name, the prior mean included."""
-        return dict(zip(self.names, self._policy.coef.tolist(), strict=True)) if self.dimension else {}
+        with self._lock:
+            return dict(zip(self.names, self._policy.coef.tolist(), strict=True)) if self.dimension else {}
 
     def information(self) -> Information:
         """A copy of the state behind the estimates, its coordinates in the order of `names`."""
@@ -231,32 +247,35 @@ class Named(LateRewards):
     # Rewards that come later
 
     def decide(
-        self, actions: Any, key: Hashable, context: Names | None = None, available: ArrayLike | None = None
-    ) -> int:
-        """`choose`, and remember the action under a key (text or a whole number) until its `reward` comes."""
-        self._pending.check_new(key)
-        with interrupts_deferred():
-            chosen, table = self._choose(actions, context, available)
-            self._pending.add(key, table[chosen])
-        return chosen
+        self,
+        actions: Any,
+        key: Hashable = None,
+        context: Names | None = None,
+        available: ArrayLike | None = None,
+        *,
+        at: When = None,
+    ) -> Decision:
+        """`choose`, and remember the action under a key until its `reward` comes: see `Policy.decide`."""
+        now = as_time("at", at)
+        with self._lock, interrupts_deferred():
+            own = self._pending.new_key(key)
+            table, mask = self._offer(actions, context, available)
+            policy = self._policy
+            with policy._lock:
+                chosen, probability = policy.choose_to_decide(table, ALL_AVAILABLE if mask is None else mask)
+            self._pending.add(own, table[chosen], now, probability, chosen)
+            return Decision(chosen, probability, own)
 
-    def reward_many(self, rewards: Mapping[Any, float]) -> None:
-        """Learn the rewards of several decisions, in the order given. All of them or none."""
-        rows = [self._pending.get(key) for key in rewards]
-        column = as_rewards(list(rewards.values()), len(rows))
-        if not rows:
-            return
-        with interrupts_deferred():
-            self._policy._learn_rows(self._padded(rows), column, past=False)
-            for key in rewards:
-                self._pending.drop(key)
+    def _learn_waiting(self, slots: Sequence[int], rewards: Vector) -> None:
+        self._policy._learn_rows(np.array([self._pending.row(slot) for slot in slots]), rewards, past=False)
 
-    def _padded(self, rows: Sequence[Vector]) -> Matrix:
-        """Rows from before some features came, with 0 for those."""
-        table = np.zeros((len(rows), len(self._features.columns)))
-        for i, row in enumerate(rows):
-            table[i, : len(row)] = row
-        return table
+    def override(self, key: Hashable, action: Names, context: Names | None = None, number: int | None = None) -> None:
+        """Note that another action was taken than the one decided: see `Policy.override`. Its context goes with it."""
+        place = UNKNOWN if number is None else whole("number", number, 0)
+        with self._lock, interrupts_deferred():
+            self._pending.slot(key)
+            table, _ = self._offer([named_row(action, "action")], context, None)
+            self._override(key, table[0], place, {})
 
     # What is known
 
@@ -279,22 +298,19 @@ class Named(LateRewards):
 
     # Files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file, names, random numbers and waiting decisions included: to go on from here."""
-        settings, arrays = self._policy.to_record()
-        keys, rows = self._record_pending()
-        own = self.describe() | {"of": settings, "pending": keys} | self._features.to_record()
-        storage.save(path, "named policy", own, {"waiting": rows} | arrays)
-
-    def _record_pending(self) -> tuple[list[Any], Matrix]:
-        keys = list(self.pending)
-        return keys, self._padded([self._pending.get(key) for key in keys])
+    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """Settings and arrays for a model file, which `from_record` takes."""
+        with self._lock:
+            settings, arrays = self._policy.to_record()
+            waiting, rows = self._pending.record(len(self._features.columns))
+            own = self.describe() | {"of": settings} | self._features.to_record() | waiting
+        return own, arrays | rows
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
         """The policy in a model file."""
         given, d = settings["of"], int(settings["of"]["dimension"])
-        policy = Policy.from_record(given, {name: array for name, array in arrays.items() if name != "buffer"})
+        policy = Policy.from_record(given | {"pending": []}, {"pending": np.empty((0, d))})
         named = cls(policy, lam=dict(settings.get("lam", ())), prior_mean=settings.get("prior_mean"))
         named._features = FeatureNames.from_record(settings)
         named._policy = policy
@@ -305,5 +321,5 @@ class Named(LateRewards):
             policy._settings = named._start.settings_of(policy, named.names, head_in(saved).lam)
             policy._buffer = policy.fitting(saved, d)
             policy._dimension = d
-        named._pending = Pending.from_record(settings["pending"], arrays["waiting"])
+        named._pending = Pending.from_record(settings, arrays)
         return named

@@ -1,7 +1,7 @@
 """What every policy can do: choose, learn, wait for rewards, start over, be saved."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from onward.bandits.buffers import (
     usual_lam,
     with_settings,
 )
+from onward.bandits.class_names import class_name, is_parameter, note_arguments, plain_arguments, register
+from onward.bandits.deciding import Deciding
 from onward.bandits.design import Design, Lam
 from onward.bandits.inputs import (
     Columns,
@@ -35,12 +37,13 @@ from onward.bandits.inputs import (
 )
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.memories import Memory
-from onward.bandits.pending import LateRewards, Pending
-from onward.bandits.policy_chances import ALL_AVAILABLE, PolicyChances
+from onward.bandits.pending import Pending
+from onward.bandits.policy_chances import PolicyChances
 from onward.bandits.policy_known import Known
+from onward.bandits.proposing import ALL_AVAILABLE
 from onward.bandits.randomness import Seed, draw, own_generator
 from onward.bandits.rules import Estimator, Rule
-from onward.bandits.saving import SavedPolicy, register
+from onward.bandits.saving import SavedPolicy
 from onward.bandits.settings import GREEDY, OPTIMISTIC, UNIFORM_AT_RANDOM, Status
 from onward.core import Information
 from onward.core.checks import positive
@@ -56,7 +59,7 @@ _FIXED = frozenset(Design._fields)
 
 
 @storage.kind("policy")
-class Policy(LateRewards, SavedPolicy, PolicyChances):
+class Policy(Deciding, SavedPolicy, PolicyChances):
     """A linear bandit policy: a memory, a rule, an estimator and what is known; with what it has learned so far.
 
     Actions are rows of features, as many and whichever you like in each round; their number of features is fixed by the
@@ -88,13 +91,13 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
 
     _columns: Columns = None  # names of the features, if actions came in a data frame before anything was known
 
-    # Where plain actions go straight to, once it is closed
-    _choose_loop: Callable[[Vector, Any], int] | None
-    _learn_loop: Callable[[Vector, Any, Any], int] | None
     _of_arms = False  # whether it is what the arms of `Disjoint` are
+    _arguments: dict[str, Any] | None = None  # of a subclass with an `__init__` of its own
 
     def __init_subclass__(cls) -> None:
-        register(cls.__name__, cls)
+        register(cls)
+        note_arguments(cls)
+        cls._chooses_itself = cls.choose is not Policy.choose
 
     def __init__(
         self,
@@ -116,6 +119,7 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
         self._pending = Pending()
         self._rng = own_generator(seed)
         self._forget_loops()
+        self._share()
 
     @property
     def _has_compiled_index(self) -> bool:
@@ -123,10 +127,10 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
 
     @property
     def _has_compiled_choice(self) -> bool:
-        return self._has_compiled_index and type(self).choose is Policy.choose
+        return self._has_compiled_index and not self._chooses_itself
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not name.startswith("_") and (name in _FIXED or name in self.parameters):
+        if not name.startswith("_") and "_rng" in self.__dict__ and (name in _FIXED or is_parameter(self, name)):
             raise AttributeError(f"{name} is fixed once a policy is made: make another one with {name}={value!r}")
         object.__setattr__(self, name, value)
 
@@ -156,7 +160,8 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
         return self.design.plain_numbers()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"
+        given = self.parameters if self._arguments is None else self._arguments
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
     # Choosing
 
@@ -173,11 +178,20 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
                     best = self._choose_loop(self._buffer, actions)
                     if best >= 0:
                         return best
-                elif _check(self._buffer, actions) == 0 and self._has_compiled_index:
-                    return self._choose(self._buffer, actions, ALL_AVAILABLE)
+                elif self._has_compiled_index:
+                    with self._lock:
+                        if self._journal is None and _check(self._buffer, actions) == 0:
+                            return self._choose(self._buffer, actions, ALL_AVAILABLE)
             except TypeError:
                 pass  # not as the loops take it
         table, mask = self._offer(actions, available)
+        with self._lock:
+            chosen = self._choose_checked(table, mask)
+            self._note("choose", {"actions": table, "available": mask}, chosen)
+        return chosen
+
+    def _choose_checked(self, table: Matrix, mask: NDArray[np.bool_]) -> int:
+        """The action to play, of actions that were checked; the lock is held."""
         if not self._has_compiled_index:
             return self._choose_by_index(table, mask)
         buffer = self.started(table)
@@ -221,7 +235,9 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
     def leverage(self, actions: ArrayLike) -> Vector:
         """xᵀG⁻¹x of each action: how little is known in its direction. Changes nothing."""
         table = self.checked_table(actions)
-        return state_in(self._settings, self.buffer_for(table)).leverages(table)
+        if not self._dimension:
+            return state_in(self._settings, self.buffer_for(table)).leverages(table)
+        return self.information().leverages(table)
 
     def _offer(self, actions: ArrayLike, available: ArrayLike | None) -> tuple[Matrix, NDArray[np.bool_]]:
         """The actions as the loops take them and the mask, once it is sure that a choice can be made."""
@@ -241,8 +257,10 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
         status = choosing.check(self._buffer, table)
         if status < 0:
             raise refusal(status, table, self.known.action_bound)
-        if columns is not None and not self._dimension:
-            self._columns = columns
+        if columns != self._columns and not self._dimension:
+            with self._lock:
+                self._columns = columns
+                self._note_state()
         return table
 
     def _check_shape(self, actions: Matrix) -> None:
@@ -259,10 +277,11 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
 
     def _read(self, actions: ArrayLike) -> tuple[Vector, Vector]:
         table = self.checked_table(actions)
-        generator = self._rng.bit_generator.state
-        draws = self._draw(table.shape[1])
-        self._rng.bit_generator.state = generator
-        index, estimate = choosing.read_all(self.buffer_for(table), draws, table)
+        with self._lock:
+            generator = self._rng.bit_generator.state
+            draws = self._draw(table.shape[1])
+            self._rng.bit_generator.state = generator
+            index, estimate = choosing.read_all(self.buffer_for(table), draws, table)
         return estimate.copy(), index.copy()
 
     def _draw(self, d: int) -> Vector:
@@ -282,17 +301,24 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
                     return
             except TypeError:
                 pass
-        row = self.checked_row(action)
-        reward = as_reward(reward)
-        first = row.reshape(1, -1)
+        row, reward = self.checked_row(action), as_reward(reward)
+        scaled, paid = row, reward
         if weight != 1.0:
             root = math.sqrt(positive("weight", weight))
-            row, reward = row * root, reward * root
-            self.checked_table(row.reshape(1, -1))
-        buffer = self.started(first)
+            scaled, paid = self.checked_row(row * root), reward * root
+        with self._lock:
+            self.started(row.reshape(1, -1))
+            self._learn_checked(scaled, paid)
+            told = {"action": row, "reward": reward}
+            self._note("learn", told if weight == 1.0 else told | {"weight": float(weight)})
+
+    def _learn_checked(self, row: Vector, reward: float) -> None:
+        """Learn a row that was checked; the lock is held."""
+        self.started(row.reshape(1, -1))
         loop = memories.learn_loop(self.memory.kind)
-        while (status := loop(buffer, row, reward)) == Status.FULL:
-            buffer = self._buffer = grown(self.memory, buffer)
+        while (status := loop(self._buffer, row, reward)) == Status.FULL:
+            with self._closed() as full:
+                self._buffer = grown(self.memory, full)
         if status < 0:
             raise refusal(status, row.reshape(1, -1), self.known.action_bound)
 
@@ -302,22 +328,27 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
         It is the past, before this policy began to play: change points are counted from here on. Weights (n,) are as in
         `learn`.
         """
-        self._learn_rows(actions, rewards, weights, past=True)
-
-    def _learn_rows(
-        self, actions: ArrayLike, rewards: ArrayLike, weights: ArrayLike | None = None, *, past: bool
-    ) -> None:
         table = self.checked_table(actions)
         column = as_rewards(rewards, len(table))
-        buffer, first = self.buffer_for(table[:1]).copy(), 0
+        counts = None if weights is None else as_weights(weights, len(table))
+        with self._lock:
+            self._learn_rows(table, column, counts, past=True)
+            told = {"actions": table, "rewards": column}
+            self._note("learn_many", told if counts is None else told | {"weights": counts})
+
+    def _learn_rows(self, table: Matrix, column: Vector, weights: Vector | None = None, *, past: bool) -> None:
+        """Learn rows that were checked, all of them or none; the lock is held."""
+        first, begin = 0, table[:1]
         if weights is not None:
-            roots = np.sqrt(as_weights(weights, len(table)))
+            roots = np.sqrt(weights)
             table, column = self.checked_table(table * roots[:, None]), column * roots
-        while (first := memories.learn_rows(buffer, table, column, first, past)) < len(table):
-            if not memories.is_full(buffer):
-                raise refusal(Status.NOT_FINITE, table[first : first + 1], self.known.action_bound)
-            buffer = grown(self.memory, buffer)
-        self._buffer, self._dimension = buffer, table.shape[1]
+        with self._closed() as known:
+            buffer = known if self._dimension else self.buffer_for(begin)
+            while (first := memories.learn_rows(buffer, table, column, first, past)) < len(table):
+                if not memories.is_full(buffer):
+                    raise refusal(Status.NOT_FINITE, table[first : first + 1], self.known.action_bound)
+                buffer = grown(self.memory, buffer)
+            self._buffer, self._dimension = buffer, table.shape[1]
 
     def start_from(self, model: OnlineRegressor | Information) -> None:
         """Begin with what a fitted regressor knows, in place of what this policy has learned.
@@ -330,7 +361,9 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
             raise ValueError(f"the model has {d} features, but this policy knows {self._dimension}")
         if self.rule.kind == UNIFORM_AT_RANDOM:
             raise ValueError("a random policy learns nothing, so it cannot start from a model")
-        self._buffer, self._dimension = take_state(self._settings, self.memory, self._buffer, state), d
+        with self._closed() as buffer, interrupts_deferred():
+            self._buffer, self._dimension = take_state(self._settings, self.memory, buffer, state), d
+            self._note_state()
 
     def merge(self, other: "Policy") -> None:
         """Know also what another policy of the same design has learned from rewards of its own.
@@ -341,51 +374,34 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
         if not isinstance(other, Policy) or type(other) is not type(self):
             raise ValueError(f"cannot merge: expected another {type(self).__name__}, got {other!r}")
         check_mergeable(self.design, other.design)
-        if not other._dimension:
+        with other._closed() as there:
+            d, theirs = other._dimension, other._columns
+        if not d:
             return
-        mine, theirs = self._columns, other._columns
-        places = None
-        if mine is not None and theirs is not None and mine != theirs:
-            check_same("columns", set(mine), set(theirs))
-            places = [mine.index(name) for name in theirs]
-        if not self._dimension:
-            self._buffer, self._dimension, self._columns = other._buffer.copy(), other._dimension, theirs
-            return
-        check_same("so many features:", self._dimension, other._dimension)
-        self._buffer = joined(self._settings, self._buffer, other._buffer, places)
+        with self._closed() as here, interrupts_deferred():
+            mine, places = self._columns, None
+            if mine is not None and theirs is not None and mine != theirs:
+                check_same("columns", set(mine), set(theirs))
+                places = [mine.index(name) for name in theirs]
+            if not self._dimension:
+                self._buffer, self._dimension, self._columns = there, d, theirs
+            else:
+                check_same("so many features:", self._dimension, d)
+                self._buffer = joined(self._settings, here, there, places)
+            self._note_state()
 
     def restart(self) -> None:
         """Forget all rewards; what is waiting stays, and so does the largest norm offered."""
-        if self._dimension:
-            memories.begin(self._buffer)
+        with self._lock:
+            if self._dimension:
+                memories.begin(self._buffer)
+            self._note("restart", {})
 
     def checked_row(self, action: ArrayLike) -> Vector:
         """One action as the loops take it, or an error that says what is wrong with it."""
         row = action if is_float64_array(action, 1) else as_row(row_in_order(action, self._columns))[0]
         self.checked_table(row.reshape(1, -1))
         return row
-
-    # Rewards that come later
-
-    def decide(self, actions: ArrayLike, key: Hashable, available: ArrayLike | None = None) -> int:
-        """`choose`, and remember the action under a key (text or a whole number) until its `reward` comes."""
-        self._pending.check_new(key)
-        table = self.checked_table(actions)
-        with interrupts_deferred():
-            chosen = self.choose(table, available)
-            self._pending.add(key, table[chosen])
-        return chosen
-
-    def reward_many(self, rewards: Mapping[Any, float]) -> None:
-        """Learn the rewards of several decisions, in the order given. All of them or none."""
-        rows = [self._pending.get(key) for key in rewards]
-        column = as_rewards(list(rewards.values()), len(rows))
-        if not rows:
-            return
-        with interrupts_deferred():
-            self._learn_rows(np.array(rows), column, past=False)
-            for key in rewards:
-                self._pending.drop(key)
 
     # What is known
 
@@ -416,7 +432,8 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
             raise ValueError(
                 "nothing is known yet, not even how many features actions have: let it choose or learn first"
             )
-        return state_in(self._settings, self._buffer)
+        with self._closed() as buffer:
+            return state_in(self._settings, buffer)
 
     @property
     def coef(self) -> Vector:
@@ -426,7 +443,9 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
 
     def reseed(self, seed: Seed) -> None:
         """Begin another sequence of random numbers."""
-        self._rng = own_generator(seed)
+        with self._lock:
+            self._rng = own_generator(seed)
+            self._note_state()
 
     @property
     def generator(self) -> np.random.Generator:
@@ -435,29 +454,44 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
 
     def describe(self) -> dict[str, Any]:
         """Its name and settings, as plain values."""
-        return {"policy": type(self).__name__, **self.parameters}
+        name, arguments = class_name(type(self)), self._arguments
+        if arguments is None:
+            return {"policy": name, **self.parameters}
+        return {"policy": name, "arguments": plain_arguments(self, arguments), "design": self.design.plain()}
 
     def started(self, actions: Matrix) -> Vector:
         """The buffer itself, to be learned into; a new one for such actions if it knows nothing yet."""
         if not self._dimension:
             self._buffer, self._dimension = self.buffer_for(actions), actions.shape[1]
-        if not self._learn_loop:
+        if not self._learn_loop and self._journal is None:
             close(choosing.check, self._buffer, np.zeros((1, 1)))
-            lots = self.explore or self.is_tuned
-            if self.rule.kind in (OPTIMISTIC, GREEDY) and self._has_compiled_index and not lots:
-                self._choose_loop = choosing.fast_loop(many=False)
+            self._choose_loop = self._plain_loop(many=False)
             self._learn_loop = memories.learn_loop(self.memory.kind)
         return self._buffer
 
+    def _plain_loop(self, many: bool) -> Callable[[Vector, Any], int] | None:
+        """The loop for choices that nothing is drawn for; None if something is."""
+        lots = self.explore or self.is_tuned or self.rule.kind not in (OPTIMISTIC, GREEDY)
+        return None if lots or not self._has_compiled_index else choosing.fast_loop(many)
+
+    def _go_the_long_way(self) -> None:
+        with self._closed() as buffer:
+            self._forget_loops()
+            self._buffer = buffer
+
     def _forget_loops(self) -> None:
-        """In another process they are not closed yet."""
+        """In another process they are not closed yet; and what a journal is to hold must go the long way."""
         self._choose_loop = self._learn_loop = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_choose_loop", "_learn_loop")}
+        own = ("_choose_loop", "_learn_loop", "_lock", "_journal", "_buffer", "_pending")
+        with self._closed() as buffer:
+            state = {name: value for name, value in self.__dict__.items() if name not in own}
+            return state | {"_buffer": buffer, "_pending": self._pending.copy()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._share()
         self._forget_loops()
         # In another process functions have other addresses.
         self._settings = self._settings._replace(numbers=policy_settings(self.design, self._of_arms).numbers)
@@ -474,4 +508,4 @@ class Policy(LateRewards, SavedPolicy, PolicyChances):
         return self._buffer
 
 
-register("Policy", Policy)
+register(Policy)

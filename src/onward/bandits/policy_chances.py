@@ -1,6 +1,8 @@
 """The probabilities of a policy's choices, and many choices at once: the part of `Policy` that a log needs."""
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,9 @@ from onward.bandits.chances import chances_of, draw_from
 from onward.bandits.choosing_many import choose_each
 from onward.bandits.directions import chi_law, drawn_directions, spread_directions
 from onward.bandits.inputs import as_mask
+from onward.bandits.locking import Buffered
 from onward.bandits.policy_known import Known
-from onward.bandits.proposing import LOGGED_SAMPLES, Proposing, stacked
+from onward.bandits.proposing import ALL_AVAILABLE, LOGGED_SAMPLES, Proposing, stacked
 from onward.bandits.randomness import draw, share_of_best
 from onward.bandits.rules import Rule
 from onward.bandits.sampling_chances import sampled_chances
@@ -23,18 +26,16 @@ from onward.core.fast_path import is_float64_array
 from onward.core.types import Matrix, Vector
 
 FEW_DIFFERENCES = 32  # so many are looked at in dimensions of their own, however few that saves
-ALL_AVAILABLE = np.empty(0, dtype=np.bool_)
 NO_LOTS = np.full(2, np.nextafter(1.0, 0.0))  # in place of a choice's random numbers, where only indices are wanted
 
 
-class PolicyChances(Proposing):
+class PolicyChances(Proposing, Buffered):
     """Probabilities, slates and batches of a policy whose actions are rows of features."""
 
     rule: Rule
     known: Known
     explore: float
-    _rng: np.random.Generator
-    _buffer: Vector
+    _dimension: int
 
     @property
     def _has_compiled_index(self) -> bool:
@@ -73,12 +74,18 @@ class PolicyChances(Proposing):
 
     # Probabilities
 
+    @contextmanager
+    def _to_read(self, actions: Matrix) -> Iterator[Vector]:
+        """A copy of the buffer, a new one if nothing is known yet; nothing is learned meanwhile."""
+        with self._closed() as known:
+            yield known if self._dimension else self.buffer_for(actions)
+
     def _chances(self, checked: Matrix, mask: NDArray[np.bool_], samples: int) -> Matrix:
         if self.rule.kind == SAMPLING and self._has_compiled_index:
             m = _dimensions(checked, mask)
             design, law = spread_directions(m, samples), chi_law(m)
-            buffer = self.buffer_for(checked)
-            taken, buffers = self._scales(buffer)
+            with self._to_read(checked) as buffer:
+                taken, buffers = self._scales(buffer)
             each = [
                 sampled_chances(each, checked, mask, design.rows, law.table, law.step, design.blocks, False)
                 for each in buffers
@@ -138,15 +145,23 @@ class PolicyChances(Proposing):
         if self.rule.kind == SAMPLING:
             m = _dimensions(checked, mask)
             directions, law = drawn_directions(self._rng, m, LOGGED_SAMPLES), chi_law(m)
-            taken, buffers = self._scales(buffer)
-            each = np.array(
-                [sampled_chances(each, checked, mask, directions, law.table, law.step, 1, True)[0] for each in buffers]
-            )
-            chances = taken @ each
-            place = draw_from(chances, self._rng.random())
-            if self.is_tuned:
-                head_in(buffer).log["offered"] = head_in(buffers[0]).log["offered"]
-                choosing.note_drawn(buffer, checked[place], each[:, place].copy())
+            if not self.is_tuned:
+                chances = sampled_chances(buffer, checked, mask, directions, law.table, law.step, 1, True)[0]
+                place = draw_from(chances, self._rng.random())
+                return place, float(chances[place])
+            with self._closed() as own:  # what is learned meanwhile must not come between scales
+                taken, buffers = self._scales(own)
+                each = np.array(
+                    [
+                        sampled_chances(one, checked, mask, directions, law.table, law.step, 1, True)[0]
+                        for one in buffers
+                    ]
+                )
+                chances = taken @ each
+                place = draw_from(chances, self._rng.random())
+                head_in(own).log["offered"] = head_in(buffers[0]).log["offered"]
+                choosing.note_drawn(own, checked[place], each[:, place].copy())
+                self._buffer = own
             return place, float(chances[place])
         if self.rule.kind == OPTIMISTIC:  # of many actions few need to be read
             best, _, index = choosing.choose(buffer, NO_LOTS, checked, mask)
@@ -191,14 +206,19 @@ class PolicyChances(Proposing):
         else:
             flat, starts = stacked(tables)
         flat = self.checked_table(flat)
-        self.started(flat[: starts[1]])
-        return self._choose_each(flat, starts, ALL_AVAILABLE if masks is None else np.concatenate(masks))
+        with self._lock:
+            self.started(flat[: starts[1]])
+            return self._choose_each(flat, starts, ALL_AVAILABLE if masks is None else np.concatenate(masks))
 
     def _choose_each(self, flat: Matrix, starts: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
         chosen = np.empty(len(starts) - 1, dtype=np.int64)
-        status = choose_each(self.started(flat), self._rng, flat, starts, mask, chosen)
+        with self._closed() as own:  # meanwhile other threads run
+            status = choose_each(own, self._rng, flat, starts, mask, chosen)
+            self._buffer = own
         if status != Status.DONE:
             raise refusal(status, flat, self.known.action_bound)
+        for i, (first, last) in enumerate(itertools.pairwise(starts.tolist()) if self._is_noting else ()):
+            self._note("choose", {"actions": flat[first:last], "available": mask[first:last]}, int(chosen[i]))
         return chosen
 
     def _index_to_rank(self, checked: Matrix) -> Vector:

@@ -6,11 +6,13 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onward.bandits.journaling import Journaled
 from onward.core.checks import whole
 from onward.core.types import Matrix, Vector
 
 SAMPLES = 128  # directions that probabilities are averaged over
 MANY = 32  # with more actions than this, which have smaller probabilities, half as many
+ALL_AVAILABLE = np.empty(0, dtype=np.bool_)
 LOGGED_SAMPLES = 32  # directions that a choice is drawn from whose probability is to be logged
 
 
@@ -28,10 +30,8 @@ class Proposal(NamedTuple):
         return float(np.prod(self.probabilities))
 
 
-class Proposing:
+class Proposing(Journaled):
     """Probabilities, rankings and slates, from what a policy knows. `Policy` and `Disjoint` say how they look at it."""
-
-    _rng: np.random.Generator
 
     def _offer(self, offered: Any, available: ArrayLike | None) -> tuple[Matrix | Vector, NDArray[np.bool_]]:
         """What is offered as the loops take it, and the mask, empty if all are available."""
@@ -82,9 +82,9 @@ class Proposing:
             with_error: whether to return the standard error of each, too: 0 where it is exact.
         """
         checked, mask = self._offer(offered, available)
-        chances, errors = self._chances(
-            checked, mask, self._samples(checked, mask) if samples is None else whole("samples", samples, 1)
-        )
+        count = self._samples(checked, mask) if samples is None else whole("samples", samples, 1)
+        with self._lock:
+            chances, errors = self._chances(checked, mask, count)
         return (chances, errors) if with_error else chances
 
     def rank(self, offered: Any, k: int, available: ArrayLike | None = None) -> list[Any]:
@@ -93,12 +93,15 @@ class Proposing:
         For a rule that samples it is one sample that ranks them all. No lots are drawn otherwise: neither those of
         `explore` nor those of a rule that draws among estimates. For these, see `propose`.
         """
-        checked, mask = self._offer(offered, available)
-        index = self._index_to_rank(checked)
-        free = np.flatnonzero(mask) if len(mask) else np.arange(len(index))
-        count = _at_most(k, len(free))
-        lots = self._rng.random(len(free)) if len(np.unique(index[free])) < len(free) else index[free]
-        return [self._label(int(place)) for place in free[np.lexsort((lots, -index[free]))[:count]]]
+        with self._lock:
+            checked, mask = self._offer(offered, available)
+            free = np.flatnonzero(mask) if len(mask) else np.arange(self._count(checked))
+            count = _at_most(k, len(free))
+            index = self._index_to_rank(checked)
+            lots = self._rng.random(len(free)) if len(np.unique(index[free])) < len(free) else index[free]
+            ranked = [self._label(int(place)) for place in free[np.lexsort((lots, -index[free]))[:count]]]
+            self._note("rank", {"offered": checked, "k": count, "available": mask}, ranked)
+        return ranked
 
     def propose(self, offered: Any, k: int, available: ArrayLike | None = None) -> Proposal:
         """k different actions, each drawn as `choose` would draw it if those before it were not available.
@@ -106,15 +109,18 @@ class Proposing:
         A slate for places one after the other. The probability of each is that at its place, given those before it;
         their product is that of the slate.
         """
-        checked, mask = self._offer(offered, available)
-        free = mask.copy() if len(mask) else np.ones(self._count(checked), dtype=np.bool_)
-        places, probabilities = [], []
-        for _ in range(_at_most(k, int(free.sum()))):
-            place, probability = self.choose_with_probability(checked, free)
-            places.append(self._label(place))
-            probabilities.append(probability)
-            free[place] = False
-        return Proposal(tuple(places), tuple(probabilities))
+        with self._lock:
+            checked, mask = self._offer(offered, available)
+            free = mask.copy() if len(mask) else np.ones(self._count(checked), dtype=np.bool_)
+            count, places, probabilities = _at_most(k, int(free.sum())), [], []
+            for _ in range(count):
+                place, probability = self.choose_with_probability(checked, free)
+                places.append(self._label(place))
+                probabilities.append(probability)
+                free[place] = False
+            proposal = Proposal(tuple(places), tuple(probabilities))
+            self._note("propose", {"offered": checked, "k": count, "available": mask}, proposal)
+        return proposal
 
     def _count(self, checked: Any) -> int:
         """How many actions are offered."""

@@ -1,5 +1,9 @@
 """A policy's own random numbers, and chances."""
 
+import hashlib
+import os
+import time
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +22,16 @@ def own_generator(seed: Seed) -> np.random.Generator:
     given = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     own = np.random.SeedSequence(given.entropy, spawn_key=(*given.spawn_key, _OWN_KEY), pool_size=given.pool_size)
     return np.random.default_rng(own)
+
+
+def part_from_parent(rng: np.random.Generator) -> None:
+    """In a forked process, begin numbers of its own, made of those it has, the process and the time.
+
+    Otherwise all workers would draw the same. To have a worker's numbers again, `reseed` it there.
+    """
+    bits = rng.bit_generator
+    known = int.from_bytes(hashlib.sha256(repr(bits.state).encode()).digest(), "big")
+    bits.state = type(bits)(np.random.SeedSequence([known, os.getpid(), time.time_ns()])).state
 
 
 def draw(rule: int, rng: np.random.Generator, d: int, explore: float = 0.0, tuned: bool = False) -> Vector:

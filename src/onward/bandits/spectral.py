@@ -1,13 +1,15 @@
 """Bandits on graphs: the arms are nodes, and neighbours have similar rewards."""
 
 import math
-import os
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self, Unpack
 
 from numpy.typing import ArrayLike
 
 from onward import storage
+from onward.bandits.filed import Filed
+from onward.bandits.late_rewards import Span, When
+from onward.bandits.pending import Counts, Decision, PendingView
 from onward.bandits.policies import OFUL, Exploration
 from onward.bandits.policy import Policy
 from onward.bandits.randomness import Seed
@@ -17,7 +19,7 @@ from onward.core.types import Vector
 
 
 @storage.kind("spectral policy")
-class SpectralBandit:
+class SpectralBandit(Filed):
     """SpectralUCB, and with forward its ^f: OFUL on a graph whose nodes are the arms.  [Valko et al. 2014, spectral]
 
     The expected rewards are a function f on the nodes that changes little along edges. In the eigenbasis of the
@@ -35,6 +37,8 @@ class SpectralBandit:
         settings: as in `OFUL`, sigma being 1 unless told, without theta_bound, which `smoothness` is. `prior_mean` is
             an expected reward for each node; then C bounds ‖α* − α_0‖_Λ.
     """
+
+    kind_of_file = "spectral policy"
 
     def __init__(
         self,
@@ -108,9 +112,10 @@ class SpectralBandit:
         """Learn a log: the nodes that were played with their rewards, in order. All of it or nothing."""
         self._policy.learn_many(self._rows[[self._place(node) for node in nodes]], rewards)
 
-    def decide(self, key: Hashable, available: ArrayLike | None = None) -> Any:
-        """`choose`, and remember the node under a key (text or a whole number) until its `reward` comes."""
-        return self.nodes[self._policy.decide(self._rows, key, available)]
+    def decide(self, key: Hashable = None, available: ArrayLike | None = None, *, at: When = None) -> Decision:
+        """`choose`, and remember the node under a key until its `reward` comes: see `Policy.decide`."""
+        decision = self._policy.decide(self._rows, key, available, at=at)
+        return decision._replace(action=self.nodes[decision.action])
 
     def reward(self, key: Hashable, reward: float) -> None:
         """Learn the reward of the decision that waits under the key. Each counts once."""
@@ -124,10 +129,36 @@ class SpectralBandit:
         """Wait no longer for the reward of this decision."""
         self._policy.cancel(key)
 
+    def expire(
+        self,
+        older_than: Span | None = None,
+        *,
+        rounds: int | None = None,
+        default: float | None = None,
+        now: When = None,
+    ) -> list[Hashable]:
+        """Wait no longer for the rewards of old decisions: see `Policy.expire`."""
+        return self._policy.expire(older_than, rounds=rounds, default=default, now=now)
+
+    def override(self, key: Hashable, node: Hashable) -> None:
+        """Note that another node was played than the one decided: the reward will be that of this one."""
+        place = self._place(node)
+        self._policy.override(key, self._rows[place], place)
+
     @property
-    def pending(self) -> tuple[Hashable, ...]:
-        """The keys of decisions that wait for their rewards, the oldest first."""
+    def pending(self) -> PendingView:
+        """The decisions that wait for their rewards: see `Policy.pending`; an action is a place in `nodes`."""
         return self._policy.pending
+
+    @property
+    def n_pending(self) -> int:
+        """How many decisions wait for their rewards."""
+        return self._policy.n_pending
+
+    @property
+    def counts(self) -> Counts:
+        """How many decisions there were, and what became of them."""
+        return self._policy.counts
 
     @property
     def n_learned(self) -> int:
@@ -159,12 +190,11 @@ class SpectralBandit:
 
     # Files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file, random numbers and waiting decisions included: to go on exactly from here."""
+    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
+        """Settings and arrays for a model file, which `from_record` takes."""
         settings, arrays = self._policy.to_record()
         own = {"nodes": list(self.nodes), "smoothness": self.smoothness, "lam": self.lam, "policy": settings}
-        basis = {"eigenvalues": self.basis.eigenvalues, "rows": self.basis.rows}
-        storage.save(path, "spectral policy", own, arrays | basis)
+        return own, arrays | {"eigenvalues": self.basis.eigenvalues, "rows": self.basis.rows}
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:

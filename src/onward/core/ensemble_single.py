@@ -4,7 +4,6 @@ A row that such a loop does not take is refused (NaN or False) and changes nothi
 """
 
 import math
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -64,32 +63,21 @@ def learn_row_tracked(buffer: Vector, calibration: Vector, x: Vector, y: float) 
 
 
 @cache
-def _packing(count: int) -> Callable[[tuple[float, ...]], Vector]:
-    """What makes an array of a tuple of so many numbers, closed: TypeError for other values."""
-
-    @compiled
-    def packed(x: tuple[float, ...]) -> Vector:
-        out = np.empty(len(x))
-        for j in range(len(x)):
-            out[j] = x[j]
-        return out
-
-    close(packed, (0.0,) * count)
-    return packed
+def closed_buffer() -> Vector:
+    """A buffer of no features and three targets: every row is refused."""
+    buffer = np.zeros(ensemble_size(1, 3, 1, 1, 1))
+    header = buffer[:N_ENSEMBLE].view(ENSEMBLE)
+    header["coordinates"], header["targets"], header["lams"], header["memories"], header["means"] = 1, 3, 1, 1, 1
+    return buffer
 
 
 @cache
-def ensemble_loops(single: bool, count: int | None = None) -> Loops:
+def ensemble_loops(single: bool) -> Loops:
     """The loops for rows of weight 1, with one target or several, closed: see `core.single.row_loops`.
 
-    A tuple is made an array first: to compile all of an ensemble for each number of names would take long.
+    For tuples there are none: to compile all of an ensemble for each number of names would take long, and to make them
+    arrays first is a step more, in which another thread may put another buffer in the place of this one.
     """
-    if count is not None:
-        (predict_array, learn_array), packed = ensemble_loops(single), _packing(count)
-        return (
-            lambda buffer, x: predict_array(buffer, packed(x)),
-            lambda buffer, x, y: learn_array(buffer, packed(x), y),
-        )
 
     @compiled
     def predict(buffer: Vector, x: Vector) -> float:
@@ -143,9 +131,7 @@ def ensemble_loops(single: bool, count: int | None = None) -> Loops:
         return True
 
     loops: Loops = (predict, learn) if single else (predict_all, learn_all)
-    buffer = np.zeros(ensemble_size(1, 3, 1, 1, 1))  # of no features and three targets: it refuses every row
-    header = buffer[:N_ENSEMBLE].view(ENSEMBLE)
-    header["coordinates"], header["targets"], header["lams"], header["memories"], header["means"] = 1, 3, 1, 1, 1
+    buffer = closed_buffer()
     close(loops[0], buffer, np.zeros(1))
     close(loops[1], buffer, np.zeros(1), 0.0 if single else np.zeros(2))
     return loops

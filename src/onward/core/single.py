@@ -214,6 +214,14 @@ def learn_targets(buffer: Vector, x: Row, y: Vector, w: float, time: float, shri
 
 
 @cache
+def closed_buffer() -> Vector:
+    """A buffer of no coordinates and three targets: every row is refused."""
+    buffer = np.zeros(state_size(0, 3, False, 0))
+    buffer[:N_STATE].view(STATE)["targets"] = 3
+    return buffer
+
+
+@cache
 def row_loops(shrinks: bool, single: bool, count: int | None = None) -> Loops:
     """The loops of forward (`shrinks`) or ridge, with one target or several, closed.
 
@@ -237,8 +245,7 @@ def row_loops(shrinks: bool, single: bool, count: int | None = None) -> Loops:
         return _learn_targets(buffer, x, y, 1.0, np.nan, shrinks, np.inf)
 
     loops: Loops = (predict, learn) if single else (predict_all, learn_all)
-    buffer = np.zeros(state_size(0, 3, False, 0))  # of no coordinates and three targets: it refuses every row
-    buffer[:N_STATE].view(STATE)["targets"] = 3
+    buffer = closed_buffer()
     row = np.zeros(1) if count is None else (0.0,) * count
     close(loops[0], buffer, row)
     close(loops[1], buffer, row, 0.0 if single else np.zeros(2))

@@ -12,9 +12,11 @@ from onward.confidence.anytime import Anchors
 from onward.confidence.sandwich import Sandwich
 from onward.core import Information
 from onward.core.row_memory import reserve
+from onward.core.sharing import Shared
 from onward.core.single import Loops
 from onward.core.state import described_lam
 from onward.core.types import Matrix, Vector
+from onward.regression.alone import alone
 from onward.regression.ensembles import Fitted
 from onward.regression.estimator import Estimator
 from onward.regression.fitted import FittedState, ReadOut
@@ -28,10 +30,10 @@ if TYPE_CHECKING:
 Learned = tuple[NDArray[np.float64], Vector]
 """Predictions and leverages, each from just before its row was learned."""
 
-_CACHED = ("_loops", "_dict_loops", "_names_in_order")
+_CACHED = ("_loops", "_dict_loops", "_names_in_order", "_lock")
 
 
-class Learner(Estimator):
+class Learner(Shared, Estimator):
     """Everything is checked, and learned, before anything of the model is replaced: by `_commit`."""
 
     _kind: Literal["forward", "ridge", "auto"]
@@ -193,6 +195,7 @@ class Learner(Estimator):
             weight = state.D[0] - state.lam[0] if state.intercept else float(max(state.counted, 1))
         return np.asarray(squares / weight) if weight > 0 else squares
 
+    @alone
     def _theta(self) -> Matrix:
         return self.information_.coefficients() + self.information_.prior
 
@@ -241,12 +244,11 @@ class Learner(Estimator):
         self.sandwich_.learn(X, predictions, y, w)
 
     def _reserve(self, fitted: Fitted, rows: int) -> None:
-        """See to it that there is room for rows in a window; the loops for single rows must know of it."""
+        """See to it that there is room for rows in a window."""
         if isinstance(fitted, FittedState):
             reserve(fitted.state, rows)
-        if fitted is self._state:
-            self._buffer = fitted.buffer
 
+    @alone
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in _CACHED}
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from onward.confidence import ConformalIntervals
 from onward.core.types import Matrix, Vector
+from onward.regression.alone import alone
 from onward.regression.base import Learned, Learner
 from onward.regression.ensembles import Fitted
 from onward.regression.half_life import times_ahead, times_for
@@ -16,6 +17,7 @@ from onward.tables import CheckedRows, Rows, as_rows, as_targets, as_weights, bl
 class BatchLearner(Learner):
     """Learns and predicts tables, their columns in the order of the first one."""
 
+    @alone
     def fit(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Self:
         """Forget everything, then learn the rows in order. `times` is as in `predict_then_learn`."""
         rows, targets, weights, flat = self._checked(X, y, sample_weight)
@@ -47,6 +49,7 @@ class BatchLearner(Learner):
         self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[True]
     ) -> Learned: ...
 
+    @alone
     def predict_then_learn(
         self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
@@ -67,6 +70,7 @@ class BatchLearner(Learner):
             learned = self._go_on(self._state, rows, targets, weights, flat, times)
         return learned if return_leverage else learned[0]
 
+    @alone
     def predict(self, X: Any, sample_weight: Any = None, times: Any = None) -> NDArray[np.float64]:
         """Predict each row as if it came next. `sample_weight` is the weight with which it would be learned.
 
@@ -81,6 +85,7 @@ class BatchLearner(Learner):
             out[where] = fitted.predict(block, w, self._read_out, times=moments[where])[0]
         return shaped(out, fitted.flat)
 
+    @alone
     def leverage(self, X: Any) -> Vector:
         """xᵀG⁻¹x for each row: how little is known in its direction. Forward shrinks by it."""
         fitted, rows = self._readable(X)

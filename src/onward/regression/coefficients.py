@@ -15,6 +15,7 @@ from onward.core import Information
 from onward.core.checks import whole
 from onward.core.inference import TUNED_FOR
 from onward.core.types import Matrix, Vector
+from onward.regression.alone import alone
 from onward.regression.guarantees import Guarantees
 from onward.tables import as_mapping
 
@@ -25,6 +26,7 @@ CoefficientMethod = Literal["anytime", "uniform"]
 class CoefficientLearner(Guarantees):
     """The part of a learner that speaks of coefficients, one by one."""
 
+    @alone
     def coefficient_table(
         self,
         delta: float = 0.05,
@@ -89,6 +91,7 @@ class CoefficientLearner(Guarantees):
             "p_value": found.p_value,
         }
 
+    @alone
     def contrast(
         self,
         weights: Hashable | Mapping[Any, float] | ArrayLike,
@@ -130,6 +133,7 @@ class CoefficientLearner(Guarantees):
         values = {field: float(column[0]) for field, column in found._asdict().items()}
         return Contrast(name, **values, null=null, delta=delta, rows=self.n_seen_, robust=robust)
 
+    @alone
     def track_sandwich(self) -> Self:
         """From now on, keep as rows are learned what `robust` intervals need: it costs about as much as a learner.
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from onward.confidence import SetChoices
 from onward.core.known import Method
 from onward.core.types import Vector
+from onward.regression.alone import alone
 from onward.regression.base import Learned
 from onward.regression.batches import describe_targets, writeable
 from onward.regression.coefficients import CoefficientLearner
@@ -26,6 +27,7 @@ from onward.tables.times import Times, as_times
 class ColumnLearner(CoefficientLearner):
     """Adds, to everything that takes tables, those that are read by the recipe."""
 
+    @alone
     def predict(self, X: Any, sample_weight: Any = None, times: Any = None) -> NDArray[np.float64]:
         """Predict each row as if it came next. `sample_weight` is the weight with which it would be learned.
 
@@ -51,6 +53,7 @@ class ColumnLearner(CoefficientLearner):
         self, X: Any, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[True]
     ) -> Learned: ...
 
+    @alone
     def predict_many(
         self, X: Any, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
@@ -77,6 +80,7 @@ class ColumnLearner(CoefficientLearner):
         self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[True]
     ) -> Learned: ...
 
+    @alone
     def predict_then_learn(
         self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
@@ -114,6 +118,7 @@ class ColumnLearner(CoefficientLearner):
         self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[True]
     ) -> Learned: ...
 
+    @alone
     def learn_many(
         self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
@@ -127,6 +132,7 @@ class ColumnLearner(CoefficientLearner):
             learned = super().learn_many(X, y, sample_weight, times, return_leverage=True)
         return learned if return_leverage else learned[0]
 
+    @alone
     def interval(
         self,
         X: Any,
@@ -278,6 +284,7 @@ class ColumnLearner(CoefficientLearner):
             self.recipe_ = recipes[-1]
         return predictions, leverages
 
+    @alone
     def copy(self) -> Self:
         """A model of the same parameters that has learned the same, and learns on without touching this one."""
         copied = copy.copy(self)

@@ -9,7 +9,7 @@ import numpy as np
 
 from onward import storage
 from onward.confidence import ConformalIntervals
-from onward.core.ensemble_single import ensemble_loops, learn_row_tracked
+from onward.core.ensemble_single import closed_buffer, ensemble_loops, learn_row_tracked
 from onward.core.ensemble_state import EnsembleState
 from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
@@ -29,6 +29,11 @@ class FittedEnsemble:
 
     def __post_init__(self) -> None:
         self.columns = {name: column for column, name in enumerate(self.names or ())}
+
+    @property
+    def closed_buffer(self) -> Vector:
+        """What these loops refuse everything for."""
+        return closed_buffer()
 
     @property
     def buffer(self) -> Vector:
@@ -74,9 +79,9 @@ class FittedEnsemble:
 
     # One row, which is refused, changing nothing, where it needs a closer look
 
-    def row_loops(self, read_out: ReadOut, count: int | None = None) -> Loops:
-        """The loops for single rows of weight 1, in arrays or in tuples of so many numbers."""
-        return ensemble_loops(self.flat, count)
+    def row_loops(self, read_out: ReadOut, count: int | None = None) -> Loops | None:
+        """The loops for single rows of weight 1, in arrays; for tuples of so many numbers there are none."""
+        return ensemble_loops(self.flat) if count is None else None
 
     def predict_row(self, x: Vector, w: float, time: float, read_out: ReadOut) -> Any:
         """The prediction of one row, a number or (m,); None if it is refused."""

@@ -15,6 +15,7 @@ from onward.core.interrupts import interrupts_deferred
 from onward.core.row_memory import RowMemory, reserve, rows_from_record, rows_to_record
 from onward.core.single import (
     Loops,
+    closed_buffer,
     learn_one,
     learn_one_tracked,
     learn_targets,
@@ -57,6 +58,11 @@ class FittedState:
 
     def __post_init__(self) -> None:
         self.columns = {name: column for column, name in enumerate(self.names or ())}
+
+    @property
+    def closed_buffer(self) -> Vector:
+        """What these loops refuse everything for."""
+        return closed_buffer()
 
     @property
     def buffer(self) -> Vector:

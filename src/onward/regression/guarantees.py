@@ -22,6 +22,7 @@ from onward.core.another_lam import with_lam
 from onward.core.checks import probability
 from onward.core.known import METHODS, Method
 from onward.core.types import Matrix, Vector
+from onward.regression.alone import alone
 from onward.regression.merging import MergeableLearner
 from onward.regression.start import constant_lam_of_sets
 from onward.tables import blocks
@@ -32,6 +33,7 @@ class Guarantees(MergeableLearner):
 
     _why_no_sets = NO_SETS  # where it has none
 
+    @alone
     def confidence_set(
         self,
         delta: float = 0.05,
@@ -96,6 +98,7 @@ class Guarantees(MergeableLearner):
         if not self._has_sets:
             raise ValueError(self._why_no_sets)
 
+    @alone
     def calibrate(self, deltas: float | Sequence[float] = DELTAS) -> Self:
         """From now on, keep how far targets are from their predictions as rows are learned, for `conformal` intervals.
 
@@ -108,6 +111,7 @@ class Guarantees(MergeableLearner):
         self.calibration_ = ConformalIntervals(deltas)
         return self
 
+    @alone
     def interval(
         self,
         X: Any,

@@ -12,6 +12,7 @@ from onward.confidence import ConformalIntervals
 from onward.confidence.anytime import Anchors
 from onward.confidence.sandwich import Sandwich
 from onward.core.durations import as_microseconds, duration_text
+from onward.regression.alone import alone
 from onward.regression.batches import describe_targets
 from onward.regression.ensembles import Fitted
 from onward.regression.fitted import FittedState
@@ -26,6 +27,7 @@ _PARAMETER = "parameter "  # before the name of a setting that is an array
 class MergeableLearner(NamedLearner):
     """Adds what others have learned, and is written to files."""
 
+    @alone
     def merge(self, other: "MergeableLearner") -> Self:
         """Add what another model learned from rows of its own: as if this one had seen them too.
 
@@ -62,6 +64,7 @@ class MergeableLearner(NamedLearner):
             self.recipe_ = replace(self.recipe_, memory=other.recipe_.memory)  # the other's rows are the later ones
         return self
 
+    @alone
     def merge_part(self, part: "MergeableLearner") -> Self:
         """Add what was learned by a part that was started without regularisation, `ForwardRegressor(lam=0)`.
 
@@ -133,6 +136,19 @@ class MergeableLearner(NamedLearner):
         """Write the model to a file that `onward.load` reads; to go on from it is exactly to go on from here."""
         storage.save(path, self._kind, *self.to_record())
 
+    def to_bytes(self) -> bytes:
+        """What `save` would write."""
+        return storage.to_bytes(self._kind, *self.to_record())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """What `to_bytes` gave, or a file of `save` holds: to go on exactly from there."""
+        model = storage.from_bytes(data)
+        if not isinstance(model, cls):
+            raise storage.StorageError(f"bytes: hold a {type(model).__name__}, expected {cls.__name__}")
+        return model
+
+    @alone
     def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
         """Settings and arrays for a model file, which `from_record` takes."""
         settings, arrays = self._fitted().to_record()

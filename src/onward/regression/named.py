@@ -11,6 +11,7 @@ from onward.core.fast_path import FLOAT64, is_float64_array
 from onward.core.single import Loops
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
+from onward.regression.alone import alone
 from onward.regression.base import Learned
 from onward.regression.batches import BatchLearner, shaped, writeable
 from onward.regression.ensembles import Fitted
@@ -77,6 +78,11 @@ class NamedLearner(BatchLearner):
                     return prediction
             except TypeError:
                 pass  # not as the loops take it
+        return self._predict_closely(x, row, sample_weight, time)
+
+    @alone
+    def _predict_closely(self, x: Row, row: Any, sample_weight: Any, time: Any) -> Any:
+        """Predict what the loops did not take as it came."""
         row = _vector(row, self._row_shape)
         if row is not None and self._state is not None:
             self._loops = self._state.row_loops(self._read_out)
@@ -120,10 +126,16 @@ class NamedLearner(BatchLearner):
         plain = sample_weight is ONE and time is None and self.clip is None and not self._tracks_sandwich
         if row is not None and loops and plain and calibration is None:
             try:
-                if loops[1](self._buffer, row, y):
+                if loops[1](self._buffer, row, y):  # without a lock: see alone.py
                     return self if type(x) is _ARRAY else self._opened(x)
             except TypeError:
                 pass
+        return self._learn_closely(x, row, y, sample_weight, time)
+
+    @alone
+    def _learn_closely(self, x: Row, row: Any, y: Any, sample_weight: Any, time: Any) -> Self:
+        """Learn what the loops did not take as it came."""
+        calibration = self.calibration_
         row = None if self._tracks_sandwich else _vector(row, self._row_shape)
         if row is not None and self._state is not None:
             self._loops = self._state.row_loops(self._read_out)
@@ -138,6 +150,7 @@ class NamedLearner(BatchLearner):
         self._learn_named(names, ArrayRows(values), targets, weights, flat, in_a_list(time))
         return self
 
+    @alone
     def _learn_row(self, x: Mapping[str, Any], y: Any, sample_weight: Any, time: Any) -> Self:
         """Learn a row to which later ones look back: as a table of one row, which keeps what they need."""
         import polars as pl
@@ -209,6 +222,7 @@ class NamedLearner(BatchLearner):
         self, X: Any, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[True]
     ) -> Learned: ...
 
+    @alone
     def predict_many(
         self, X: Any, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
@@ -240,6 +254,7 @@ class NamedLearner(BatchLearner):
         self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[True]
     ) -> Learned: ...
 
+    @alone
     def learn_many(
         self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
@@ -253,6 +268,7 @@ class NamedLearner(BatchLearner):
         learned = self._learn_named(names, rows, targets, as_weights(sample_weight, rows.shape[0]), flat, times)
         return learned if return_leverage else learned[0]
 
+    @alone
     def learn_block(
         self, X: Matrix, y: Vector, w: Vector, names: list[Hashable], times: Times | None = None
     ) -> Learned:

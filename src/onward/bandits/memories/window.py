@@ -55,7 +55,8 @@ class Window(Memory):
         """Raise ValueError if the header cannot be that of a window."""
         capacity = int(view_head(buffer).log["capacity"][0])
         header = memory_in(buffer, d, capacity).ring.header[0]
-        for name, most in (("next_slot", capacity - 1), ("n_stored", capacity), ("n_removed", self.window)):
+        last = min(capacity, self.window - 1)  # behind all of them, where room must be made first
+        for name, most in (("next_slot", last), ("n_stored", capacity), ("n_removed", self.window)):
             if not (0 <= header[name] <= most and header[name] == int(header[name])):
                 raise ValueError(f"{name} of a window must be from 0 to {most}, got {header[name]}")
 
