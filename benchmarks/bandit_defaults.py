@@ -1,4 +1,4 @@
-"""What policies lose at their defaults, beside the best of a range of widths: on worlds that these were chosen on, and others.
+"""What policies lose at their defaults, beside the best of a range of widths: on the worlds of that choice, and others.
 
     python benchmarks/bandit_defaults.py            # the table of docs/bandits.md, some minutes
     python benchmarks/bandit_defaults.py --quick    # fewer repeats, a minute

@@ -9,6 +9,7 @@ libraries that take features of actions can play. Labelled data and clicks have 
 """
 
 import argparse
+import importlib
 import importlib.util
 import sys
 import time
@@ -108,7 +109,8 @@ def segments() -> tuple[Matrix, Vector]:
     """The image segments that come with river."""
     from river.datasets import ImageSegments
 
-    rows = list(ImageSegments())
+    made: Any = ImageSegments
+    rows = list(made())
     labels = np.unique([label for _, label in rows], return_inverse=True)[1]
     return np.array([list(x.values()) for x, _ in rows], dtype=float), np.asarray(labels)
 
@@ -164,7 +166,8 @@ class MabWiser:
     """mabwiser: one pull of each arm first, because it must be fitted before it predicts."""
 
     def __init__(self, policy: str, seed: int) -> None:
-        self.policy, self.seed, self.mab, self.first = policy, seed, None, 0
+        self.policy, self.seed, self.first = policy, seed, 0
+        self.mab: Any = None
 
     def choose(self, offered: Round) -> int:
         if self.first < len(offered.means):
@@ -188,7 +191,7 @@ class River:
     def __init__(self, seed: int) -> None:
         from river.bandit import LinUCBDisjoint
 
-        self.policy = LinUCBDisjoint(seed=seed)
+        self.policy: Any = LinUCBDisjoint(seed=seed)
 
     def choose(self, offered: Round) -> int:
         return int(self.policy.pull(range(len(offered.means)), dict(enumerate(offered.context.tolist()))))
@@ -201,14 +204,15 @@ class BayesianBandits:
     """bayesianbandits: Normal regressions with the parameters of its first example, and Thompson sampling."""
 
     def __init__(self, seed: int) -> None:
-        self.seed, self.agent = seed, None
+        self.seed = seed
+        self.agent: Any = None
 
     def choose(self, offered: Round) -> int:
         if self.agent is None:
-            from bayesianbandits import Arm, ContextualAgent, NormalRegressor, ThompsonSampling
+            bayes = importlib.import_module("bayesianbandits")
 
-            arms = [Arm(k, learner=NormalRegressor(alpha=1.0, beta=1.0)) for k in range(len(offered.means))]
-            self.agent = ContextualAgent(arms, ThompsonSampling(), random_seed=self.seed)
+            arms = [bayes.Arm(k, learner=bayes.NormalRegressor(alpha=1.0, beta=1.0)) for k in range(len(offered.means))]
+            self.agent = bayes.ContextualAgent(arms, bayes.ThompsonSampling(), random_seed=self.seed)
         return int(self.agent.pull(offered.context[None])[0])
 
     def learn(self, offered: Round, chosen: int, reward: float) -> None:
@@ -219,9 +223,7 @@ class Coba:
     """coba's learners: features of the action, and their products with the context's."""
 
     def __init__(self, name: str, seed: int) -> None:
-        import coba.learners
-
-        self.learner = getattr(coba.learners, name)(seed=seed)
+        self.learner = getattr(importlib.import_module("coba.learners"), name)(seed=seed)
         self.rng, self.chance = np.random.default_rng(seed), 1.0
 
     def choose(self, offered: Round) -> int:

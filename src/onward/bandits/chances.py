@@ -18,7 +18,7 @@ from onward.bandits.settings import (
 from onward.core.compile import compiled, inlined
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "6acc346dfeccf9d1"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "12466782c2d15e6d"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

@@ -47,7 +47,7 @@ from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "45bb7319ed7ed63c"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "50dfcc1947b4355a"  # other files whose code is compiled into this one: see tools/digests.py
 
 MANY = 16  # of fewer actions than this, all are read
 

@@ -15,7 +15,7 @@ from onward.bandits.tuning import draws_to_explore, view_tuning
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "710215272bc3d1a9"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a973f708e172b5ca"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from onward import storage
 from onward.bandits import choosing, choosing_arms, memories
 from onward.bandits.arm_buffers import ArmBuffers, saved_arms
+from onward.bandits.arm_summaries import level_of_arms
 from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, refusal, state_in
 from onward.bandits.disjoint_chances import DisjointChances
 from onward.bandits.inputs import as_reward, as_rewards, as_weights
@@ -30,7 +31,6 @@ from onward.bandits.shared_record import (
     learn_arm_loop,
     mark_choice,
     new_record,
-    pool,
 )
 from onward.core import Information
 from onward.core.checks import positive, whole
@@ -131,7 +131,6 @@ class Disjoint(LateRewards, DisjointChances):
             if self._arms is not None:
                 self._arms.remove(at)
             self._slots.pop(name, None)
-            self._pool()
             del self._names[at], self._serials[at], self._serial_of[name]
 
     def _place(self, name: Hashable) -> int:
@@ -191,7 +190,8 @@ class Disjoint(LateRewards, DisjointChances):
         if not renew:
             self._rng.bit_generator.state = generator
         index, estimate, _ = choosing_arms.read_arms(arms.rows, arms.arms, draws, row.reshape(1, -1))
-        factor = factor_in(head_in(arms.rows[0]), self._record, draws)
+        level = level_of_arms(arms.rows, arms.summary, arms.arms, self._record)
+        factor = factor_in(head_in(arms.rows[0]), self._record, level, draws)
         return estimate, index if factor == 1.0 else estimate + factor * (index - estimate)
 
     def _draw(self) -> Vector:
@@ -257,7 +257,6 @@ class Disjoint(LateRewards, DisjointChances):
             while (first := memories.learn_rows(buffers.rows[slot], rows, paid, first, True)) < len(rows):
                 buffers.grow()
         self._take(buffers)
-        self._pool()
 
     def start_from(self, arm: Hashable, model: OnlineRegressor | Information) -> None:
         """Let an arm begin with what a fitted regressor knows, in place of what it has learned."""
@@ -280,7 +279,6 @@ class Disjoint(LateRewards, DisjointChances):
         for kept in ("offered", "counted"):
             log[kept] = max(log[kept][0], before[kept][0])
         arms.rows[self._own_slot(at)] = buffer
-        self._pool()
 
     def merge(self, other: "Disjoint") -> None:
         """Know also what the arms of another one have learned, arm by arm; arms that are only there are added.
@@ -312,7 +310,6 @@ class Disjoint(LateRewards, DisjointChances):
                 self.add_arm(name)
             if arms is not None:
                 self._take(arms)
-                self._pool()
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers."""
@@ -337,7 +334,6 @@ class Disjoint(LateRewards, DisjointChances):
         for at in places if self._arms is not None else ():
             if self._arms is not None and self._arms.slot(at):
                 memories.begin(self._arms.rows[self._own_slot(at)])
-        self._pool()
 
     def _row(self, context: ArrayLike) -> Vector:
         row = self._policy.checked_row(context)
@@ -357,11 +353,6 @@ class Disjoint(LateRewards, DisjointChances):
             self._learn_loop = learn_arm_loop(self._policy.memory.kind)
             self._ready = True
         return self._arms
-
-    def _pool(self) -> None:
-        """Sum up anew what all arms know of the noise."""
-        if self._estimates and self._arms is not None:
-            pool(self._record, self._arms.parts()[0][1:])
 
     def _begin(self, fresh: Vector) -> None:
         """Have arms of which none has learned anything, with this buffer."""
@@ -501,8 +492,6 @@ class Disjoint(LateRewards, DisjointChances):
         shared = arrays.get("shared", NOTHING_SHARED)
         if shared.shape == policy._record.shape:
             policy._record = np.require(shared, requirements=["W"])
-        else:
-            policy._pool()
         return policy
 
 

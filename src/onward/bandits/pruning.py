@@ -35,7 +35,7 @@ from onward.core.simd import dot_from
 from onward.core.tiles import TILE
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "a6a14c856fd918e5"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "09e075d27cc3990a"  # other files whose code is compiled into this one: see tools/digests.py
 
 ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
