@@ -16,7 +16,7 @@ from onward import storage
 from onward.bandits import choosing, choosing_arms, memories
 from onward.bandits.arm_buffers import ArmBuffers, saved_arms
 from onward.bandits.arm_summaries import level_of_arms
-from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, refusal, state_in
+from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, pools_noise, refusal, state_in
 from onward.bandits.disjoint_chances import DisjointChances
 from onward.bandits.inputs import as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
@@ -66,8 +66,8 @@ class Disjoint(LateRewards, DisjointChances):
         if policy.dimension is not None:
             raise ValueError("policy must not have learned or chosen anything yet, got one that has")
         known, settings = policy.known, policy._settings.numbers
-        self._estimates = policy.rule.explores and known.sigma is None and not policy.memory.checks
-        if self._estimates and known.theta_bound is not None:
+        estimates = pools_noise(policy.design)
+        if estimates and known.theta_bound is not None:
             raise ValueError(
                 f"theta_bound goes with sigma, for several arms: expected both or neither, got theta_bound="
                 f"{known.theta_bound:g} and sigma=None"
@@ -75,7 +75,7 @@ class Disjoint(LateRewards, DisjointChances):
         self._policy = copy.deepcopy(policy)
         self._policy.for_arms()
         # What all arms share: the estimate of σ and the tuning of scales
-        self._record = new_record(self._estimates, int(settings["scales"]), settings["scale"])
+        self._record = new_record(estimates, int(settings["scales"]), settings["scale"])
         self._rng = self._policy.generator
         self._names: list[Hashable] = []
         self._serials: list[int] = []  # a number for each arm that is never given again
@@ -399,6 +399,7 @@ class Disjoint(LateRewards, DisjointChances):
     def __setstate__(self, state: dict[str, Any]) -> None:
         arms = state.pop("arms")
         self.__dict__.update(state)
+        self._record = np.require(self._record, requirements=["W"])
         self._ready = self._quick = False
         self._arms, self._slots = None, {}
         if arms is not None:
