@@ -32,7 +32,7 @@ from onward.core.types import Matrix, Vector
 
 RANGES: dict[str, tuple[Callable[..., Policy], str, tuple[float, ...]]] = {
     "LinUCB": (LinUCB, "alpha", (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)),
-    "OFUL": (OFUL, "scale", (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)),
+    "OFUL": (OFUL, "scale", (0.025, 0.05, 0.1, 0.2, 0.4, 1.0)),
     "LinTS": (LinTS, "scale", (0.1, 0.25, 0.5, 0.7, 1.0, 2.0)),
 }
 ROUNDS = 2000

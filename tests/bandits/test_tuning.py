@@ -34,7 +34,7 @@ class Exp4:
         n = len(self.gains)
         rate = RATE * math.sqrt(math.log(n) / self.spread) if self.spread > 0 else 0.0
         weights = np.exp(rate * (self.gains - self.gains.max()))
-        return LEAST_SHARE + (1 - n * LEAST_SHARE) * weights / weights.sum()
+        return np.asarray(LEAST_SHARE + (1 - n * LEAST_SHARE) * weights / weights.sum())
 
     def gain(self, each: Vector, reward: float) -> None:
         """`each` is the chance with which each scale makes the choice that was rewarded."""
