@@ -1,4 +1,4 @@
-"""What policies lose at their defaults, beside the best of a range of widths: on worlds that these were chosen on, and others.
+"""What policies lose at their defaults, beside the best of a range of widths: on the worlds of that choice, and others.
 
     python benchmarks/bandit_defaults.py            # the table of docs/bandits.md, some minutes
     python benchmarks/bandit_defaults.py --quick    # fewer repeats, a minute
@@ -32,7 +32,7 @@ from onward.core.types import Matrix, Vector
 
 RANGES: dict[str, tuple[Callable[..., Policy], str, tuple[float, ...]]] = {
     "LinUCB": (LinUCB, "alpha", (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)),
-    "OFUL": (OFUL, "scale", (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)),
+    "OFUL": (OFUL, "scale", (0.025, 0.05, 0.1, 0.2, 0.4, 1.0)),
     "LinTS": (LinTS, "scale", (0.1, 0.25, 0.5, 0.7, 1.0, 2.0)),
 }
 ROUNDS = 2000

@@ -9,6 +9,7 @@ libraries that take features of actions can play. Labelled data and clicks have 
 """
 
 import argparse
+import importlib
 import importlib.util
 import sys
 import time
@@ -98,9 +99,7 @@ def labelled(load: Callable[[], tuple[Matrix, Vector]]) -> Callable[[np.random.G
 
 def digits() -> tuple[Matrix, Vector]:
     """The digits of scikit-learn."""
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
+    X, y = importlib.import_module("sklearn.datasets").load_digits(return_X_y=True)
     return np.asarray(X, dtype=float), np.asarray(y)
 
 
@@ -108,7 +107,8 @@ def segments() -> tuple[Matrix, Vector]:
     """The image segments that come with river."""
     from river.datasets import ImageSegments
 
-    rows = list(ImageSegments())
+    made: Any = ImageSegments
+    rows = list(made())
     labels = np.unique([label for _, label in rows], return_inverse=True)[1]
     return np.array([list(x.values()) for x, _ in rows], dtype=float), np.asarray(labels)
 
@@ -164,7 +164,8 @@ class MabWiser:
     """mabwiser: one pull of each arm first, because it must be fitted before it predicts."""
 
     def __init__(self, policy: str, seed: int) -> None:
-        self.policy, self.seed, self.mab, self.first = policy, seed, None, 0
+        self.policy, self.seed, self.first = policy, seed, 0
+        self.mab: Any = None
 
     def choose(self, offered: Round) -> int:
         if self.first < len(offered.means):
@@ -188,7 +189,7 @@ class River:
     def __init__(self, seed: int) -> None:
         from river.bandit import LinUCBDisjoint
 
-        self.policy = LinUCBDisjoint(seed=seed)
+        self.policy: Any = LinUCBDisjoint(seed=seed)
 
     def choose(self, offered: Round) -> int:
         return int(self.policy.pull(range(len(offered.means)), dict(enumerate(offered.context.tolist()))))
@@ -201,14 +202,15 @@ class BayesianBandits:
     """bayesianbandits: Normal regressions with the parameters of its first example, and Thompson sampling."""
 
     def __init__(self, seed: int) -> None:
-        self.seed, self.agent = seed, None
+        self.seed = seed
+        self.agent: Any = None
 
     def choose(self, offered: Round) -> int:
         if self.agent is None:
-            from bayesianbandits import Arm, ContextualAgent, NormalRegressor, ThompsonSampling
+            bayes = importlib.import_module("bayesianbandits")
 
-            arms = [Arm(k, learner=NormalRegressor(alpha=1.0, beta=1.0)) for k in range(len(offered.means))]
-            self.agent = ContextualAgent(arms, ThompsonSampling(), random_seed=self.seed)
+            arms = [bayes.Arm(k, learner=bayes.NormalRegressor(alpha=1.0, beta=1.0)) for k in range(len(offered.means))]
+            self.agent = bayes.ContextualAgent(arms, bayes.ThompsonSampling(), random_seed=self.seed)
         return int(self.agent.pull(offered.context[None])[0])
 
     def learn(self, offered: Round, chosen: int, reward: float) -> None:
@@ -219,9 +221,7 @@ class Coba:
     """coba's learners: features of the action, and their products with the context's."""
 
     def __init__(self, name: str, seed: int) -> None:
-        import coba.learners
-
-        self.learner = getattr(coba.learners, name)(seed=seed)
+        self.learner = getattr(importlib.import_module("coba.learners"), name)(seed=seed)
         self.rng, self.chance = np.random.default_rng(seed), 1.0
 
     def choose(self, offered: Round) -> int:
@@ -313,10 +313,12 @@ def cell(make: Callable[[int], Player], world: str, rounds: int, repeats: int) -
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="2 repeats of 500 rounds instead of 20 of 2,000")
+    parser.add_argument(
+        "--quick", action="store_true", help="2 repeats of 500 rounds instead of 20 (of others 8) of 2,000"
+    )
     parser.add_argument("--own", action="store_true", help="this library's policies only")
     given = parser.parse_args()
-    rounds, repeats = (500, 2) if given.quick else (2000, 20)
+    rounds, repeats, of_others = (500, 2, 2) if given.quick else (2000, 20, 8)
     warnings.filterwarnings("ignore")
     print("| | " + " | ".join(WORLDS) + " |")
     print("|---" * (len(WORLDS) + 1) + "|")
@@ -328,9 +330,8 @@ def main() -> None:
         began = time.perf_counter()
         cells = []
         for world in WORLDS:
-            slow = name.startswith(("coba", "bayesian")) and not given.quick
             can = takes or world not in ("fresh sphere", "θ* turns")
-            cells.append(cell(make, world, rounds, repeats // 4 if slow else repeats) if can else "–")
+            cells.append(cell(make, world, rounds, repeats if name in OWN else of_others) if can else "–")
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
         print(f"{name}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
 

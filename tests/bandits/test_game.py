@@ -248,11 +248,11 @@ class Interrupting(Greedy):
 
     n_begun = 0
 
-    def buffer_for(self, d: int, given: int | None = None) -> Vector:
+    def buffer_for(self, actions: Matrix, given: int | None = None) -> Vector:
         type(self).n_begun += 1
         if type(self).n_begun == 3:
             raise KeyboardInterrupt
-        return super().buffer_for(d, given)
+        return super().buffer_for(actions, given)
 
 
 def test_an_interrupt_returns_what_is_done() -> None:

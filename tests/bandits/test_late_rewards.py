@@ -408,8 +408,8 @@ class Cautious(OFUL):
     def choose(self, actions: Any, available: Any = None) -> int:
         return len(actions) - 1
 
-    def probabilities(self, actions: Any, available: Any = None, samples: int = 1000) -> Any:
-        return np.eye(len(actions))[-1]
+    def probabilities(self, offered: Any, available: Any = None, samples: Any = None, with_error: bool = False) -> Any:
+        return np.eye(len(offered))[-1]
 
 
 def test_a_choice_of_one_s_own_is_what_is_decided() -> None:

@@ -85,19 +85,6 @@ def test_a_bound_that_is_too_low_would_be_seen() -> None:
     assert wrong > 10
 
 
-def test_arms_do_not_tune_their_scale() -> None:
-    """Of ¼, ½, 1 and 2 standard deviations they have the third; in other processes, too."""
-    tuned, fixed = (
-        learned(lambda: LinUCB(lam=0.1, seed=0), 10, 50),
-        learned(lambda: LinUCB(1.0, lam=0.1, seed=0), 10, 50),
-    )
-    again = pickle.loads(pickle.dumps(tuned))
-    for context in np.random.default_rng(0).standard_normal((5, D)):
-        assert np.array_equal(tuned.index(context), fixed.index(context))
-        assert np.array_equal(again.index(context), fixed.index(context))
-        assert again.choose(context) == fixed.choose(context)
-
-
 def test_arms_that_know_nothing_tie_and_each_has_its_chance() -> None:
     policy = Disjoint(OFUL(seed=0), 40)
     counts = np.bincount([int(str(policy.choose(np.ones(D)))) for _ in range(4000)], minlength=40)

@@ -214,7 +214,7 @@ def test_arms_with_named_contexts(name: str, tmp_path: Path) -> None:
     X[:20, 2] = 0.0
     more: dict[str, Any] = {"lam": {"b": 2.0}, "prior_mean": {"c": 1.0}}
     named = NamedArms(Disjoint(make(name), ["x", "y"]), **more)
-    settings = {"lam": [0.5, 2.0, 0.5], "prior_mean": [0.0, 0.0, 1.0], "scale": 0.3, "seed": 1}
+    settings = {"lam": [0.5, 2.0, 0.5], "prior_mean": [0.0, 0.0, 1.0], "scale": 0.3, "sigma": 0.7, "seed": 1}
     inner = {"OFUL": OFUL, "SWLinUCB": SWLinUCB, "DLinUCB": DLinUCB}[name]
     first = {"SWLinUCB": (12,), "DLinUCB": (0.9,)}.get(name, ())
     plain = Disjoint(inner(*first, **settings), ["x", "y"])

@@ -163,7 +163,7 @@ def test_a_lam_for_each_feature_is_one_lam_in_scaled_features(memory: Any, estim
 
 def test_the_uniform_width_of_a_lam_for_each_feature_is_no_narrower_than_the_trace_s() -> None:
     rng, lam = np.random.default_rng(2), np.array([4.0, 0.1, 1.0])
-    policies = {width: OFUL(lam, width=width, estimator="ridge") for width in ("trace", "uniform")}
+    policies = {width: OFUL(lam, width=width, scale=1.0) for width in ("trace", "uniform")}
     for _ in range(40):
         actions = rng.standard_normal((5, 3))
         assert (policies["uniform"].index(actions) >= policies["trace"].index(actions) - 1e-12).all()

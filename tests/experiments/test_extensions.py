@@ -57,7 +57,8 @@ def test_graph_policies_are_told_the_truth() -> None:
         kind, estimator = POLICIES[str(name)]
         assert policy.estimator == estimator
         assert policy.parameters["bias"] == ("none" if index == "no-bias" else "sharp")
-        lams = np.broadcast_to(policy.lam, 12)
+        assert policy.lam is not None
+        lams = np.broadcast_to(np.asarray(policy.lam), 12)
         reach = policy.known.theta_bound * np.sqrt(lams.max())  # ‖α*‖ in the norm of the λ
         for seed in range(20):
             alpha = rewards.draw(np.random.default_rng(seed))

@@ -15,21 +15,22 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from onward.bandits.indices import is_even_radius, noise_radius, whole_radius
+from onward.bandits.indices import is_even_radius, level_of, noise_radius, noise_sums, whole_radius
 from onward.bandits.memories import acting_model
 from onward.bandits.model import Model, solved
 from onward.bandits.pruning import is_safe, longest_noted
 from onward.bandits.settings import EPSILON_GREEDY, GREEDY, view_head
+from onward.bandits.tuning import view_tuning
 from onward.core.compile import compiled, inlined
 from onward.core.factor import padded_to, square_of
 from onward.core.simd import dot_from
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "89f4eeaee56f78a7"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ddc44b1884c8f557"  # other files whose code is compiled into this one: see tools/digests.py
 
 # After the coefficients; all of them finite, for the coefficients are multiplied by zeros there.
-STALE, NOISE, CEILING, LENGTH, UNSAFE, NO_FORM, FORM_CEILING = range(7)
-N_NUMBERS = 8
+STALE, NOISE, CEILING, LENGTH, UNSAFE, NO_FORM, FORM_CEILING, COUNTED, LOSS, SQUARES = range(10)
+N_NUMBERS = 12
 
 _LANES, _CHAINS = 8, 4
 _STEP = _LANES * _CHAINS
@@ -64,8 +65,33 @@ def summarise(buffer: Vector, summary: Matrix, slot: int) -> None:
     summary[slot, at + LENGTH] = math.sqrt(square_of(theta[:d]))
     summary[slot, at + NO_FORM] = 1.0
     summary[slot, at + STALE] = 0.0
+    counted, loss, squares = noise_sums(head.settings[0].gamma, model.factor)
+    summary[slot, at + COUNTED], summary[slot, at + LOSS], summary[slot, at + SQUARES] = counted, loss, squares
     note_floor(model, summary, slot)
     summary[slot, at + UNSAFE] = 0.0 if is_safe(head, model) else 1.0
+
+
+@compiled
+def level_of_arms(buffers: Matrix, summary: Matrix, arms: Matrix, record: Vector) -> float:
+    """σ̂ from the rewards of all arms together, in whatever order they came; 1 where it is told. See `shared_record`.
+
+    Summaries are written anew where they must be.
+    """
+    if record.shape[0] == 0 or view_tuning(record).about[0].pools == 0.0:
+        return 1.0
+    counted, loss, squares, at = 0.0, 0.0, 0.0, summary.shape[1] - N_NUMBERS
+    for a in range(arms.shape[0]):
+        slot = int(arms[a, 0])
+        if slot == 0:
+            continue
+        if summary[slot, at + STALE] != 0.0:
+            log = view_head(buffers[slot]).log[0]
+            log.offered = max(log.offered, arms[a, 1])
+            summarise(buffers[slot], summary, slot)
+        counted += summary[slot, at + COUNTED]
+        loss += summary[slot, at + LOSS]
+        squares += summary[slot, at + SQUARES]
+    return level_of(counted, loss, squares)
 
 
 @inlined

@@ -7,6 +7,7 @@ import numpy as np
 
 from onward.bandits import memories
 from onward.bandits.design import Design
+from onward.bandits.functions import CompiledFunction
 from onward.bandits.memories import Memory
 from onward.bandits.model import Model
 from onward.bandits.rules import ESTIMATORS
@@ -37,8 +38,15 @@ def policy_settings(design: Design, of_arms: bool = False) -> PolicySettings:
         numbers["bias"] = NO_BIAS
     if of_arms:
         numbers |= {"scales": 0.0, "scale": 1.0} if numbers["scales"] else {}
-        numbers |= {} if known.sigma is not None or memory.checks else {"sigma": 1.0}
+        numbers |= {"sigma": 1.0} if pools_noise(design) else {}
     return PolicySettings(numbers, design.lam, design.prior_mean)
+
+
+def pools_noise(design: Design) -> bool:
+    """Whether arms of this design estimate σ together: their widths must be so many σ then."""
+    rule, known = design.rule, design.known
+    own = isinstance(getattr(rule, "width", None), CompiledFunction) or getattr(rule, "index", None) is not None
+    return rule.explores and known.sigma is None and not design.memory.checks and not own
 
 
 def settings_buffer(settings: PolicySettings) -> Vector:

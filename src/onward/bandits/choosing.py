@@ -47,7 +47,7 @@ from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "ca8359712f817e97"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "36daa3168ad885d8"  # other files whose code is compiled into this one: see tools/digests.py
 
 MANY = 16  # of fewer actions than this, all are read
 

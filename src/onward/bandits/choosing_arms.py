@@ -18,6 +18,7 @@ from onward.bandits.arm_summaries import (
     NOISE,
     STALE,
     UNSAFE,
+    level_of_arms,
     leverage_limit,
     note_floor,
     outer_single,
@@ -55,7 +56,7 @@ from onward.bandits.settings import (
     Head,
     view_head,
 )
-from onward.bandits.shared_record import level_in, stretched
+from onward.bandits.shared_record import stretched
 from onward.bandits.tuning import (
     MOST,
     mark_of,
@@ -73,7 +74,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "a14151be744148bd"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e1c86895c9184809"  # other files whose code is compiled into this one: see tools/digests.py
 
 FLOORS = 2  # so many smallest eigenvalues are found anew at once: each takes as long as many arms do
 MANY_READ = 32  # so many arms are read before the second bound is worth its form
@@ -218,7 +219,7 @@ def _choose_at_scales(
     Where scales are tuned one of them is taken; then it is seen what the others would choose, and the choice is noted
     for its reward.
     """
-    head, level, scale, left, n_scales = view_head(buffers[0]), level_in(record), 0, 0.0, 1
+    head, level, scale, left, n_scales = view_head(buffers[0]), level_of_arms(buffers, summary, arms, record), 0, 0.0, 1
     bounded, least = _has_bounds(head), level
     taken, each, other = np.ones(1), np.empty(MOST), index
     tuned = record.shape[0] > 0 and view_tuning(record).about[0].scales > 0.0

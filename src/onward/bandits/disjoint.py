@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from onward import storage
 from onward.bandits import choosing, choosing_arms, memories
 from onward.bandits.arm_buffers import ArmBuffers, saved_arms
-from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, refusal, state_in
+from onward.bandits.arm_summaries import level_of_arms
+from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, pools_noise, refusal, state_in
 from onward.bandits.deciding_arms import DecidingArms
 from onward.bandits.inputs import as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
@@ -28,7 +29,6 @@ from onward.bandits.shared_record import (
     learn_arm_loop,
     mark_choice,
     new_record,
-    pool,
 )
 from onward.core import Information
 from onward.core.checks import positive, whole
@@ -66,8 +66,8 @@ class Disjoint(DecidingArms):
         if policy.dimension is not None:
             raise ValueError("policy must not have learned or chosen anything yet, got one that has")
         known, settings = policy.known, policy._settings.numbers
-        self._estimates = policy.rule.explores and known.sigma is None and not policy.memory.checks
-        if self._estimates and known.theta_bound is not None:
+        estimates = pools_noise(policy.design)
+        if estimates and known.theta_bound is not None:
             raise ValueError(
                 f"theta_bound goes with sigma, for several arms: expected both or neither, got theta_bound="
                 f"{known.theta_bound:g} and sigma=None"
@@ -75,7 +75,7 @@ class Disjoint(DecidingArms):
         self._policy = copy.deepcopy(policy)
         self._policy.for_arms()
         # What all arms share: the estimate of σ and the tuning of scales
-        self._record = new_record(self._estimates, int(settings["scales"]), settings["scale"])
+        self._record = new_record(estimates, int(settings["scales"]), settings["scale"])
         self._rng = self._policy.generator
         self._names: list[Hashable] = []
         self._serials: list[int] = []  # a number for each arm that is never given again
@@ -135,7 +135,6 @@ class Disjoint(DecidingArms):
                 if self._arms is not None:
                     self._arms.remove(at)
                 self._slots.pop(name, None)
-                self._pool()
                 del self._names[at], self._serials[at], self._serial_of[name]
                 self._note("remove_arm", {"name": name})
 
@@ -205,7 +204,8 @@ class Disjoint(DecidingArms):
             if not renew:
                 self._rng.bit_generator.state = generator
             index, estimate, _ = choosing_arms.read_arms(arms.rows, arms.arms, draws, row.reshape(1, -1))
-            factor = factor_in(head_in(arms.rows[0]), self._record, draws)
+            level = level_of_arms(arms.rows, arms.summary, arms.arms, self._record)
+            factor = factor_in(head_in(arms.rows[0]), self._record, level, draws)
         return estimate, index if factor == 1.0 else estimate + factor * (index - estimate)
 
     def _draw(self) -> Vector:
@@ -287,7 +287,6 @@ class Disjoint(DecidingArms):
             while (first := memories.learn_rows(buffers.rows[slot], rows, paid, first, True)) < len(rows):
                 buffers.grow()
         self._take(buffers)
-        self._pool()
 
     def start_from(self, arm: Hashable, model: OnlineRegressor | Information) -> None:
         """Let an arm begin with what a fitted regressor knows, in place of what it has learned."""
@@ -314,7 +313,6 @@ class Disjoint(DecidingArms):
         for kept in ("offered", "counted"):
             log[kept] = max(log[kept][0], before[kept][0])
         arms.rows[self._own_slot(at)] = buffer
-        self._pool()
 
     def merge(self, other: "Disjoint") -> None:
         """Know also what the arms of another one have learned, arm by arm; arms that are only there are added.
@@ -353,7 +351,6 @@ class Disjoint(DecidingArms):
                 self.add_arm(name)
             if arms is not None:
                 self._take(arms)
-                self._pool()
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers."""
@@ -384,7 +381,6 @@ class Disjoint(DecidingArms):
             for at in places if self._arms is not None else ():
                 if self._arms is not None and self._arms.slot(at):
                     memories.begin(self._arms.rows[self._own_slot(at)])
-            self._pool()
             self._note("restart", {"arm": arm})
 
     def _row(self, context: ArrayLike) -> Vector:
@@ -419,11 +415,6 @@ class Disjoint(DecidingArms):
         if self._arms is not None:
             self._take(self._arms.copy())
 
-    def _pool(self) -> None:
-        """Sum up anew what all arms know of the noise."""
-        if self._estimates and self._arms is not None:
-            pool(self._record, self._arms.parts()[0][1:])
-
     def _begin(self, fresh: Vector) -> None:
         """Have arms of which none has learned anything, with this buffer."""
         d = len(head_in(fresh).lam)
@@ -435,7 +426,7 @@ class Disjoint(DecidingArms):
         policy = copy.copy(self._policy)
         policy.for_arms()
         if self._arms is not None:
-            policy._buffer, policy._dimension = self._arms.rows[0], self._dimension
+            policy._buffer, policy._dimension = self._arms.rows[0].copy(), self._dimension
         return policy
 
     def grow(self, settings: PolicySettings, d: int) -> None:
@@ -548,8 +539,6 @@ class Disjoint(DecidingArms):
         shared = arrays.get("shared", NOTHING_SHARED)
         if shared.shape == policy._record.shape:
             policy._record = np.require(shared, requirements=["W"])
-        else:
-            policy._pool()
         return policy
 
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from onward.bandits import choosing_arms
 from onward.bandits.arm_buffers import ArmBuffers
 from onward.bandits.arm_chances import arm_chances
+from onward.bandits.arm_summaries import level_of_arms
 from onward.bandits.buffers import refusal
 from onward.bandits.chances import chances_of, draw_from
 from onward.bandits.choosing_many import choose_arm_each
@@ -63,7 +64,8 @@ class DisjointChances(Proposing):
 
     def _chances_at_scales(self, arms: ArmBuffers, row: Matrix, mask: NDArray[np.bool_]) -> tuple[Matrix, Vector]:
         """The chance of each arm at each scale, the floor included, and how often each scale is taken."""
-        taken, factors = scales_in(self._record)
+        level = level_of_arms(arms.rows, arms.summary, arms.arms, self._record)
+        taken, factors = scales_in(self._record, level)
         kind = self._policy.rule.kind
         if kind == SAMPLING:
             each = [arm_chances(arms.rows, arms.arms, row, mask, factor) for factor in factors]

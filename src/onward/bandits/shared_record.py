@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onward.bandits.indices import level_of, noise_sums
-from onward.bandits.memories import acting_model, learn_any
+from onward.bandits.memories import learn_any
 from onward.bandits.settings import DONE, N_LOG, N_SETTINGS, Head, view_head
 from onward.bandits.tuning import (
     N_TUNING,
@@ -30,7 +29,7 @@ from onward.core.factor import square_of
 from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "45bf9854b400b6a4"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e2e044269246a87a"  # other files whose code is compiled into this one: see tools/digests.py
 
 NOTHING_SHARED = np.empty(0)
 ARM_MARK = 2.399963229728653  # what tells the choices of arms apart that met one context
@@ -53,9 +52,8 @@ def about_of(record: Vector) -> Any:
 
 
 @compiled
-def factor_in(head: Head, record: Vector, draws: Vector) -> float:
-    """What a choice with these draws takes widths times; 1 where nothing is shared."""
-    level = level_in(record)
+def factor_in(head: Head, record: Vector, level: float, draws: Vector) -> float:
+    """What a choice with these draws takes widths times, at this level of the noise; 1 where nothing is shared."""
     if record.shape[0] == 0 or view_tuning(record).about[0].scales == 0.0:
         return level
     tuning = view_tuning(record)
@@ -80,9 +78,9 @@ def note_arm(record: Vector, each: Vector, x: Vector, serial: float) -> None:
 
 
 @compiled
-def scales_in(record: Vector) -> Matrix:
+def scales_in(record: Vector, level: float) -> Matrix:
     """How often each scale is taken, and what widths are taken times then: two rows; of one scale if none are tuned."""
-    level, tuning = level_in(record), view_tuning(record)
+    tuning = view_tuning(record)
     n = int(tuning.about[0].scales) if record.shape[0] > 0 else 0
     if n == 0:
         return np.array([[1.0], [level]])
@@ -94,36 +92,9 @@ def scales_in(record: Vector) -> Matrix:
 
 
 @inlined
-def level_in(record: Vector) -> float:
-    """σ̂ of all arms together; 1 where it is told."""
-    if record.shape[0] == 0:
-        return 1.0
-    about = view_tuning(record).about[0]
-    return level_of(about.counted, about.loss, about.squares) if about.pools != 0.0 else 1.0
-
-
-@inlined
 def stretched(estimate: float, index: float, factor: float) -> float:
     """The index, if what it adds to the estimate is taken so many times."""
     return index if factor == 1.0 else estimate + factor * (index - estimate)
-
-
-@inlined
-def _sums_of(buffer: Vector) -> tuple[float, float, float]:
-    head = view_head(buffer)
-    return noise_sums(head.settings[0].gamma, acting_model(head, buffer)[0].factor)
-
-
-@compiled
-def pool(record: Vector, rows: Matrix) -> None:
-    """Sum up anew what the buffers of the arms know of the noise."""
-    about = view_tuning(record).about[0]
-    about.counted, about.loss, about.squares = 0.0, 0.0, 0.0
-    for i in range(rows.shape[0]):
-        n, loss, squares = _sums_of(rows[i])
-        about.counted += n
-        about.loss += loss
-        about.squares += squares
 
 
 @spliced
@@ -131,18 +102,9 @@ def _learn_arm(kind: int, buffer: Vector, record: Vector, x: Vector, y: float, s
     """Learn an arm's reward; what is shared learns of it, too."""
     if record.shape[0] == 0 or x.shape[0] != view_head(buffer).lam.shape[0]:
         return learn_any(kind, buffer, x, y)
-    tuning = view_tuning(record)
-    about = tuning.about[0]
-    n, loss, squares = _sums_of(buffer)
     status = learn_any(kind, buffer, x, y)
-    if status == DONE:
-        if about.pools != 0.0:
-            more, more_loss, more_squares = _sums_of(buffer)
-            about.counted += more - n
-            about.loss += more_loss - loss
-            about.squares += more_squares - squares
-        if about.scales > 0.0:
-            credit(tuning, square_of(x), mark_of(x) + ARM_MARK * serial, y)
+    if status == DONE and view_tuning(record).about[0].scales > 0.0:
+        credit(view_tuning(record), square_of(x), mark_of(x) + ARM_MARK * serial, y)
     return status
 
 

@@ -42,14 +42,11 @@ TUNING = np.dtype(
             # Of arms that share a record: `shared_record.py`
             "scales",  # how many; 0: none are tuned
             "least",  # of them
-            "pools",  # 1 if σ is estimated from all arms together, from their ...
-            "counted",  # ... rewards that count, ...
-            "loss",  # ... regularised losses ...
-            "squares",  # ... and sums of squares
+            "pools",  # 1 if σ is estimated from the rewards of all arms together
         )
     ]
 )
-_N_ABOUT = 10
+_N_ABOUT = 7
 _as_about = records_of(TUNING)
 _N_CHOICE = 5
 _ROW = _N_CHOICE + MOST
