@@ -54,8 +54,10 @@ class DisjointChances(Proposing):
         return self._row(offered), mask
 
     def _buffers_for(self, context: Matrix) -> ArmBuffers:
-        """Those of the arms; new ones if nothing is known yet."""
-        return self._arms or ArmBuffers.fresh(self._policy, len(self._names), context)
+        """Those of the arms to read, or copies; new ones if nothing is known yet. The lock is held."""
+        if self._arms is None:
+            return ArmBuffers.fresh(self._policy, len(self._names), context)
+        return self._arms.copy() if self._reads_copies else self._arms
 
     def _chances(self, checked: Vector, mask: NDArray[np.bool_], samples: int) -> Matrix:
         row = checked.reshape(1, -1)

@@ -26,6 +26,7 @@ class Journaled(Filed, Shared):
     _rng: np.random.Generator
     _journal: Journal | None = None
     _inside = False  # a step that is written down as a whole
+    _replaying = False  # being made again from a journal
     _replayed: tuple[str, str] | None = None  # of which journal it is the end, and its digest then
 
     def journal(self, path: str | os.PathLike[str], *, fsync: bool = False) -> Journal:
@@ -68,6 +69,11 @@ class Journaled(Filed, Shared):
             journal, self._journal = self._journal, None
             if journal is not None and journal.is_open:
                 journal.append("end", {"digest": self.digest()})
+
+    @property
+    def _reads_copies(self) -> bool:
+        """Whether reading must leave buffers as they are: it keeps what it finds there, and is not written down."""
+        return self._journal is not None or self._replaying
 
     @property
     def _is_noting(self) -> bool:
@@ -127,10 +133,12 @@ def replay_journal(path: str | os.PathLike[str], policy: Any = None) -> Any:
             current = storage.from_bytes(given["state"].tobytes(), where)
         elif done not in ("begin", "end"):
             _do(current, where, done, given, result)
+        current._replaying = True
         if "digest" in given and current.digest() != given["digest"]:
             raise StorageError(f"{where} says that the policy is another one here: something was done unnoted")
     if current is None:
         raise StorageError(f"{path}: the journal is empty")
+    current._replaying = False
     current._replayed = str(Path(path).resolve()), current.digest()
     return current
 

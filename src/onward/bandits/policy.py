@@ -281,7 +281,7 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
             generator = self._rng.bit_generator.state
             draws = self._draw(table.shape[1])
             self._rng.bit_generator.state = generator
-            index, estimate = choosing.read_all(self.buffer_for(table), draws, table)
+            index, estimate = choosing.read_all(self._to_read(table), draws, table)
         return estimate.copy(), index.copy()
 
     def _draw(self, d: int) -> Vector:

@@ -1,8 +1,7 @@
 """The probabilities of a policy's choices, and many choices at once: the part of `Policy` that a log needs."""
 
 import itertools
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -74,18 +73,20 @@ class PolicyChances(Proposing, Buffered):
 
     # Probabilities
 
-    @contextmanager
-    def _to_read(self, actions: Matrix) -> Iterator[Vector]:
-        """A copy of the buffer, a new one if nothing is known yet; nothing is learned meanwhile."""
-        with self._closed() as known:
-            yield known if self._dimension else self.buffer_for(actions)
+    def _to_read(self, actions: Matrix) -> Vector:
+        """The buffer, or a copy; a new one if nothing is known yet. The lock is held."""
+        buffer = self.buffer_for(actions)
+        if not self._dimension or not self._reads_copies:
+            return buffer
+        with self._closed() as own:
+            return own
 
     def _chances(self, checked: Matrix, mask: NDArray[np.bool_], samples: int) -> Matrix:
         if self.rule.kind == SAMPLING and self._has_compiled_index:
             m = _dimensions(checked, mask)
             design, law = spread_directions(m, samples), chi_law(m)
-            with self._to_read(checked) as buffer:
-                taken, buffers = self._scales(buffer)
+            with self._closed() as own:  # what is learned meanwhile must not come between scales
+                taken, buffers = self._scales(own if self._dimension else self.buffer_for(checked))
             each = [
                 sampled_chances(each, checked, mask, design.rows, law.table, law.step, design.blocks, False)
                 for each in buffers
@@ -93,7 +94,7 @@ class PolicyChances(Proposing, Buffered):
             # Directions are the same at all scales, so errors add up.
             return np.asarray(np.tensordot(taken, np.array(each), axes=1))
         if self._has_compiled_index:
-            buffer = self.buffer_for(checked)
+            buffer = self._to_read(checked)
             if self.rule.kind == OPTIMISTIC and self.is_tuned:
                 chances = choosing.tuned_chances(buffer, checked, mask)
             elif self.rule.kind == OPTIMISTIC:  # its index may be one that a user made
