@@ -18,13 +18,14 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from llvmlite import binding as llvm
 from numba import config
 from numba.core import caching
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.lowering import Environment
 from numba.core.registry import CPUDispatcher
 
@@ -209,7 +210,12 @@ class Compiled(CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:
         """What Python calls for arguments of these types."""
-        with _Compiling():
+        with _Compiling(), global_compiler_lock:
+            if not cast(Any, self)._can_compile:  # another thread has closed it meanwhile, perhaps for these types
+                known = self.overloads.get(tuple(getattr(sig, "args", sig)))
+                if known is None:
+                    raise TypeError(f"{self.py_func.__name__} takes no arguments of types {sig}")
+                return known.entry_point
             return super().compile(sig)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
