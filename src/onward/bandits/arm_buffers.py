@@ -16,7 +16,7 @@ from onward.core.types import Matrix, Vector
 
 MANY_ARMS = 64  # with fewer buffers there are no forms: see arm_summaries.py
 _LOG = tuple(LOG.names or ())
-_OFFERED, _LEARNED, _CAPACITY = (N_SETTINGS + _LOG.index(name) for name in ("offered", "learned", "capacity"))
+_OFFERED, LEARNED, _CAPACITY = (N_SETTINGS + _LOG.index(name) for name in ("offered", "learned", "capacity"))
 _FRESH = 0  # the slot of arms that have learned nothing
 
 
@@ -91,7 +91,7 @@ class ArmBuffers:
 
     def counts(self) -> list[int]:
         """How many rewards each arm has learned."""
-        return [int(count) for count in self.rows[self.arms[:, 0].astype(int), _LEARNED]]
+        return [int(count) for count in self.rows[self.arms[:, 0].astype(int), LEARNED]]
 
     # Room
 

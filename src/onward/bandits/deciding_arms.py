@@ -1,19 +1,33 @@
 """Decisions among arms that share a context, and their rewards: at once, later or never."""
 
+import time
 from bisect import bisect_left
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from onward.bandits import choosing_arms
+from onward.bandits.arm_buffers import LEARNED
 from onward.bandits.disjoint_chances import DisjointChances
 from onward.bandits.late_rewards import LateRewards, When, as_time
 from onward.bandits.pending import Decision, PendingDecision
+from onward.bandits.proposing import ALL_AVAILABLE
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Vector
+
+choose_arm_plainly: Callable[..., int] = choosing_arms.choose_arm_fast
 
 
 class DecidingArms(LateRewards, DisjointChances):
     """The part of `Disjoint` that decides now and learns later: of what waits, actions are the serials of arms."""
+
+    _slots: dict[Hashable, int]
+    _learn_loop: Callable[[Vector, Vector, Any, Any, Any], int]
+    # Whether loops are closed and nothing need be written down; whether a plain context may then go straight to the one
+    # that chooses; and whether a choice draws nothing where one arm is the best
+    _ready = _quick = _plain = False
 
     def _place(self, name: Hashable) -> int:
         raise NotImplementedError
@@ -25,15 +39,66 @@ class DecidingArms(LateRewards, DisjointChances):
         self, context: ArrayLike, key: Hashable = None, available: ArrayLike | None = None, *, at: When = None
     ) -> Decision:
         """`choose`, and remember arm and context under a key until the `reward` comes: see `Policy.decide`."""
+        if self._quick and available is None and type(context) is np.ndarray:
+            pending = self._pending
+            try:
+                with self._lock:
+                    arms, fresh = self._arms, (type(key) is str or type(key) is int) and key not in pending.slots
+                    if fresh and self._quick and arms is not None:
+                        best = choose_arm_plainly(arms.rows, arms.summary, arms.forms, arms.arms, self._record, context)
+                        if best >= 0:  # no other is as good
+                            now = time.time() if at is None else as_time("at", at)
+                            pending.add(key, context, now, 1.0, self._serials[best])
+                            return Decision(self._names[best], 1.0, key)
+            except TypeError:
+                pass  # not as the loops take it
         now = as_time("at", at)
         with self._lock, interrupts_deferred(), self._noting("decide") as noting:
             own = self._pending.new_key(key)
             row, mask = self._offer(context, available)
-            place, probability = self.choose_with_probability(row, mask)
+            place, probability = self.choose_to_decide(row, mask)
             self._pending.add(own, row, now, probability, self._serials[place])
             decision = Decision(self._names[place], probability, own)
             noting({"context": row, "available": mask, "key": own, "at": now}, decision)
         return decision
+
+    def choose_to_decide(self, row: Vector, mask: NDArray[np.bool_]) -> tuple[int, float]:
+        """The place of an arm, for a context that was checked, and its probability; the lock is held.
+
+        As on the short way, nothing is drawn where one arm is the best.
+        """
+        arms = self._start(row.reshape(1, -1))
+        if self._plain and mask is ALL_AVAILABLE:
+            best = choose_arm_plainly(arms.rows, arms.summary, arms.forms, arms.arms, self._record, row)
+            if best >= 0:
+                return best, 1.0
+        return self.choose_with_probability(row, mask)
+
+    def reward(self, key: Hashable, reward: float) -> None:
+        """Learn the reward of the decision that waits under the key. Each counts once."""
+        pending = self._pending
+        if self._ready and isinstance(reward, float) and (type(key) is str or type(key) is int):
+            with self._lock:
+                slot, arms = pending.slots.get(key), self._arms
+                if slot is not None and self._ready and arms is not None:
+                    serial = pending.actions[slot]
+                    own = self._slots.get(self._names[self._place_of(serial)], 0)
+                    buffer = arms.rows[own]
+                    learned = buffer.item(LEARNED)
+                    try:
+                        row = pending.row(slot)
+                        if own and self._learn_loop(buffer, self._record, row, reward, float(serial)) == 0:
+                            arms.summary[own, arms.stale] = 1.0
+                            pending.drop(key, slot)
+                            pending.rewarded += 1
+                            return
+                    except BaseException:  # Ctrl-C: what was learned must not be learned again
+                        arms.summary[own, arms.stale] = 1.0
+                        if buffer.item(LEARNED) > learned and key in pending.slots:
+                            pending.drop(key, slot)
+                            pending.rewarded += 1
+                        raise
+        super().reward(key, reward)
 
     def _learn_waiting(self, slots: Sequence[int], rewards: Vector) -> None:
         for slot, reward in zip(slots, rewards.tolist(), strict=True):

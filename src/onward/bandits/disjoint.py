@@ -3,7 +3,7 @@
 import copy
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cache
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from onward.bandits import choosing, choosing_arms, memories
 from onward.bandits.arm_buffers import ArmBuffers, saved_arms
 from onward.bandits.arm_summaries import level_of_arms
 from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, pools_noise, refusal, state_in
-from onward.bandits.deciding_arms import DecidingArms
+from onward.bandits.deciding_arms import DecidingArms, choose_arm_plainly
 from onward.bandits.inputs import as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.pending import Pending
@@ -38,8 +38,6 @@ from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 
 _SHOWN = 20  # so many names are listed in a message
-
-_choose_arm_plainly: Callable[..., int] = choosing_arms.choose_arm_fast
 
 
 @storage.kind("disjoint policy")
@@ -84,8 +82,6 @@ class Disjoint(DecidingArms):
         self._slots: dict[Hashable, int] = {}  # of arms that have a buffer of their own
         self._arms: ArmBuffers | None = None  # None until it is known how many features a context has
         self._dimension = 0
-        # Whether loops are closed, and whether a plain context may go straight to the one that chooses
-        self._ready = self._quick = False
         self._pending = Pending()
         self._share()
         named = isinstance(n_arms, Iterable) and not isinstance(n_arms, str)
@@ -161,9 +157,7 @@ class Disjoint(DecidingArms):
                 with self._lock:
                     arms = self._arms
                     if self._quick and arms is not None:
-                        best = _choose_arm_plainly(
-                            arms.rows, arms.summary, arms.forms, arms.arms, self._record, context
-                        )
+                        best = choose_arm_plainly(arms.rows, arms.summary, arms.forms, arms.arms, self._record, context)
                         if best >= 0:
                             return self._names[best]
             except TypeError:
@@ -396,9 +390,10 @@ class Disjoint(DecidingArms):
             self._arms, self._dimension = arms, contexts.shape[1]
         if not self._ready:
             lots = self._policy.explore or self.is_tuned or self._policy.rule.kind not in (OPTIMISTIC, GREEDY)
-            self._quick = not lots and self._journal is None and close_loop_of_arms()
+            self._plain = not lots and close_loop_of_arms()
             self._learn_loop = learn_arm_loop(self._policy.memory.kind)
             self._ready = self._journal is None
+            self._quick = self._plain and self._ready
         return self._arms
 
     def _go_the_long_way(self) -> None:
@@ -457,7 +452,7 @@ class Disjoint(DecidingArms):
 
     def __getstate__(self) -> dict[str, Any]:
         # In another process loops are not closed yet.
-        left = ("_learn_loop", "_ready", "_quick", "_arms", "_slots", "_lock", "_journal")
+        left = ("_learn_loop", "_ready", "_quick", "_plain", "_arms", "_slots", "_lock", "_journal")
         with self._lock:
             state = {name: value for name, value in self.__dict__.items() if name not in left}
             for name in ("_record", "_names", "_serials", "_serial_of", "_pending"):

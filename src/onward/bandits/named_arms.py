@@ -190,7 +190,7 @@ class NamedArms(WithoutJournal):
             own, arms = self._pending.new_key(key), self._arms
             row, mask = self._offer(context, available)
             with arms._lock:
-                place, probability = arms.choose_with_probability(row, ALL_AVAILABLE if mask is None else mask)
+                place, probability = arms.choose_to_decide(row, ALL_AVAILABLE if mask is None else mask)
             self._pending.add(own, row, now, probability, arms._serials[place])
             return Decision(arms._names[place], probability, own)
 
