@@ -6,17 +6,24 @@ from typing import Any, Self
 import numpy as np
 
 from onward.bandits.arm_summaries import N_NUMBERS, NO_FORM, STALE, form_width, summary_width
-from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, with_settings
+from onward.bandits.buffers import (
+    CAPACITY,
+    LEARNED,
+    OFFERED,
+    PolicySettings,
+    fresh_buffer,
+    grown,
+    head_in,
+    with_settings,
+)
 from onward.bandits.growing import with_coordinates
 from onward.bandits.legacy import from_first_version, with_room_for_settings
 from onward.bandits.memories import Memory
 from onward.bandits.policy import Policy
-from onward.bandits.settings import LOG, N_SETTINGS
+from onward.bandits.settings import N_SETTINGS
 from onward.core.types import Matrix, Vector
 
 MANY_ARMS = 64  # with fewer buffers there are no forms: see arm_summaries.py
-_LOG = tuple(LOG.names or ())
-_OFFERED, LEARNED, _CAPACITY = (N_SETTINGS + _LOG.index(name) for name in ("offered", "learned", "capacity"))
 _FRESH = 0  # the slot of arms that have learned nothing
 
 
@@ -77,7 +84,7 @@ class ArmBuffers:
             slot = self._free.pop() if self._free else self._used
             self._used = max(self._used, slot + 1)
             self.rows[slot] = self.rows[_FRESH]
-            self.rows[slot, _OFFERED] = self.arms[place, 1]
+            self.rows[slot, OFFERED] = self.arms[place, 1]
             self.arms[place, 0] = slot
         self.summary[slot, self.stale] = 1.0
         return slot
@@ -85,8 +92,8 @@ class ArmBuffers:
     def read(self, place: int) -> Vector:
         """A copy of an arm's buffer."""
         buffer: Vector = self.rows[self.slot(place)].copy()
-        before = 0.0 if self.slot(place) == _FRESH else buffer[_OFFERED]
-        buffer[_OFFERED] = max(before, self.arms[place, 1])
+        before = 0.0 if self.slot(place) == _FRESH else buffer[OFFERED]
+        buffer[OFFERED] = max(before, self.arms[place, 1])
         return buffer
 
     def counts(self) -> list[int]:
@@ -132,8 +139,8 @@ class ArmBuffers:
         places = np.flatnonzero(slots)
         rows = self.rows[np.concatenate([[_FRESH], slots[places]])]
         table = self.arms.copy()
-        rows[_FRESH, _OFFERED] = 0.0
-        table[places, 1] = rows[1:, _OFFERED] = np.maximum(rows[1:, _OFFERED], table[places, 1])
+        rows[_FRESH, OFFERED] = 0.0
+        table[places, 1] = rows[1:, OFFERED] = np.maximum(rows[1:, OFFERED], table[places, 1])
         table[places, 0] = np.arange(1, len(places) + 1)
         return rows, table
 
@@ -144,8 +151,8 @@ class ArmBuffers:
         if not (np.isin(slots, np.arange(len(rows))).all() and len(np.unique(slots[slots > 0])) == (slots > 0).sum()):
             raise ValueError(f"arms in slots {slots}, expected places in {len(rows)} buffers, each once")
         first = policy.fitting(rows[0], d)
-        if len(np.unique(rows[:, _CAPACITY])) != 1:
-            raise ValueError(f"buffers for {np.unique(rows[:, _CAPACITY])} rows or models, expected one number")
+        if len(np.unique(rows[:, CAPACITY])) != 1:
+            raise ValueError(f"buffers for {np.unique(rows[:, CAPACITY])} rows or models, expected one number")
         rows[:, :N_SETTINGS] = first[:N_SETTINGS]
         if type(policy.memory).check is not Memory.check:
             for row in rows:
@@ -175,5 +182,5 @@ def saved_arms(
     fresh = fresh_buffer(policy._settings, policy.memory, d, d, head_in(saved[0]).lam)
     while len(fresh) < len(saved[0]):
         fresh = grown(policy.memory, fresh)
-    table = [(slot, buffer[_OFFERED]) for slot, buffer in enumerate(saved, 1)]
+    table = [(slot, buffer[OFFERED]) for slot, buffer in enumerate(saved, 1)]
     return np.array([fresh, *saved]), np.array(table)

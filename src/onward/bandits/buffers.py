@@ -11,13 +11,16 @@ from onward.bandits.functions import CompiledFunction
 from onward.bandits.memories import Memory
 from onward.bandits.model import Model
 from onward.bandits.rules import ESTIMATORS
-from onward.bandits.settings import BY_MULTIPLE, N_SETTINGS, NO_BIAS, SETTINGS, Head, Status, memory_at, view_head
+from onward.bandits.settings import BY_MULTIPLE, LOG, N_SETTINGS, NO_BIAS, SETTINGS, Head, Status, memory_at, view_head
 from onward.bandits.tuning import N_TUNING
 from onward.core import Information
 from onward.core.factor import ORDINARY, Factor
 from onward.core.state import described, described_lam
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
+
+# Where a buffer has these numbers of its log
+OFFERED, LEARNED, CAPACITY = (N_SETTINGS + (LOG.names or ()).index(name) for name in ("offered", "learned", "capacity"))
 
 
 class PolicySettings(NamedTuple):

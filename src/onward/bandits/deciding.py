@@ -7,16 +7,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onward.bandits.buffers import LEARNED
 from onward.bandits.late_rewards import LateRewards, When, as_time
 from onward.bandits.locking import Buffered
 from onward.bandits.pending import UNKNOWN, Decision
 from onward.bandits.proposing import ALL_AVAILABLE, Proposing
-from onward.bandits.settings import LOG, N_SETTINGS, Status
+from onward.bandits.settings import Status
 from onward.core.checks import whole
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
-
-_LEARNED = N_SETTINGS + list(LOG.fields or ()).index("learned")  # where a buffer says how many rewards were learned
 
 
 class Deciding(LateRewards, Proposing, Buffered):
@@ -110,14 +109,14 @@ class Deciding(LateRewards, Proposing, Buffered):
         if loop and isinstance(reward, float) and (type(key) is str or type(key) is int):
             with self._lock:
                 slot, buffer = pending.slots.get(key), self._buffer
-                learned = buffer.item(_LEARNED)
+                learned = buffer.item(LEARNED)
                 try:
                     if slot is not None and loop(buffer, pending.row(slot), reward) == 0:
                         pending.drop(key, slot)
                         pending.rewarded += 1
                         return
                 except BaseException:  # Ctrl-C: what was learned must not be learned again
-                    if slot is not None and buffer.item(_LEARNED) > learned and key in pending.slots:
+                    if slot is not None and buffer.item(LEARNED) > learned and key in pending.slots:
                         pending.drop(key, slot)
                         pending.rewarded += 1
                     raise

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits import choosing_arms
-from onward.bandits.arm_buffers import LEARNED
+from onward.bandits.buffers import LEARNED
 from onward.bandits.disjoint_chances import DisjointChances
 from onward.bandits.late_rewards import LateRewards, When, as_time
 from onward.bandits.pending import Decision, PendingDecision

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits import choosing
-from onward.bandits.buffers import head_in, refusal
+from onward.bandits.buffers import OFFERED, head_in, refusal
 from onward.bandits.chances import chances_of, draw_from
 from onward.bandits.choosing_many import choose_each
 from onward.bandits.directions import chi_law, drawn_directions, spread_directions
@@ -160,7 +160,7 @@ class PolicyChances(Proposing, Buffered):
                 )
                 chances = taken @ each
                 place = draw_from(chances, self._rng.random())
-                head_in(own).log["offered"] = head_in(buffers[0]).log["offered"]
+                own[OFFERED] = buffers[0][OFFERED]
                 choosing.note_drawn(own, checked[place], each[:, place].copy())
                 self._buffer = own
             return place, float(chances[place])
