@@ -173,7 +173,7 @@ def noise_slack(sigma: float, delta: float) -> mp.mpf:
 @lru_cache(maxsize=65536)
 @in_full
 def estimated_noise(learned: Learned, lam: float, gamma: float) -> mp.mpf:
-    """σ̂ = √((L + Σ w y²/n)/(n + 1)), with L the least regularised loss, w the discounts and n their sum."""
+    """σ̂² = L/(n + 1) + (d/(n + d))² Σ w y²/n, with L the least regularised loss, w the discounts and n their sum."""
     if not learned:
         return mp.mpf(1)
     memory = remember(learned, len(learned[0][0]), lam, gamma)
@@ -181,7 +181,7 @@ def estimated_noise(learned: Learned, lam: float, gamma: float) -> mp.mpf:
     squares = mp.fsum(w * mp.mpf(y) ** 2 for w, (_, y) in zip(weights, learned, strict=True))
     n = mp.fsum(weights)
     loss = squares - (memory.b.T * mp.lu_solve(memory.V, memory.b))[0]
-    return mp.sqrt((loss + squares / n) / (n + 1))
+    return mp.sqrt(loss / (n + 1) + (d / (n + d)) ** 2 * squares / n)
 
 
 @dataclass(eq=False)  # models are told apart even if they know the same

@@ -68,7 +68,8 @@ def _level(policy: Policy) -> float:
         return 1.0
     loss = float(state.factor.loss[0])
     squares = loss + float((state.D * state.factor.c[:, 0] ** 2).sum())
-    return math.sqrt((loss + squares / n) / (n + 1))
+    d = len(state.D)
+    return math.sqrt(loss / (n + 1) + (d / (n + d)) ** 2 * squares / n)
 
 
 def test_scales_are_taken_by_the_definition() -> None:
@@ -207,7 +208,7 @@ def test_arms_share_the_noise() -> None:
         n, squares = n + len(y), squares + float(y @ y)
         loss += float(((y - X @ theta) ** 2).sum() + 0.5 * theta @ theta)
         parts.append((x @ theta, math.sqrt(x @ np.linalg.solve(G, x))))
-    sigma = math.sqrt((loss + squares / n) / (n + 1))
+    sigma = math.sqrt(loss / (n + 1) + (9 / (n + 9)) ** 2 * squares / n)
     assert_allclose(arms.index(x), [p + alpha * sigma * width for p, width in parts], rtol=1e-9)
     with pytest.raises(ValueError, match="theta_bound goes with sigma"):
         Disjoint(OFUL(theta_bound=1.0), 2)

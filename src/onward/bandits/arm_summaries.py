@@ -26,7 +26,7 @@ from onward.core.factor import padded_to, square_of
 from onward.core.simd import dot_from
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "ddc44b1884c8f557"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "3ed72dd256eb2d34"  # other files whose code is compiled into this one: see tools/digests.py
 
 # After the coefficients; all of them finite, for the coefficients are multiplied by zeros there.
 STALE, NOISE, CEILING, LENGTH, UNSAFE, NO_FORM, FORM_CEILING, COUNTED, LOSS, SQUARES = range(10)
@@ -91,7 +91,7 @@ def level_of_arms(buffers: Matrix, summary: Matrix, arms: Matrix, record: Vector
         counted += summary[slot, at + COUNTED]
         loss += summary[slot, at + LOSS]
         squares += summary[slot, at + SQUARES]
-    return level_of(counted, loss, squares)
+    return level_of(counted, loss, squares, view_head(buffers[0]).settings[0].dimension * arms.shape[0])
 
 
 @inlined

@@ -32,6 +32,7 @@ from onward.bandits.tuning import (
     Tuning,
     chance_of,
     chances_of_all,
+    credit,
     draws_to_explore,
     mark_of,
     note_choice,
@@ -47,7 +48,7 @@ from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "36daa3168ad885d8"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "f02373d08d539630"  # other files whose code is compiled into this one: see tools/digests.py
 
 MANY = 16  # of fewer actions than this, all are read
 
@@ -297,6 +298,12 @@ def tuned_chances(buffer: Vector, actions: Matrix, available: Mask) -> Vector:
 def taken_scales(buffer: Vector) -> Vector:
     """How often each of the scales is taken that are tuned."""
     return shares(tuning_in(buffer), int(view_head(buffer).settings[0].scales))
+
+
+@compiled
+def credit_row(buffer: Vector, x: Vector, reward: float) -> None:
+    """Let scales gain from a reward whose row is learned as another one, because of its weight."""
+    credit(tuning_in(buffer), square_of(x), mark_of(x), reward)
 
 
 @compiled

@@ -121,9 +121,11 @@ def _settled(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> 
         raise ValueError(f"{what} is made of S: expected theta_bound, got None")
     if rule.scale is None:
         # A detector learns no reward beyond its width: that must not be narrow while σ̂ is rough.
-        own = isinstance(rule, Optimistic) and (rule.index is not None or isinstance(rule.width, float))
+        own = isinstance(rule, Optimistic) and (rule.index is not None or isinstance(rule.width, float) or rule.clipped)
         own |= isinstance(rule.width, CompiledFunction)
         rule = replace(rule, scale=1.0 if known.sigma is not None or memory.checks or own else "auto")
+    if rule.scale == "auto" and getattr(rule, "clipped", False):
+        raise ValueError("clipped=True cuts an index at one scale: expected a number as scale beside it, got 'auto'")
     proven = memory.keeps_floor and isinstance(rule.width, str) and rule.width != "printed"
     fits = estimator == "ridge" or rule.bias in ("sharp", "none")
     if rule.radius == "joint" and not proven:

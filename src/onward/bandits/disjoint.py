@@ -17,7 +17,7 @@ from onward.bandits.arm_summaries import level_of_arms
 from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, pools_noise, refusal, state_in
 from onward.bandits.deciding_arms import DecidingArms, choose_arm_plainly
 from onward.bandits.inputs import as_reward, as_rewards, as_weights
-from onward.bandits.joined_buffers import check_mergeable, check_same, joined
+from onward.bandits.joined_buffers import check_mergeable, check_same, join_tuning, joined
 from onward.bandits.pending import Pending
 from onward.bandits.policy import Policy
 from onward.bandits.randomness import draw
@@ -25,6 +25,7 @@ from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, Statu
 from onward.bandits.shared_record import (
     NOTHING_SHARED,
     about_of,
+    credit_arm,
     factor_in,
     learn_arm_loop,
     mark_choice,
@@ -46,8 +47,8 @@ class Disjoint(DecidingArms):
 
     The widths are each arm's own: with probability 1 − δ *an* arm's index is optimistic at all rounds. For all arms at
     once, give the policy δ divided by their number. So are the memories: what an arm has learned is discounted, leaves
-    its window or is forgotten at a change point as further rewards *of that arm* come, not as rounds go by. Of scales
-    that a policy would tune as it plays ("auto") arms have the third, for good: tuning is for one model.
+    its window or is forgotten at a change point as further rewards *of that arm* come, not as rounds go by. Where σ
+    is not told it is estimated from the rewards of all arms, and one tuning of scales ("auto") is for all of them.
 
     Args:
         policy: what each arm begins as; it must not have learned anything.
@@ -234,6 +235,8 @@ class Disjoint(DecidingArms):
             else:
                 root = math.sqrt(positive("weight", weight))
                 self._learn(at, self._row(row * root), reward * root, row)
+                if self.is_tuned:
+                    credit_arm(self._record, row, reward, float(self._serials[at]))
                 told["weight"] = float(weight)
             self._note("learn", told)
 
@@ -345,6 +348,8 @@ class Disjoint(DecidingArms):
                 self.add_arm(name)
             if arms is not None:
                 self._take(arms)
+            if self.is_tuned:
+                join_tuning(self._record, other._record)
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers."""

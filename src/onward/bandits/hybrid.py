@@ -205,7 +205,9 @@ class Hybrid(WithoutJournal):
         rewards, loss, squares, gain = self._sums
         sigma, scale = known.sigma, one_scale(self._policy._settings)
         if sigma is None:  # as `indices.noise_level` has it
-            sigma = math.sqrt((max(loss, 0.0) + squares / rewards) / (rewards + 1.0)) if rewards else 1.0
+            count = self._sizes[0] * len(self._slots) + self._sizes[1]
+            early = count / (rewards + count) if rewards else 1.0
+            sigma = math.sqrt(max(loss, 0.0) / (rewards + 1.0) + early**2 * squares / rewards) if rewards else 1.0
         if isinstance(rule.width, float):
             return scale * rule.width * sigma
         noise = scale * radius_of_noise(sigma, known.delta, max(gain, 0.0))

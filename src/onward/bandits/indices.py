@@ -51,14 +51,16 @@ def longest_counted(head: Head, longest: float) -> float:
 def noise_level(head: Head, factor: Factor) -> float:
     """σ as told; else estimated from the rewards that V = `factor` knows.
 
-    σ̂² = (L + Σ y²/n)/(n + 1), with L the regularised loss: e² is of size σ²(1 + q) for the error e of a prediction, and
-    L adds up e²/(1 + q). The mean square is one error more, of predicting 0: it counts while there are few.
+    σ̂² = L/(n + 1) + (d/(n + d))² Σ y²/n, with L the regularised loss: e² is of size σ²(1 + q) for the error e of a
+    prediction, and L adds up e²/(1 + q). The mean square counts while there are few rewards for each coefficient: what
+    was not met yet may be as far from 0 as what was, however little noise there is.
     """
     settings = head.settings[0]
     if settings.sigma > 0.0:
         told: float = settings.sigma
         return told
-    return level_of(*noise_sums(settings.gamma, factor))
+    n, loss, total = noise_sums(settings.gamma, factor)
+    return level_of(n, loss, total, settings.dimension)
 
 
 @inlined
@@ -74,9 +76,12 @@ def noise_sums(gamma: float, factor: Factor) -> tuple[float, float, float]:
 
 
 @inlined
-def level_of(n: float, loss: float, total: float) -> float:
-    """σ̂ from `noise_sums`; 1 before there are any."""
-    return math.sqrt(max(loss + total / n, 0.0) / (n + 1.0)) if n > 0.0 else 1.0
+def level_of(n: float, loss: float, total: float, d: float) -> float:
+    """σ̂ of a model with d coefficients from its `noise_sums`; 1 before there are any."""
+    if not n > 0.0:
+        return 1.0
+    early = d / (n + d)
+    return math.sqrt(max(loss, 0.0) / (n + 1.0) + early * early * max(total, 0.0) / n)
 
 
 @inlined

@@ -44,6 +44,14 @@ def row_in_order(action: Any, columns: Columns) -> Any:
     return [named[name] for name in columns]
 
 
+def series_names(action: Any) -> Columns:
+    """The names of a series that has text for an index; None of whatever else."""
+    named = as_mapping(action)
+    if not isinstance(named, Mapping) or not all(isinstance(name, str) for name in named):
+        return None
+    return list(named)
+
+
 def _check_names(names: Sequence[Hashable], columns: Sequence[Hashable]) -> None:
     if len(names) != len(columns) or set(names) != set(columns):
         raise ValueError(f"actions have columns {list(names)}, but this policy knows {list(columns)}")

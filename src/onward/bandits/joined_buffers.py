@@ -47,12 +47,12 @@ def joined(settings: PolicySettings, mine: Vector, theirs: Vector, places: Seque
     for name in ("learned", "counted"):
         log[name] += other[name]
     if settings.numbers["scales"]:
-        _join_tuning(buffer[-N_TUNING:], theirs[-N_TUNING:])
+        join_tuning(buffer[-N_TUNING:], theirs[-N_TUNING:])
     log["offered"] = np.maximum(log["offered"], other["offered"])
     return buffer
 
 
-def _join_tuning(mine: Vector, theirs: Vector) -> None:
+def join_tuning(mine: Vector, theirs: Vector) -> None:
     """Add what the scales have gained there. Choices that wait for their rewards there stay there."""
     n = len(TUNING.names or ())
     here, there = mine[:n].view(TUNING), theirs[:n].view(TUNING)

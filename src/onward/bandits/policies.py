@@ -15,9 +15,8 @@
 | `Random` | nothing | any |
 
 Each reads its memory as `estimator="ridge"` or `"forward"` (the ^f of the paper). With nothing told, the noise is
-estimated from the rewards, and the widths are what does well in practice: two standard deviations for `LinUCB`, about
-the posterior's for `LinTS`. With `sigma` and `theta_bound` told, those of `OFUL` and the others are the theory's, with
-its guarantee.
+estimated from the rewards, and of a few widths those are taken oftener that have earned more. With `sigma` and
+`theta_bound` told, the widths of `OFUL` and the others are the theory's, with its guarantee.
 """
 
 from collections.abc import Sequence
@@ -120,9 +119,9 @@ class LinUCB(_Exploring):
     def __init__(
         self, alpha: float | Literal["auto"] = "auto", lam: Lam = None, **settings: Unpack[Exploration]
     ) -> None:
-        for name in ("width", "scale"):
+        for name in ("width", "scale", "index", "bias", "theta_bound", "clipped"):
             if name in settings:
-                raise TypeError(f"LinUCB has no parameter {name!r}: alpha is its width")
+                raise TypeError(f"LinUCB has no parameter {name!r}: alpha is its width; OFUL has what theory has")
         if isinstance(alpha, str):
             if alpha != "auto":
                 raise ValueError(f"alpha must be a number ≥ 0 or 'auto', got {alpha!r}")
@@ -133,12 +132,13 @@ class LinUCB(_Exploring):
     @property
     def alpha(self) -> float | Literal["auto"]:
         """How many standard deviations."""
-        return "auto" if self.is_tuned else float(vars(self.rule)["width"])
+        return "auto" if vars(self.rule)["scale"] == "auto" else float(vars(self.rule)["width"])
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The arguments that would make it again, as plain values."""
-        given = {name: value for name, value in super().parameters.items() if name not in ("width", "scale")}
+        left = ("width", "scale", "bias", "radius", "theta_bound")
+        given = {name: value for name, value in super().parameters.items() if name not in left}
         return {"alpha": self.alpha, **given}
 
 
@@ -300,7 +300,7 @@ class SquareCB(_Named):
 
     def __init__(
         self,
-        lam: Lam = 0.1,
+        lam: Lam = None,
         *,
         scale: float | None = None,
         gamma: float | None = None,
@@ -324,7 +324,7 @@ class Boltzmann(_Named):
 
     def __init__(
         self,
-        lam: Lam = 0.1,
+        lam: Lam = None,
         *,
         scale: float | None = None,
         temperature: float | None = None,

@@ -34,6 +34,7 @@ from onward.bandits.inputs import (
     as_weights,
     in_order,
     row_in_order,
+    series_names,
 )
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.memories import Memory
@@ -308,6 +309,8 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
             scaled, paid = self.checked_row(row * root), reward * root
         with self._lock:
             self.started(row.reshape(1, -1))
+            if weight != 1.0 and self.is_tuned:
+                choosing.credit_row(self._buffer, row, reward)
             self._learn_checked(scaled, paid)
             told = {"action": row, "reward": reward}
             self._note("learn", told if weight == 1.0 else told | {"weight": float(weight)})
@@ -399,7 +402,12 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
 
     def checked_row(self, action: ArrayLike) -> Vector:
         """One action as the loops take it, or an error that says what is wrong with it."""
-        row = action if is_float64_array(action, 1) else as_row(row_in_order(action, self._columns))[0]
+        if is_float64_array(action, 1):
+            row = action
+        else:
+            row = as_row(row_in_order(action, self._columns))[0]
+            if self._columns is None and not self._dimension:
+                self._columns = series_names(action)
         self.checked_table(row.reshape(1, -1))
         return row
 

@@ -29,7 +29,7 @@ from onward.core.factor import square_of
 from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "e2e044269246a87a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "20c06fdf60827a37"  # other files whose code is compiled into this one: see tools/digests.py
 
 NOTHING_SHARED = np.empty(0)
 ARM_MARK = 2.399963229728653  # what tells the choices of arms apart that met one context
@@ -75,6 +75,12 @@ def note_arm(record: Vector, each: Vector, x: Vector, serial: float) -> None:
     tuning = view_tuning(record)
     taken = shares(tuning, int(tuning.about[0].scales))
     note_choice(tuning, taken, each, 0.0, 0.0, square_of(x), mark_of(x) + ARM_MARK * serial)
+
+
+@compiled
+def credit_arm(record: Vector, x: Vector, reward: float, serial: float) -> None:
+    """Let scales gain from an arm's reward whose context is learned as another one, because of its weight."""
+    credit(view_tuning(record), square_of(x), mark_of(x) + ARM_MARK * serial, reward)
 
 
 @compiled

@@ -26,7 +26,7 @@ COMPILED_FROM = "cc7b71af0de5a5be"  # other files whose code is compiled into th
 Mask = NDArray[np.bool_]
 
 MOST = 4  # scales
-WAITING = 64  # choices that can wait for their rewards
+WAITING = 128  # choices that can wait for their rewards
 # Chosen on the first worlds of benchmarks/bandit_defaults.py
 RATE = 0.3
 LEAST_SHARE = 0.02
