@@ -5,22 +5,23 @@ import itertools
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward import storage
 from onward.bandits import choosing, choosing_arms, memories
-from onward.bandits.arm_buffers import ArmBuffers, saved_arms
+from onward.bandits.arm_buffers import ArmBuffers
 from onward.bandits.arm_summaries import level_of_arms
 from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, pools_noise, refusal, state_in
-from onward.bandits.deciding_arms import DecidingArms, choose_arm_plainly
+from onward.bandits.deciding_arms import choose_arm_plainly
 from onward.bandits.inputs import as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, join_tuning, joined
 from onward.bandits.pending import Pending
 from onward.bandits.policy import Policy
 from onward.bandits.randomness import draw
+from onward.bandits.saved_disjoint import SavedDisjoint
 from onward.bandits.settings import GREEDY, N_LOG, N_SETTINGS, OPTIMISTIC, Status
 from onward.bandits.shared_record import (
     NOTHING_SHARED,
@@ -42,7 +43,7 @@ _SHOWN = 20  # so many names are listed in a message
 
 
 @storage.kind("disjoint policy")
-class Disjoint(DecidingArms):
+class Disjoint(SavedDisjoint):
     """A policy for each arm, all of one kind: the arm with the best index for the context is played.
 
     The widths are each arm's own: with probability 1 − δ *an* arm's index is optimistic at all rounds. For all arms at
@@ -54,8 +55,6 @@ class Disjoint(DecidingArms):
         policy: what each arm begins as; it must not have learned anything.
         n_arms: how many arms, or their names (text or whole numbers).
     """
-
-    kind_of_file = "disjoint policy"
 
     def __init__(self, policy: Policy, n_arms: int | Iterable[Hashable]) -> None:
         if not isinstance(policy, Policy):
@@ -448,32 +447,6 @@ class Disjoint(DecidingArms):
         slot = self._slots[self._names[at]] = self._arms.own_slot(at)
         return slot
 
-    def _take(self, arms: ArmBuffers) -> None:
-        """Know what these buffers know."""
-        with interrupts_deferred():
-            self._arms = arms
-            slots = arms.arms[:, 0].astype(int).tolist()
-            self._slots = {name: slot for name, slot in zip(self._names, slots, strict=True) if slot}
-
-    def __getstate__(self) -> dict[str, Any]:
-        # In another process loops are not closed yet.
-        left = ("_learn_loop", "_ready", "_quick", "_plain", "_arms", "_slots", "_lock", "_journal")
-        with self._lock:
-            state = {name: value for name, value in self.__dict__.items() if name not in left}
-            for name in ("_record", "_names", "_serials", "_serial_of", "_pending"):
-                state[name] = state[name].copy()
-            return state | {"arms": None if self._arms is None else self._arms.copy()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        arms = state.pop("arms")
-        self.__dict__.update(state)
-        self._share()
-        self._record = np.require(self._record, requirements=["W"])
-        self._ready = self._quick = False
-        self._arms, self._slots = None, {}
-        if arms is not None:
-            self._take(arms)
-
     # What is known
 
     @property
@@ -492,54 +465,6 @@ class Disjoint(DecidingArms):
     def describe(self) -> dict[str, Any]:
         """Its settings, as plain values."""
         return {"policy": "Disjoint", "of": self._policy.describe(), "arms": list(self._names)}
-
-    # Files
-
-    def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
-        """Settings and arrays for a model file, which `from_record` takes."""
-        with self._lock:
-            waiting, arrays = self._pending.record(self._dimension)
-            settings = {
-                "of": self._policy.describe(),
-                "names": list(self._names),
-                "serials": list(self._serials),
-                "next": self._next,
-                "dimension": self._dimension,
-                "generator": self._rng.bit_generator.state,
-                "n_settings": N_SETTINGS,
-                "columns": self._policy._columns,
-                "of_features": list(self._policy._settings[1:]),
-            }
-            arrays["shared"] = self._record.copy()
-            if self._arms is not None:
-                arrays["buffers"], arrays["arms"] = self._arms.parts()
-            return settings | waiting, arrays
-
-    @classmethod
-    def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
-        """The policy in a model file."""
-        policy = cls(Policy.described(settings["of"]), settings["names"])
-        policy._serials, policy._next = [int(number) for number in settings["serials"]], int(settings["next"])
-        policy._serial_of = dict(zip(policy._names, policy._serials, strict=True))
-        if policy._serials != sorted(policy._serials):
-            raise ValueError(f"serials {policy._serials}, expected growing ones")
-        policy._rng.bit_generator.state = settings["generator"]
-        policy._policy._columns = settings.get("columns")
-        if "of_features" in settings:  # λ and the prior mean, where features have names
-            lam, mean = (tuple(each) if isinstance(each, list) else each for each in settings["of_features"])
-            policy._policy._settings = policy._policy._settings._replace(lam=lam, prior_mean=mean)
-        d = int(settings["dimension"])
-        if d:
-            rows, table = saved_arms(policy._policy, d, settings, arrays)
-            if len(table) != len(policy._names):
-                raise ValueError(f"{len(table)} arms in the arrays, expected {len(policy._names)}")
-            policy._dimension = d
-            policy._take(ArmBuffers.from_parts(policy._policy, d, rows, table))
-        policy._pending = Pending.from_record(settings, arrays, with_arms=True)
-        shared = arrays.get("shared", NOTHING_SHARED)
-        if shared.shape == policy._record.shape:
-            policy._record = np.require(shared, requirements=["W"])
-        return policy
 
 
 @cache
