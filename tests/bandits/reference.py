@@ -172,16 +172,19 @@ def noise_slack(sigma: float, delta: float) -> mp.mpf:
 
 @lru_cache(maxsize=65536)
 @in_full
-def estimated_noise(learned: Learned, lam: float, gamma: float) -> mp.mpf:
-    """σ̂² = L/(n + 1) + (d/(n + d))² Σ w y²/n, with L the least regularised loss, w the discounts and n their sum."""
+def estimated_noise(learned: Learned, lam: float, gamma: float, surprises: mp.mpf) -> mp.mpf:
+    """σ̂² = L/(n + 1) + (d/(n + d))² Σ w y²/n, with L the least regularised loss, w the discounts and n their sum.
+
+    The squared errors of a detector's surprises, which it does not learn, are added to both sums.
+    """
     if not learned:
-        return mp.mpf(1)
+        return mp.sqrt(surprises) if surprises else mp.mpf(1)
     memory = remember(learned, len(learned[0][0]), lam, gamma)
     weights = [mp.mpf(gamma) ** (len(learned) - 1 - s) for s in range(len(learned))]
     squares = mp.fsum(w * mp.mpf(y) ** 2 for w, (_, y) in zip(weights, learned, strict=True))
-    n = mp.fsum(weights)
+    n, d = mp.fsum(weights), mp.mpf(len(learned[0][0]))
     loss = squares - (memory.b.T * mp.lu_solve(memory.V, memory.b))[0]
-    return mp.sqrt(loss / (n + 1) + (d / (n + d)) ** 2 * squares / n)
+    return mp.sqrt((loss + surprises) / (n + 1) + (d / (n + d)) ** 2 * (squares + surprises) / n)
 
 
 @dataclass(eq=False)  # models are told apart even if they know the same
@@ -190,6 +193,7 @@ class Model:
 
     learned: Learned = ()
     records: list[int] = field(default_factory=list)
+    surprises: mp.mpf = field(default_factory=lambda: mp.mpf(0))  # Σ of their squared errors
 
 
 @dataclass(kw_only=True)
@@ -219,6 +223,7 @@ class ReferencePolicy:
         self.largest = mp.mpf(0)
         self.rewards = 0
         self.checking = False
+        self.surprises = mp.mpf(0)
         if self.bias is None:
             self.bias = "tight" if self.kind == "LinTS" else "sharp"
         if self.radius is None:
@@ -265,6 +270,7 @@ class ReferencePolicy:
     def parts(self, actions: ArrayLike) -> list[Part]:
         rows = as_actions(actions)
         learned = self.playing.learned if self.kind == "DetectingLinUCB" else self.learned
+        self.surprises = self.playing.surprises if self.kind == "DetectingLinUCB" else mp.mpf(0)
         bound = self._bound(rows)
         return [self._part(learned, x, bound) for x in rows]
 
@@ -357,7 +363,7 @@ class ReferencePolicy:
     def _noise(self, learned: Learned) -> mp.mpf:
         if self.sigma is not None:
             return mp.mpf(self.sigma)
-        return estimated_noise(learned, self.lam, self._gamma)
+        return estimated_noise(learned, self.lam, self._gamma, self.surprises)
 
     def _radius_at(self, x: Action, J: mp.mpf, bound: mp.mpf, sigma: mp.mpf) -> mp.mpf:
         delta, lam, S = mp.mpf(self.delta), mp.mpf(self.lam), mp.mpf(self.theta_bound)
@@ -391,6 +397,7 @@ class ReferencePolicy:
         bound = self._bound([])
         unit = noise_slack(1.0, self.delta)
         for model in self.models:
+            self.surprises = model.surprises
             self.checking = True  # by the whole width: what is cut off above is not off the other side
             part = self._part(model.learned, x, bound)
             self.checking = False
@@ -399,6 +406,7 @@ class ReferencePolicy:
                 model.learned = (*model.learned, (x, y))
             else:
                 model.records.append(1)
+                model.surprises += (part.read_out - mp.mpf(y)) ** 2
         judged = [(model, *self._badness(model)) for model in self.models]
         kept = [one for one in judged if one[1] < one[2] + mp.mpf(self.delta)]
         self.models = [model for model, _, _ in kept]

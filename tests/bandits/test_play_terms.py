@@ -159,7 +159,7 @@ def test_a_trace_says_what_was_chosen_for_what() -> None:
         reward = run.reward(best)
         assert runs.trace["reward"][2, 0, t] == reward
         policy.learn(actions[best], reward)
-    assert (runs.trace["probability"][0] == 1.0).mean() > 0.9  # optimism draws nothing, but for ties
+    assert (runs.trace["probability"][0] == 1.0).mean() > 0.7  # optimism draws nothing where its scales agree
     assert np.isnan(runs.trace["index"][3]).all()  # a policy of one's own does not say it
     assert np.isfinite(runs.trace["reward"]).all()
     assert runs.trace["reward"][3, 0] == pytest.approx(

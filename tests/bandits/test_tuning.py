@@ -111,7 +111,7 @@ def test_choices_have_the_probabilities_that_are_told(name: str) -> None:
 def test_no_gain_without_a_choice_that_waits() -> None:
     """Rows of a log, rewards that come twice, and those that come too late are learned, and change no gain."""
     policy, rng = LinUCB(seed=0), np.random.default_rng(0)
-    actions = rng.standard_normal((100, 4, 2))
+    actions = rng.standard_normal((200, 4, 2))
     policy.learn_many(actions[0], np.arange(4.0))
     before = policy._buffer[-N_TUNING:].copy()
     chosen = [policy.choose(each) for each in actions]
@@ -120,11 +120,11 @@ def test_no_gain_without_a_choice_that_waits() -> None:
     assert_array_equal(early[: about - 4], before[: about - 4])
     policy.learn(actions[0, chosen[0]], 5.0)  # longer ago than the ring reaches
     assert_array_equal(policy._buffer[-N_TUNING:], early)
-    policy.learn(actions[99, chosen[99]], 1.0)
-    policy.learn(actions[98, chosen[98]], 3.0)
+    policy.learn(actions[199, chosen[199]], 1.0)
+    policy.learn(actions[198, chosen[198]], 3.0)
     once = policy._buffer[-N_TUNING:].copy()
     assert once[:about].view(TUNING)["rewards"][0] == 2
-    policy.learn(actions[98, chosen[98]], 3.0)
+    policy.learn(actions[198, chosen[198]], 3.0)
     assert_array_equal(policy._buffer[-N_TUNING:], once)
     assert policy.n_learned == 8
     policy.restart()

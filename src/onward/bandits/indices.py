@@ -77,9 +77,12 @@ def noise_sums(gamma: float, factor: Factor) -> tuple[float, float, float]:
 
 @inlined
 def level_of(n: float, loss: float, total: float, d: float) -> float:
-    """σ̂ of a model with d coefficients from its `noise_sums`; 1 before there are any."""
+    """σ̂ of a model with d coefficients from its `noise_sums`; 1 before there are any.
+
+    A detector's model may have met surprises only, whose squares are in the loss.
+    """
     if not n > 0.0:
-        return 1.0
+        return math.sqrt(loss) if loss > 0.0 else 1.0
     early = d / (n + d)
     return math.sqrt(max(loss, 0.0) / (n + 1.0) + early * early * max(total, 0.0) / n)
 

@@ -165,11 +165,11 @@ def chance_at(estimate: Vector, width: Vector, available: Mask, j: int, chosen: 
 @inlined
 def chance_of(taken: Vector, estimate: Vector, width: Vector, available: Mask, chosen: int, each: Vector) -> float:
     """The chance with which this action is chosen; overwrites `each` with those of the scales."""
-    chance = 0.0
+    chance = 1.0  # by what is missing: where all scales agree, nothing is
     for j in range(taken.shape[0]):
         each[j] = chance_at(estimate, width, available, j, chosen)
-        chance += taken[j] * each[j]
-    return chance
+        chance -= taken[j] * (1.0 - each[j])
+    return max(chance, 0.0)
 
 
 @inlined
@@ -180,10 +180,11 @@ def note_choice(
 
     A share `explore` of choices is made by none; this one then with the probability `floor`, in all. Overwrites `each`.
     """
-    about, chance = tuning.about[0], 0.0
+    about, chance = tuning.about[0], 1.0
     for j in range(taken.shape[0]):
-        each[j] = (1.0 - explore) * each[j] + floor
-        chance += taken[j] * each[j]
+        if explore > 0.0:
+            each[j] = (1.0 - explore) * each[j] + floor
+        chance -= taken[j] * (1.0 - each[j])
     at = int(about.next)
     about.next = 0.0 if at + 1 == WAITING else at + 1.0
     row, spread = tuning.choices[at], 0.0
