@@ -22,12 +22,11 @@ class LogWriter:
     """Writes decisions to a file, one record each; close it, or use it in a `with` statement.
 
         with LogWriter("decisions.jsonl") as log:
-            chances = policy.probabilities(actions)
-            taken = policy.choose(actions)
-            log.write(taken, actions, reward, propensity=chances[taken])
+            decision = policy.decide(actions)       # an action, its probability and its key
+            log.write(decision, actions)
+            log.reward(decision.key, 1.0)           # later
 
-    What `decide` returns, an action with its probability, is written as it is: `log.write(decision, actions, reward)`.
-    A reward that comes later is told by its key: `log.write(decision, actions, key=17)`, then `log.reward(17, 1.0)`.
+    Where the reward is known at once: `log.write(taken, actions, reward, propensity=…)`.
 
     JSON lines (.jsonl, .ndjson) are appended to what the file holds, and each is handed to the system at once. Parquet
     (.parquet, .pq) is written as a whole when the log is closed, in the place of what was there.
