@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onward.bandits import Disjoint, EpsilonGreedy, LinUCB, replay_journal
+from onward.bandits import Disjoint, EpsilonGreedy, LinUCB, LoggedData, LogWarning, Random, evaluate, replay_journal
 
 RNG = np.random.default_rng(60)
 ACTIONS = RNG.standard_normal((5, 3))
@@ -22,7 +22,8 @@ def test_a_choice_comes_with_its_probability_and_is_journaled(tmp_path: Path, ki
         for available in (None, mask) * 10:
             expected = policy.probabilities(offered, available)
             chosen, probability = policy.choose_with_probability(offered, available)
-            assert probability == pytest.approx(expected[places.index(chosen)]) and probability > 0
+            assert probability == pytest.approx(expected[places.index(chosen)])
+            assert probability > 0
             if isinstance(policy, Disjoint):
                 policy.learn(chosen, offered, 1.0)
             else:
@@ -37,3 +38,26 @@ def test_a_choice_that_is_the_best_alone_is_certain() -> None:
     policy.learn(ACTIONS[0], 1.0)
     chosen, probability = policy.choose_with_probability(ACTIONS)
     assert (chosen, probability) == (policy.choose(ACTIONS), 1.0)
+
+
+# Replay
+
+
+def test_replay_warns_of_what_is_wrong_with_the_log_whatever_the_policy() -> None:
+    rng = np.random.default_rng(61)
+    n = 2000
+    offered, taken = rng.standard_normal((n, 4, 2)), rng.integers(0, 4, n)
+    reward = rng.random(n)
+    right = evaluate(Random(seed=0), LoggedData(offered, taken, np.full(n, 0.25), reward), seed=0)
+    assert right.warnings == ()
+    certain = np.where(np.arange(n) % 10 < 6, 1.0, 0.25)
+    rare = np.full(n, 0.25)
+    rare[0] = 0.001
+    for propensity, said in (
+        (np.full(n, 0.5), "propensities in the log look too large"),
+        (certain, "60% of the events had a propensity of 1"),
+        (rare, "Replay counts"),
+    ):
+        with pytest.warns(LogWarning):
+            value = evaluate(Random(seed=0), LoggedData(offered, taken, propensity, reward), seed=0)
+        assert any(said in each for each in value.warnings)

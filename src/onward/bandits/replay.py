@@ -30,7 +30,7 @@ from onward.bandits.log_walk import Policy, RewardModel, Subject, walk
 from onward.bandits.logs import LoggedData
 from onward.bandits.policy_value import Interval, Learn, Method, Value, ValueDifference, reward_bounds
 from onward.bandits.value_estimators import Terms, terms
-from onward.bandits.weight_checks import diagnose, model_alone_warning, refuse_deterministic
+from onward.bandits.weight_checks import diagnose, model_alone_warning, refuse_deterministic, replay_warnings
 from onward.core.types import Vector
 from onward.regression import ForwardRegressor
 
@@ -127,7 +127,10 @@ def evaluate(
     if not (allow_deterministic and method == "dm"):
         refuse_deterministic(log)
     if method == "replay":
-        return _replay(policy, log, learn, delta, seed, bounds, reward_range is not None)
+        replayed = _replay(policy, log, learn, delta, seed, bounds, reward_range is not None)
+        for each in replayed.warnings:
+            warnings.warn(each, LogWarning, stacklevel=2)
+        return replayed
     if method in WITH_MODEL and model is None:
         model = ForwardRegressor(lam=1.0)
     walked = walk(policy, log, learn, model, folds, reward_range)
@@ -213,8 +216,8 @@ def compare_policies(
     """
     if method == "replay":
         raise ValueError("method must be one that weighs events, got 'replay', which judges policies on other events")
-    one, other = (evaluate(policy, log, method=method, **settings) for policy in (first, second))
-    return one.difference(other)
+    values = [evaluate(policy, log, method=method, **settings) for policy in (first, second)]
+    return values[0].difference(values[1])
 
 
 def compare(
@@ -309,6 +312,7 @@ def _replay(
         clipped=0,
         reward_range=bounds,
         range_from="given" if given else "log",
+        warnings=tuple(replay_warnings(log, n)),
         log=log,
     )
 
