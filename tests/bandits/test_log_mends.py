@@ -5,9 +5,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onward.bandits import Disjoint, EpsilonGreedy, LinUCB, LoggedData, LogWarning, Random, evaluate, replay_journal
+from onward.bandits import (
+    Disjoint,
+    EpsilonGreedy,
+    Greedy,
+    LinUCB,
+    LoggedData,
+    LogWarning,
+    LogWriter,
+    Random,
+    evaluate,
+    replay_journal,
+)
+from onward.bandits.policy_value import Learn
 
 RNG = np.random.default_rng(60)
+LEARN: tuple[Learn, ...] = ("none", "all")
 ACTIONS = RNG.standard_normal((5, 3))
 
 
@@ -61,3 +74,80 @@ def test_replay_warns_of_what_is_wrong_with_the_log_whatever_the_policy() -> Non
         with pytest.warns(LogWarning):
             value = evaluate(Random(seed=0), LoggedData(offered, taken, propensity, reward), seed=0)
         assert any(said in each for each in value.warnings)
+
+
+# Logs that are gone on with
+
+
+def test_a_log_that_was_closed_or_torn_is_gone_on_with(tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    with LogWriter(file) as log:
+        for key in ("one", "two", 3):
+            log.write(0, ACTIONS, propensity=0.5, key=key)
+        log.reward("one", np.True_)
+    with file.open("a", encoding="utf-8") as torn:
+        torn.write('{"taken": 1, "propensity": 0.5, "act')
+    with LogWriter(file) as log:
+        with pytest.raises(ValueError, match="a decision already waits under key 3"):
+            log.write(0, ACTIONS, propensity=0.5, key=3)
+        with pytest.raises(ValueError, match="no decision waits under key 'one'"):
+            log.reward("one", 1.0)
+        log.reward("two", 0.5)
+        log.reward(3, 0.25)
+    with pytest.warns(LogWarning, match=r"1 line not written to the end \(line 5\)"):
+        assert LoggedData.read(file).reward.tolist() == [1.0, 0.5, 0.25]
+    with file.open("a", encoding="utf-8") as torn:
+        torn.write('{"taken": 1, "k')  # and left at that
+    with pytest.warns(LogWarning, match="2 lines not written"):
+        assert len(LoggedData.read(file)) == 3
+
+
+def test_rewards_of_an_earlier_file_are_counted(tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    file.write_text('{"key": 1, "reward": 1.0}\n{"key": 2, "reward": 1.0}\n', encoding="utf-8")
+    with LogWriter(file) as log:
+        log.write(1, ACTIONS, 0.5, propensity=0.5, key=2)
+    with pytest.warns(LogWarning, match="2 rewards of keys that no decision before has"):
+        assert LoggedData.read(file).reward.tolist() == [0.5]
+
+
+def test_what_does_not_fit_is_refused_when_it_is_written(tmp_path: Path) -> None:
+    with LogWriter(tmp_path / "log.jsonl") as log:
+        with pytest.raises(ValueError, match=r"probabilities say 0.2 of the action .* but propensity is 0.5"):
+            log.write(0, ACTIONS, 1.0, propensity=0.5, probabilities=np.full(5, 0.2))
+        with pytest.raises(ValueError, match=r"expected actions \(k, d\), got list"):
+            log.write(0, [{"price": 1.0}, {"price": 2.0}], 1.0, propensity=0.5)  # type: ignore[arg-type]
+    for name in ("log.jsonl", "log.parquet"):
+        with pytest.raises(FileNotFoundError, match="does not exist"):
+            LogWriter(tmp_path / "none" / name)
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.parquet"])
+def test_arms_are_matched_by_name(tmp_path: Path, name: str) -> None:
+    rng = np.random.default_rng(62)
+    names = ["a", "b", "c"]
+    with LogWriter(tmp_path / name, arms=names) as log:
+        for _ in range(200):
+            taken = int(rng.integers(3))
+            log.write(names[taken], [1.0, rng.random()], float(taken == 2), propensity=1 / 3)
+    read = LoggedData.read(tmp_path / name)
+    assert read.arms == ("a", "b", "c")
+    contexts = read.contexts
+    assert contexts is not None
+    turned = Disjoint(Greedy(seed=0), ["c", "a", "b"])
+    for context in contexts:
+        turned.learn("c", context, 1.0)  # of the others nothing is known: c is chosen, which earns 1
+    straight = Disjoint(Greedy(seed=0), names)
+    for context in contexts:
+        straight.learn("c", context, 1.0)
+    values = [evaluate(each, read, method="snips", learn=learn).value for each in (turned, straight) for learn in LEARN]
+    assert values[:2] == values[2:]
+    assert values[0] == 1.0
+    with pytest.raises(ValueError, match=r"the log has arms \['a', 'b', 'c'\], but the policy has \[0, 1, 2\]"):
+        evaluate(Disjoint(Greedy(), 3), read, method="snips")
+    if name == "log.jsonl":
+        with pytest.raises(ValueError, match=r"holds a log of arms \['a', 'b', 'c'\], got \['c', 'a', 'b'\]"):
+            LogWriter(tmp_path / name, arms=["c", "a", "b"])
+    plain = LoggedData.disjoint(contexts, 3, read.taken, read.propensity, read.reward)
+    assert plain.arms is None
+    assert evaluate(straight, plain, method="snips").value == values[0]  # by position

@@ -62,12 +62,18 @@ class Subject:
                     "a Disjoint policy needs a log of contexts (LoggedData.disjoint, or n_arms=… when reading), "
                     "got one of actions with features"
                 )
-            self._arms = policy.arms
-            if len(self._arms) != log.actions.sizes[0]:
+            self._arms = policy.arms if log.arms is None else log.arms
+            if len(policy.arms) != log.actions.sizes[0]:
                 raise ValueError(
-                    f"the policy has {len(self._arms)} arms, but the log has {log.actions.sizes[0]}: "
+                    f"the policy has {len(policy.arms)} arms, but the log has {log.actions.sizes[0]}: "
                     "arm i of the log is the i-th of the policy's"
                 )
+            if set(policy.arms) != set(self._arms):
+                raise ValueError(
+                    f"the log has arms {list(self._arms)}, but the policy has {list(policy.arms)}: expected the same "
+                    "names, such as Disjoint(LinUCB(), log.arms)"
+                )
+            self._order = [policy.arms.index(arm) for arm in self._arms]
 
     def offer(self, event: int) -> NDArray[np.float64]:
         """What the policy is shown of an event: the actions, or the context."""
@@ -97,7 +103,7 @@ class Subject:
             raise ValueError(
                 f"a policy's probabilities must be {k} numbers >= 0 that sum to 1 in event {event}, got {pi}"
             )
-        return pi
+        return pi if self._arms is None else pi[self._order]
 
     def learn(self, offer: NDArray[np.float64], event: int) -> None:
         """Learn what was taken and what it earned."""

@@ -77,7 +77,7 @@ def evaluate(
 
     A policy with `probabilities` is asked for them by the weighing methods; otherwise what it chooses counts as chosen
     with certainty, which is right for a policy that draws lots, too, only noisier. A `Disjoint` policy needs a log of
-    contexts; arm i of the log is the i-th of its `arms`.
+    contexts; its arms are matched by name, or where the log has no names by position.
 
     What speaks against the estimate (a mean weight that is not 1, propensities that cannot be right, too few effective
     samples) is in `Value.warnings`, with the numbers in `Value.diagnostics`, and is warned of as a `LogWarning`. A log
