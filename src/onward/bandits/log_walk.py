@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.logs import LoggedData
 from onward.bandits.policy_value import Learn
+from onward.bandits.rules import AtRandom
+from onward.bandits.without_journal import WithoutJournal
 from onward.core.types import Matrix, Vector
 
 
@@ -53,6 +55,11 @@ class Subject:
     """A copy of the policy that is judged, asked event by event, whichever way it wants to be asked."""
 
     def __init__(self, policy: Policy | Disjoint, log: LoggedData) -> None:
+        if isinstance(policy, WithoutJournal):
+            raise ValueError(
+                f"a {type(policy).__name__} cannot be judged on a log of arrays: expected a Policy or a Disjoint, "
+                "which take numbers"
+            )
         self._policy: Any = copy.deepcopy(policy)
         self._log = log
         self._arms: tuple[Any, ...] | None = None
@@ -112,6 +119,14 @@ class Subject:
             self._policy.learn(self._arms[taken], offer, reward)
         else:
             self._policy.learn(offer[taken], reward)
+
+
+def knows_nothing(policy: Any) -> bool:
+    """Whether it is one of this library that has learned nothing, though it could."""
+    if isinstance(policy, Disjoint):
+        return not any(policy.n_learned.values())
+    rule = getattr(policy, "rule", None)
+    return rule is not None and not isinstance(rule, AtRandom) and getattr(policy, "n_learned", 1) == 0
 
 
 def walk(

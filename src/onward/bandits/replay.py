@@ -26,7 +26,7 @@ from onward.bandits import mean_intervals
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.evaluation_settings import WITH_MODEL, checked_settings
 from onward.bandits.log_records import LogWarning
-from onward.bandits.log_walk import Policy, RewardModel, Subject, walk
+from onward.bandits.log_walk import Policy, RewardModel, Subject, knows_nothing, walk
 from onward.bandits.logs import LoggedData
 from onward.bandits.policy_value import Interval, Learn, Method, Value, ValueDifference, reward_bounds
 from onward.bandits.value_estimators import Terms, terms
@@ -216,6 +216,14 @@ def compare_policies(
     """
     if method == "replay":
         raise ValueError("method must be one that weighs events, got 'replay', which judges policies on other events")
+    for policy in (first, second):
+        if settings.get("learn") in (None, "none") and knows_nothing(policy):
+            warnings.warn(
+                f"a policy that has learned nothing ({type(policy).__name__}) is judged as it is, and so chooses by "
+                'chance: expected one that has learned, or learn="all"',
+                LogWarning,
+                stacklevel=2,
+            )
     values = [evaluate(policy, log, method=method, **settings) for policy in (first, second)]
     return values[0].difference(values[1])
 
