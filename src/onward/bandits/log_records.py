@@ -91,7 +91,9 @@ def json_objects(file: Path, torn: list[int]) -> Iterator[Mapping[str, Any]]:
 def named_arms_in(record: Mapping[str, Any]) -> tuple[Hashable, ...] | None:
     """The names of the arms that a record holds, as a list, or as text in a column; None without any."""
     found = record.get(ARMS)
-    return None if found is None else tuple(json.loads(found) if isinstance(found, str) else found)
+    if isinstance(found, str) and found.startswith("["):
+        found = json.loads(found)
+    return tuple(found) if isinstance(found, list) else None
 
 
 def _collected(file: Path, records: Iterable[Mapping[str, Any]], names: Names, n_arms: int | None) -> Records:

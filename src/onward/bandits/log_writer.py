@@ -8,7 +8,7 @@ import time as clock
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, Self, TextIO, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,9 +39,9 @@ class LogWriter:
     Where the reward is known at once: `log.write(taken, actions, reward, propensity=…)`.
 
     JSON lines (.jsonl, .ndjson) are appended to what the file holds, and each is handed to the system at once. What
-    waits in the file for its reward is looked up when it is opened, and a last line that was not written to its end is
-    ended; reading leaves it out. Parquet (.parquet, .pq) is written as a whole when the log is closed, in the place of
-    what was there.
+    waits in the file for its reward is looked up when it is opened, where keys may begin anew, and a last line that was
+    not written to its end is ended; reading leaves it out. Parquet (.parquet, .pq) is written as a whole when the log
+    is closed, in the place of what was there.
 
     Args:
         path: the file; its name says how it is written.
@@ -61,6 +61,7 @@ class LogWriter:
             raise FileNotFoundError(f"cannot write to {path}: the folder {self._path.parent} does not exist")
         self._records: list[dict[str, Any]] = []  # of Parquet, until it is closed
         self._waiting: dict[Hashable, dict[str, Any]] = {}
+        self._earlier: set[Hashable] = set()  # keys that wait in the file from before
         self._names = self._arms if self._arms and all(map(_is_plain, self._arms)) else None
         self._file: TextIO | None = None
         if kind == "jsonl":
@@ -140,6 +141,7 @@ class LogWriter:
             record[ARMS] = json.dumps(self._names)  # a column
         elif self._names is not None and not self.written:
             record[ARMS] = self._names  # holds for what follows
+        self._earlier.discard(key)  # a reward of this key is now that of this decision
         if reward is None:
             self._waiting[key] = record
         self._put(record)
@@ -148,12 +150,14 @@ class LogWriter:
     def reward(self, key: Hashable, reward: float | np.bool_) -> None:
         """The reward of a decision that was written without one."""
         self._check_open()
-        if key not in self._waiting:
-            raise ValueError(f"no decision waits under key {key!r} ({len(self._waiting):,} wait)")
+        if key not in self._waiting and key not in self._earlier:
+            count = len(self._waiting) + len(self._earlier)
+            raise ValueError(f"no decision waits under key {key!r} ({count:,} wait)")
         checked = _checked_reward(reward)
         if checked is None:
             raise ValueError("reward must be a finite number, got None")
-        record = self._waiting.pop(key)
+        record = self._waiting.pop(key, {KEY: key if isinstance(key, str) else int(cast(Any, key))})
+        self._earlier.discard(key)
         if self._file is not None:
             self._put({KEY: record[KEY], "reward": checked})
         else:
@@ -169,9 +173,9 @@ class LogWriter:
                 raise ValueError(f"{self._path}: holds a log of arms {list(arms)}, got {self._arms}")
             key = record.get(KEY)
             if key is not None and "taken" in record and record.get("reward") is None:
-                self._waiting[key] = dict(record)
+                self._earlier.add(key)
             elif key is not None:
-                self._waiting.pop(key, None)
+                self._earlier.discard(key)
         with self._path.open("rb+") as file:
             if file.seek(0, os.SEEK_END) and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
                 file.write(b"\n")
