@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onward.core import compiled_parts
+from onward.core import compile_messages, compiled_parts
 from onward.core.compile import compiled, inlined
 from onward.core.types import Vector
 
@@ -142,8 +142,8 @@ def test_functions_go_to_other_processes() -> None:
 def test_compiling_that_takes_long_is_told_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiled_parts, "TELL_AFTER", 0.0)
-    monkeypatch.setattr(compiled_parts._Told, "said", False)
+    monkeypatch.setattr(compile_messages, "TELL_AFTER", 0.0)
+    monkeypatch.setattr(compile_messages.Told, "said", False)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
 
     @inlined
@@ -203,7 +203,7 @@ parts._PartCompiler.define_pipelines = fail
 
 
 def test_without_a_terminal_long_compiling_is_a_line_of_the_log(tmp_path: Path) -> None:
-    values, told = run(tmp_path, "import onward.core.compiled_parts as parts\nparts.TELL_LOG_AFTER = 0.0\n")
+    values, told = run(tmp_path, "import onward.core.compile_messages as told\ntold.TELL_LOG_AFTER = 0.0\n")
     assert values[0] == "10.0"
     assert told.startswith("onward: compiling for this machine, once")
     assert told.count("\n") == 1

@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onward.bandits import mean_intervals
+from onward.bandits.bounded_intervals import bounded_interval
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.evaluation_settings import WITH_MODEL, checked_settings
 from onward.bandits.log_records import LogWarning
 from onward.bandits.log_walk import Policy, RewardModel, Subject, knows_nothing, walk
 from onward.bandits.logs import LoggedData
 from onward.bandits.policy_value import Interval, Learn, Method, Value, ValueDifference, reward_bounds
-from onward.bandits.value_estimators import Terms, terms
+from onward.bandits.value_estimators import terms
 from onward.bandits.weight_checks import diagnose, model_alone_warning, refuse_deterministic, replay_warnings
-from onward.core.types import Vector
 from onward.regression import ForwardRegressor
 
 if TYPE_CHECKING:
@@ -148,7 +148,9 @@ def evaluate(
         largest = 1 / float(log.propensity.min()) if clip is None else clip
         # A model that learns, or a policy that does, ties each event to those before it.
         tied = method == "dr" or learn != "none"
-        lower, upper = _bounded_interval(method, interval, made, weights, log.reward, largest, bounds, delta, tied)
+        lower, upper = bounded_interval(
+            method, interval, made.values, weights, log.reward, largest, bounds, delta, tied
+        )
     said = diagnostics.warnings() if method != "dm" else [model_alone_warning()]
     for each in said:
         warnings.warn(each, LogWarning, stacklevel=2)
@@ -323,38 +325,3 @@ def _replay(
         warnings=tuple(replay_warnings(log, n)),
         log=log,
     )
-
-
-def _bounded_interval(
-    method: Method,
-    interval: Interval,
-    made: Terms,
-    weights: Vector,
-    reward: Vector,
-    largest: float,
-    bounds: tuple[float, float],
-    delta: float,
-    tied: bool,
-) -> tuple[float, float]:
-    """An interval that relies on the range of rewards, and holds at any size."""
-    low, high = bounds
-    if interval == "anytime":
-        width = high - low
-        if width <= 0:
-            return bounds
-        # Weighed rewards need no bound of the weights, as w·r and w·(1 − r) are at least 0. So where large weights make
-        # the doubly robust interval wide, that of the rewards is not; each may fail in half of the cases.
-        each = delta if method == "ips" else delta / 2
-        shares = (reward - low) / width
-        lower, upper = mean_intervals.anytime(weights * shares, weights * (1 - shares), 0.0, low, high, each)
-        if method == "dr":
-            shares = (made.values - low) / width
-            ends = mean_intervals.anytime(shares, 1 - shares, largest, low, high, each)
-            lower, upper = max(lower, ends[0]), min(upper, ends[1])
-        return min(lower, upper), max(lower, upper)
-    if method == "ips":
-        low, high = min(0.0, largest * low), max(0.0, largest * high)
-    else:
-        low, high = low - largest * (high - low), high + largest * (high - low)
-    bernstein = mean_intervals.martingale_bernstein if tied else mean_intervals.empirical_bernstein
-    return bernstein(made.values, low, high, delta)

@@ -9,16 +9,10 @@ This uses what numba does not promise to keep: with series of numba that were no
 usual, and a part that cannot be made is compiled as usual, too.
 """
 
-import gc
-import logging
 import os
 import pickle
 import stat
-import sys
 import tempfile
-import threading
-import time
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -34,10 +28,9 @@ from numba.core.errors import ForceLiteralArg, TypingError
 from numba.core.lowering import Environment
 from numba.core.registry import CPUDispatcher
 
-TELL_AFTER, TELL_LOG_AFTER = 1.0, 3.0  # seconds of compiling before it is told, on a terminal and elsewhere
+from onward.core.compile_messages import Compiling, Told, log
 
 _ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of a function's environments begin
-_log = logging.getLogger("onward")
 
 
 # The cache
@@ -67,21 +60,21 @@ class _TemporaryLocator(caching.UserWideCacheLocator):
         if found is not None:
             given = f"in NUMBA_CACHE_DIR={config.CACHE_DIR}, " if config.CACHE_DIR else ""
             kept = f"compiled code is kept in {private_directory()}"
-            _Told.warn(f"cannot write {given}beside the package or in a home: {kept}")
+            Told.warn(f"cannot write {given}beside the package or in a home: {kept}")
         return found
 
 
 def private_directory() -> Path:
     """The directory of temporary files that is this user's alone, one for all processes of the user."""
-    if _Told.directory is None:
+    if Told.directory is None:
         directory = Path(tempfile.gettempdir()) / f"onward-compiled-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
         directory.mkdir(mode=0o700, exist_ok=True)
         found = directory.lstat()
         own = not hasattr(os, "getuid") or found.st_uid == os.getuid()
         if not (stat.S_ISDIR(found.st_mode) and own and not found.st_mode & 0o022):
             directory = Path(tempfile.mkdtemp(prefix="onward-compiled-"))
-        _Told.directory = directory
-    return _Told.directory
+        Told.directory = directory
+    return Told.directory
 
 
 _LOCATORS = [
@@ -134,7 +127,7 @@ class _SoundCache(caching.Cache):
             return super().load_overload(sig, target_context)
         except Exception as error:  # whatever pickle or LLVM says of it
             file = self._cache_file
-            _Told.of_damage(file._index_path, error)
+            Told.of_damage(file._index_path, error)
             try:
                 file._load_index()
             except Exception:  # it is the index itself; otherwise the file that it names is written over
@@ -147,9 +140,9 @@ class _SoundCache(caching.Cache):
         try:
             super().save_overload(sig, data)
         except OSError as error:
-            _Told.warn(f"{error}: compiled code is kept in this process alone; NUMBA_CACHE_DIR says where else")
+            Told.warn(f"{error}: compiled code is kept in this process alone; NUMBA_CACHE_DIR says where else")
         except (EOFError, pickle.PickleError) as error:  # an index that could not be replaced
-            _Told.of_damage(self._cache_file._index_path, error)
+            Told.of_damage(self._cache_file._index_path, error)
 
 
 class _WholeCache(_SoundCache):
@@ -165,11 +158,11 @@ def _cache(kind: Callable[[Any], Any], function: Any) -> Any:
     try:
         cache = kind(function)
         if config.CACHE_DIR and not str(cache.cache_path).startswith(config.CACHE_DIR):
-            _Told.warn(f"cannot write in NUMBA_CACHE_DIR={config.CACHE_DIR}: compiled code is kept elsewhere")
+            Told.warn(f"cannot write in NUMBA_CACHE_DIR={config.CACHE_DIR}: compiled code is kept elsewhere")
         return cache
     except RuntimeError as error:
         given = f"NUMBA_CACHE_DIR={config.CACHE_DIR} cannot be written to" if config.CACHE_DIR else error
-        _Told.warn(f"{given}: compiled code is kept in this process alone; NUMBA_CACHE_DIR says where else")
+        Told.warn(f"{given}: compiled code is kept in this process alone; NUMBA_CACHE_DIR says where else")
         return caching.NullCache()
 
 
@@ -225,7 +218,7 @@ class _Part(CPUDispatcher):
         self._cache = _cache(_PartCache, function)
 
     def compile(self, sig: Any) -> Any:
-        _Told.what_is_done(self._cache.cache_path)
+        Told.what_is_done(self._cache.cache_path)
         return super().compile(sig)
 
     def add_overload(self, cres: Any) -> None:
@@ -248,7 +241,7 @@ class Compiled(CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:
         """What Python calls for arguments of these types."""
-        with _Compiling(), global_compiler_lock:
+        with Compiling(), global_compiler_lock:
             if not cast(Any, self)._can_compile:  # another thread has closed it meanwhile, perhaps for these types
                 known = self.overloads.get(tuple(getattr(sig, "args", sig)))
                 if known is None:
@@ -267,7 +260,7 @@ class Compiled(CPUDispatcher):
         except (TypingError, ForceLiteralArg):  # what the function itself does wrong
             raise
         except Exception as error:  # numba's insides are not what they were
-            _log.info("%s is not compiled as a part: %r", self.py_func.__name__, error)
+            log.info("%s is not compiled as a part: %r", self.py_func.__name__, error)
             return super().get_call_template(args, kws)
 
     def get_overload(self, sig: Any) -> Any:
@@ -283,75 +276,6 @@ class Compiled(CPUDispatcher):
             environment = Environment._memo.get(symbol.name) if symbol.name.startswith(_ENVIRONMENT) else None
             if environment is not None:
                 cres.library.codegen.set_env(symbol.name, environment)
-
-
-# What a user is told
-
-
-class _Told:
-    """What was told already, each once in a process."""
-
-    directory: Path | None = None
-    warned = said = damaged = False
-    since: float | None = None  # when the outermost compiling began
-
-    @classmethod
-    def warn(cls, text: str) -> None:
-        if not cls.warned:
-            cls.warned = True
-            warnings.warn_explicit(text, RuntimeWarning, "onward", 0)  # one line: nobody's code is to blame
-
-    @classmethod
-    def of_damage(cls, path: str, error: Exception) -> None:
-        """Warn of a file of compiled code that cannot be read; once, as such files come in numbers."""
-        if not cls.damaged:
-            cls.damaged = True
-            text = f"{path} is damaged ({type(error).__name__}), or what it names: compiled again and replaced"
-            warnings.warn_explicit(text, RuntimeWarning, "onward", 0)
-
-    @classmethod
-    def what_is_done(cls, path: Any) -> None:
-        """Tell that code is being compiled, if that takes long; later where nobody sits at a terminal."""
-        if cls.said or cls.since is None:
-            return
-        watched = sys.stderr is not None and sys.stderr.isatty()
-        if time.perf_counter() - cls.since < (TELL_AFTER if watched else TELL_LOG_AFTER):
-            return
-        cls.said = True
-        kept = f"kept in {path}" if path else "for this process"
-        text = f"onward: compiling for this machine, once, {kept}"
-        if watched:
-            print(text, file=sys.stderr)
-            _log.info(text)
-        else:
-            _log.warning(text)  # on standard error unless logging is set up otherwise
-
-
-class _Compiling:
-    """While the outermost function is compiled: it is timed, and garbage is looked for less often.
-
-    A compiler makes many objects that all live on: a seventh of its time went into looking at them again and again.
-    """
-
-    _lock = threading.Lock()
-    _inside = 0  # how many compile now, in this thread or others
-    _threshold = gc.get_threshold()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            _Compiling._inside += 1
-            if _Compiling._inside == 1:
-                _Told.since = time.perf_counter()
-                _Compiling._threshold = gc.get_threshold()
-                if self._threshold[0]:  # 0: it is off
-                    gc.set_threshold(20_000, 20, 100)
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            _Compiling._inside -= 1
-            if not _Compiling._inside:
-                _Told.since = None
-                gc.set_threshold(*self._threshold)
 
 
 def new_compiled(function: Any, **options: Any) -> Any:
