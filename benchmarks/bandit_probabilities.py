@@ -71,7 +71,7 @@ def line(d: int, k: int, rng: np.random.Generator) -> str:
     offers = [offer(d, k, rng) for _ in range(64)]
     choose = best_time(lambda i: policy.choose(offers[i % 64]))
     asked = best_time(lambda i: policy.probabilities(offers[i % 64]))
-    logged = best_time(lambda i: policy.choose_with_probability(offers[i % 64], EVERYTHING))
+    logged = best_time(lambda i: policy.draw_with_probability(offers[i % 64], EVERYTHING))
     batch = np.array(offers)
     many = best_time(lambda i: policy.choose_many(batch), 1) / len(batch)
     cells = [f"{d}", f"{k}", f"{choose:.1f}", f"{asked:.0f} ({asked / choose:.1f})"]

@@ -129,7 +129,10 @@ def test_what_is_not_read(tmp_path: Path) -> None:
         (["{"], "line 1 is not JSON"),
         ([json.dumps(decision)], "at least one event with a reward, got none"),
         ([json.dumps(decision | {"reward": 1.0}), "[1]"], r"line 2 holds '\[1\]', expected a JSON object"),
-        ([json.dumps(decision | {"reward": 1.0}), '{"key": 7, "reward": 1}'], "record 2 has no 'taken' and belongs to"),
+        (
+            [json.dumps(decision | {"reward": 1.0}), '{"keys": 7, "reward": 1}'],
+            "record 2 has no 'taken' and is no reward",
+        ),
         ([json.dumps(decision | {"reward": 1.0, "taken": 5})], "log.jsonl: taken must be the position"),
         ([json.dumps({"taken": 0, "propensity": 0.5, "reward": 1, "context": [1.0]})], "record 1 has n_arms=None"),
     ):

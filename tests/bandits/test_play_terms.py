@@ -215,7 +215,7 @@ def test_terms_are_checked(arguments: dict[str, Any], message: str) -> None:
 def test_who_cannot_play_where_is_told() -> None:
     with pytest.raises(ValueError, match="chooses by contexts: expected a world with contexts"):
         play({"p": Disjoint(LinUCB(), 6)}, WORLD, 10)
-    with pytest.raises(ValueError, match="there are 2 policy's arms, but the world has means of shape \\(3,\\)"):
+    with pytest.raises(ValueError, match="the policy has 2 arms, but the world has means of shape \\(3,\\)"):
         play({"p": Disjoint(LinUCB(), 2)}, ContextWorld(THETAS), 10)
     with pytest.raises(ValueError, match="rewards must have a row for each of 2 contexts, got 3"):
         TableWorld(np.ones((2, 2)), np.ones((3, 2)))

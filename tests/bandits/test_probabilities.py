@@ -189,7 +189,7 @@ def test_arms_choose_as_their_probabilities_say() -> None:
         x, free, n = np.array([0.5, -0.2]), np.array([True, True, False, True]), 4000
         expected, errors = arms.probabilities(x, free, with_error=True)
         assert not errors.any()
-        logged = [arms.choose_with_probability(x, free) for _ in range(n)]
+        logged = [arms.draw_with_probability(x, free) for _ in range(n)]
         assert all(probability == expected[place] for place, probability in logged)
         for chosen in ([arms.arms.index(arms.choose(x, free)) for _ in range(n)], [place for place, _ in logged]):
             assert np.abs(np.bincount(chosen, minlength=4) / n - expected).max() < 5 * math.sqrt(0.25 / n)
@@ -203,7 +203,7 @@ def test_logged_probabilities_are_those_of_the_lots(k: int) -> None:
     """Of each action, Σ 1[chosen]/p is what there are of choices; and choices are those of Thompson sampling."""
     policy, n = taught(LinTS(explore=0.2, seed=2, **KNOWN), 9), 6000
     actions = np.random.default_rng(9).standard_normal((k, 9))
-    drawn = [policy.choose_with_probability(actions, EVERYTHING) for _ in range(n)]
+    drawn = [policy.draw_with_probability(actions, EVERYTHING) for _ in range(n)]
     places, probabilities = np.array([p for p, _ in drawn]), np.array([p for _, p in drawn])
     expected = policy.probabilities(actions, samples=4000)
     assert np.abs(np.bincount(places, minlength=k) / n - expected).max() < 5 * math.sqrt(0.25 / n)
@@ -226,7 +226,7 @@ def test_where_a_formula_says_it_the_logged_probability_is_that(make: Any) -> No
         for mask, given in ((EVERYTHING, None), (free, free)):
             expected = policy.probabilities(actions, given)
             for _ in range(20):
-                place, probability = policy.choose_with_probability(actions, mask)
+                place, probability = policy.draw_with_probability(actions, mask)
                 assert probability == pytest.approx(expected[place], rel=1e-12)
                 assert probability > 0
 
@@ -252,7 +252,7 @@ def test_an_index_of_ones_own_is_honoured_alike() -> None:
     assert_allclose(exploring.probabilities(actions), [0.1, 0.4, 0.4, 0.1])
     for policy in (plain, exploring):
         expected = policy.probabilities(actions)
-        drawn = [policy.choose_with_probability(actions, EVERYTHING) for _ in range(n)]
+        drawn = [policy.draw_with_probability(actions, EVERYTHING) for _ in range(n)]
         assert all(probability == expected[place] for place, probability in drawn)
         for chosen in ([policy.choose(actions) for _ in range(n)], [place for place, _ in drawn]):
             assert np.abs(np.bincount(chosen, minlength=4) / n - expected).max() < 5 * math.sqrt(0.25 / n)

@@ -237,7 +237,7 @@ def test_tuned_arms(name: str, explore: float) -> None:
     shares = np.bincount([as_place(arms.choose(context)) for _ in range(3000)], minlength=4) / 3000
     assert chances.sum() == pytest.approx(1)
     assert np.abs(chances - shares).max() < 5 * math.sqrt(0.25 / 3000)
-    drawn = [arms.choose_with_probability(context, np.empty(0, dtype=bool)) for _ in range(50)]
+    drawn = [arms.draw_with_probability(context, np.empty(0, dtype=bool)) for _ in range(50)]
     for place, probability in drawn:
         assert probability == pytest.approx(chances[place])
     assert len(arms._record) == N_TUNING

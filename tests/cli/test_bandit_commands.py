@@ -94,7 +94,8 @@ def test_evaluate_warns_and_can_be_strict(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("evaluate", file, "-p", "random")
     assert code == 0
     assert "Warning (all): The mean weight is 2 ± 0 and should be 1" in out
-    assert run("evaluate", file, "-p", "random", "--strict")[0] == 1
+    for method in ("dr", "replay"):
+        assert run("evaluate", file, "-p", "random", "--method", method, "--strict")[0] == 1
     assert run("evaluate", written(tmp_path / "right.jsonl"), "-p", "random", "--strict")[0] == 0
 
 
@@ -118,6 +119,8 @@ def test_evaluate_refuses(run: Run, tmp_path: Path) -> None:
         (("-p", "random", "--reward-range", "0,0.5"), 1, "rewards must be in reward_range=(0, 0.5)"),
         (("-p", "disjoint random"), 2, "disjoint arms need contexts"),
         (("-p", tmp_path / "none.onward"), 1, "none.onward"),
+        (("-p", "random", "--features", "x"), 1, "holds decisions with what was offered; expected no features"),
+        (("-p", "random", "--arms", "3"), 1, "holds decisions with what was offered; expected no arms"),
     ):
         came, _, err = run("evaluate", file, *arguments)
         assert came == code
@@ -157,12 +160,22 @@ def test_simulate_a_labelled_table(run: Run, tmp_path: Path) -> None:
     assert code == 0
     greedy, random = json.loads(out)["policies"]
     assert greedy["share_right"] > random["share_right"] + 0.2
+    code, out, _ = run("simulate", "-p", "disjoint greedy", *table, "--json")
+    assert code == 0
+    assert json.loads(out)["policies"][0]["share_right"] > random["share_right"] + 0.2
     for arguments, message in (
         (("--table", tmp_path / "t.csv"), "--table and --label together"),
         ((*table, "--world", "ball"), "--world or --table, got both"),
         (("--world", "flat"), "there is no world 'flat'"),
         (("--delta", "2"), "between 0 and 1"),
         (("-p", "greedy"), "is given more than once"),
+        ((*table, "--arms", "3"), "--arms is for a world, not for --table"),
+        ((*table, "--sigma", "0"), "--sigma is for a world"),
+        ((*table, "--dimension", "3"), "--dimension is for a world"),
+        (("--features", "x"), "--features is for --table"),
+        (("--scaling", "online"), "--scaling is for --table"),
+        (("-p", "disjoint greedy"), "disjoint arms need contexts"),
+        (("--plot", tmp_path / "regret.jpgg"), "expected a name that ends in .png, .svg, .pdf, got 'regret.jpgg'"),
     ):
         came, _, err = run("simulate", "-p", "greedy", *arguments)
         assert came == 2

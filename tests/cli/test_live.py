@@ -189,7 +189,7 @@ def test_a_stream_that_ends_in_a_bad_row_keeps_its_predictions(tmp_path: Path) -
     text = f"x,y\n{rows}1e200,3\n{rows}".encode()
     done = streamed(text, "--save", str(tmp_path / "m"), "--predictions", str(out), "-q")
     assert done.returncode == 1
-    assert done.stderr.startswith(b"onward: row 101 of the data: ")
+    assert b"onward: row 101 of the data: " in done.stderr  # after a line on compiling, if that took long
     assert load(tmp_path / "m").n_seen_ == 100
     assert pl.read_csv(out)["row"].to_list() == list(range(1, 101))
     skipped = streamed(text, "--bad-rows", "skip", "--json", "-q")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onward.core import compiled_parts
+from onward.core import compile_messages, compiled_parts
 from onward.core.compile import compiled, inlined
 from onward.core.types import Vector
 
@@ -142,8 +142,8 @@ def test_functions_go_to_other_processes() -> None:
 def test_compiling_that_takes_long_is_told_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiled_parts, "TELL_AFTER", 0.0)
-    monkeypatch.setattr(compiled_parts._Told, "said", False)
+    monkeypatch.setattr(compile_messages, "TELL_AFTER", 0.0)
+    monkeypatch.setattr(compile_messages.Told, "said", False)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
 
     @inlined
@@ -156,3 +156,54 @@ def test_compiling_that_takes_long_is_told_once(
 
     assert quarter(4.0) == quarter(4.0) == 1.0
     assert capsys.readouterr().err.count("onward: compiling for this machine, once, kept in ") == 1
+
+
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+def test_damaged_files_of_compiled_code_are_replaced(tmp_path: Path, ending: str) -> None:
+    given = str(tmp_path / "given")
+    run(tmp_path, NUMBA_CACHE_DIR=given)
+    files = sorted(Path(given).rglob(f"*{ending}"))
+    assert len(files) == 4  # inner and outer, whole and as parts
+    for number, file in enumerate(files):
+        file.write_bytes(file.read_bytes()[: number * file.stat().st_size // 5])  # the first is empty
+    values, told = run(tmp_path, NUMBA_CACHE_DIR=given)
+    assert values[:3] == ["10.0", "5.0", "0"]
+    assert "is damaged" in told
+    assert given in told
+    assert told.count("\n") == 1
+    values, told = run(tmp_path, NUMBA_CACHE_DIR=given)
+    assert (values[:3], told) == (["10.0", "5.0", "1"], "")
+
+
+def test_a_directory_of_numbas_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    for before in ("", READ_ONLY):
+        values, told = run(tmp_path, before, NUMBA_CACHE_DIR=str(tmp_path / "taken"))
+        assert values[:2] == ["10.0", "5.0"]
+        assert f"NUMBA_CACHE_DIR={tmp_path / 'taken'}" in told
+        assert told.count("\n") == 1
+
+
+def test_with_a_numba_that_was_not_tried_parts_are_not_used(tmp_path: Path) -> None:
+    later = "import sys, numba\nnumba.__version__ = '0.99.0'\n"
+    unused = "import onward.core.compile, sys\nassert 'onward.core.compiled_parts' not in sys.modules\n"
+    values, _ = run(tmp_path, later + unused)
+    assert values[:2] == ["10.0", "5.0"]
+
+
+def test_a_part_that_cannot_be_made_is_compiled_as_usual(tmp_path: Path) -> None:
+    broken = """
+import onward.core.compiled_parts as parts
+def fail(*_):
+    raise RuntimeError("numba has changed")
+parts._PartCompiler.define_pipelines = fail
+"""
+    values, told = run(tmp_path, broken)
+    assert (values[:2], told) == (["10.0", "5.0"], "")
+
+
+def test_without_a_terminal_long_compiling_is_a_line_of_the_log(tmp_path: Path) -> None:
+    values, told = run(tmp_path, "import onward.core.compile_messages as told\ntold.TELL_LOG_AFTER = 0.0\n")
+    assert values[0] == "10.0"
+    assert told.startswith("onward: compiling for this machine, once")
+    assert told.count("\n") == 1

@@ -45,6 +45,7 @@ def cfunc(
 def from_dtype(dtype: np.dtype[Any]) -> types.Type: ...
 
 class _Config:
+    CACHE_DIR: str
     DISABLE_JIT: int
 
 config: _Config

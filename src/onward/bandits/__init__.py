@@ -1,5 +1,7 @@
 """Linear bandits: policies, worlds to play them in, the compiled game, and what a log says of a policy."""
 
+from onward.bandits.context_worlds import ContextWorld, TableWorld
+from onward.bandits.delays import FixedDelay, GeometricDelay, UniformDelay
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.functions import index_function, width_function
 from onward.bandits.hybrid import Hybrid
@@ -39,6 +41,7 @@ __all__ = [
     "OFUL",
     "AtRandom",
     "Boltzmann",
+    "ContextWorld",
     "Counts",
     "DLinUCB",
     "Decision",
@@ -49,6 +52,8 @@ __all__ = [
     "EpsilonGreedily",
     "EpsilonGreedy",
     "Everything",
+    "FixedDelay",
+    "GeometricDelay",
     "Greedily",
     "Greedy",
     "Hybrid",
@@ -75,6 +80,8 @@ __all__ = [
     "SpectralBandit",
     "SpectralBasis",
     "SquareCB",
+    "TableWorld",
+    "UniformDelay",
     "Value",
     "Window",
     "compare_policies",

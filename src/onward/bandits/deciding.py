@@ -101,7 +101,7 @@ class Deciding(LateRewards, Proposing, Buffered):
                 return best, 1.0
             if best != Status.TOO_MANY:
                 break
-        return self.choose_with_probability(table, mask)
+        return self.draw_with_probability(table, mask)
 
     def reward(self, key: Hashable, reward: float) -> None:
         """Learn the reward of the decision that waits under the key. Each counts once."""

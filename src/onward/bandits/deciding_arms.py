@@ -72,7 +72,7 @@ class DecidingArms(LateRewards, DisjointChances):
             best = choose_arm_plainly(arms.rows, arms.summary, arms.forms, arms.arms, self._record, row)
             if best >= 0:
                 return best, 1.0
-        return self.choose_with_probability(row, mask)
+        return self.draw_with_probability(row, mask)
 
     def reward(self, key: Hashable, reward: float) -> None:
         """Learn the reward of the decision that waits under the key. Each counts once."""

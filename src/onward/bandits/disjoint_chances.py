@@ -79,7 +79,7 @@ class DisjointChances(Proposing):
             return choosing_arms.read_arm_chances(arms.rows, arms.arms, row, mask)[None], np.ones(1)
         return np.array(each), taken
 
-    def choose_with_probability(self, checked: Vector, mask: NDArray[np.bool_]) -> tuple[int, float]:
+    def draw_with_probability(self, checked: Vector, mask: NDArray[np.bool_]) -> tuple[int, float]:
         """The place of an arm for a context (d,) that was checked, drawn as `choose` draws it, and its probability.
 
         The mask is empty if all arms are available. All arms note how long the context is.

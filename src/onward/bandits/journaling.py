@@ -17,7 +17,7 @@ from onward.core.sharing import Shared
 from onward.storage import StorageError
 
 _STEPS = ("choose", "decide", "learn", "learn_many", "reward", "reward_many", "cancel", "expire", "override")
-_DONE = frozenset((*_STEPS, "rank", "propose", "restart", "add_arm", "remove_arm"))
+_DONE = frozenset((*_STEPS, "choose_with_probability", "rank", "propose", "restart", "add_arm", "remove_arm"))
 
 
 class Journaled(Filed, Shared):

@@ -8,6 +8,8 @@ The regret of `play` is then the number of wrong answers.
 """
 
 import copy
+import math
+import numbers
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -59,7 +61,14 @@ class LabelledWorld(Part):
         labels = np.asarray(y)
         if labels.shape != (len(rows),):
             raise ValueError(f"y must have shape ({len(rows)},) as X has {len(rows)} rows, got {labels.shape}")
+        missing = labels != labels if labels.dtype.kind == "f" else np.array([_is_missing(each) for each in labels])
+        if missing.any():
+            raise ValueError(f"y must hold a class in each row, got {labels[missing][0]!r} in row {np.argmax(missing)}")
         self.classes, self.labels = np.unique(labels, return_inverse=True)
+        if len(self.classes) > max(10, len(rows) / 2):
+            raise ValueError(
+                f"y must hold classes that come again, got {len(self.classes):,} different values in {len(rows):,} rows"
+            )
         if len(self.classes) < 2:
             raise ValueError(f"y must hold at least two classes, got {self.classes.tolist()}")
         if scaling == "beforehand":
@@ -163,10 +172,16 @@ class LabelledRun:
 
     def reward(self, chosen: int) -> float:
         """1 if it is right; the next round begins."""
-        earned = float(self.means()[chosen])
+        if not isinstance(chosen, numbers.Integral) or not 0 <= int(chosen) < self.world.n_arms:
+            raise ValueError(f"chosen must be a whole number from 0 to {self.world.n_arms - 1}, got {chosen!r}")
+        earned = float(self.means()[int(chosen)])
         self._at += 1
         self._meet()
         return earned
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or (isinstance(label, float) and math.isnan(label))
 
 
 def _over(values: Matrix, spread: Vector) -> Matrix:

@@ -2,14 +2,15 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from onward.bandits.log_tables import Names, checked_kind
 
-ACTIONS, CONTEXT, N_ARMS, PROBABILITIES, KEY, TIME = "actions", "context", "n_arms", "probabilities", "key", "time"
+ACTIONS, CONTEXT, N_ARMS, ARMS = "actions", "context", "n_arms", "arms"
+PROBABILITIES, KEY, TIME = "probabilities", "key", "time"
 
 
 class LogWarning(UserWarning):
@@ -28,8 +29,14 @@ class Records:
     contexts: list[Any] | None = None
     n_arms: int | None = None
     probabilities: list[Any] | None = None
+    arms: tuple[Hashable, ...] | None = None
+    """Their names, if these were logged."""
     waiting: int = 0
     """Decisions that have no reward."""
+    orphans: int = 0
+    """Rewards of keys that no decision before them has."""
+    torn: tuple[int, ...] = ()
+    """Lines that were not written to their end."""
 
 
 def read_records(file: Path, names: Names, n_arms: int | None) -> Records | None:
@@ -47,47 +54,71 @@ def read_records(file: Path, names: Names, n_arms: int | None) -> Records | None
             return _collected(file, pl.read_parquet(file).iter_rows(named=True), names, n_arms)
         except pl.exceptions.PolarsError as error:
             raise ValueError(f"{file}: cannot be read as .parquet ({error})") from error
-    with file.open(encoding="utf-8") as lines:
-        for line in lines:
-            if line.strip():
-                first = _object(file, line, 1)
-                if ACTIONS in first or CONTEXT in first:
-                    break
-                return None
-        else:
-            raise ValueError(f"{file}: a log must hold at least one event, got none")
-    with file.open(encoding="utf-8") as lines:
-        found = (_object(file, line, number) for number, line in enumerate(lines, start=1) if line.strip())
-        return _collected(file, found, names, n_arms)
+    torn: list[int] = []
+    for first in json_objects(file, torn):
+        if ACTIONS in first or CONTEXT in first:
+            break
+        if set(first) != {KEY, names.reward}:  # of a decision in an earlier file
+            return None
+    else:
+        if torn:
+            raise ValueError(f"{file}: line {torn[0]} is not JSON, and there is no event, expected at least one")
+        raise ValueError(f"{file}: a log must hold at least one event, got none")
+    torn.clear()
+    records = _collected(file, json_objects(file, torn), names, n_arms)
+    records.torn = tuple(torn)
+    return records
 
 
-def _object(file: Path, line: str, number: int) -> Mapping[str, Any]:
-    try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{file}: line {number} is not JSON ({error})") from error
-    if not isinstance(value, dict):
-        raise ValueError(f"{file}: line {number} holds {line.strip()[:40]!r}, expected a JSON object")
-    return value
+def json_objects(file: Path, torn: list[int]) -> Iterator[Mapping[str, Any]]:
+    """The objects of a file of JSON lines; lines that begin one and do not end it are noted by their numbers."""
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                value = json.loads(line)
+            except json.JSONDecodeError as error:
+                if line.startswith("{") and not line.rstrip("\n").endswith("}"):
+                    torn.append(number)
+                    continue
+                raise ValueError(f"{file}: line {number} is not JSON ({error})") from error
+            if not isinstance(value, dict):
+                raise ValueError(f"{file}: line {number} holds {line.strip()[:40]!r}, expected a JSON object")
+            yield value
+
+
+def named_arms_in(record: Mapping[str, Any]) -> tuple[Hashable, ...] | None:
+    """The names of the arms that a record holds, as a list, or as text in a column; None without any."""
+    found = record.get(ARMS)
+    if isinstance(found, str) and found.startswith("["):
+        found = json.loads(found)
+    return tuple(found) if isinstance(found, list) else None
 
 
 def _collected(file: Path, records: Iterable[Mapping[str, Any]], names: Names, n_arms: int | None) -> Records:
     """Decisions with their rewards, which may come in a later record of the same key."""
     decisions: list[dict[str, Any]] = []
     by_key: dict[Any, dict[str, Any]] = {}
+    out = Records(f"{file}: ")
     for number, record in enumerate(records, start=1):
+        arms = named_arms_in(record)
+        if arms is not None and out.arms not in (None, arms):
+            raise ValueError(f"{file}: record {number} has arms {arms}, but those before it have {out.arms}")
+        out.arms = out.arms if arms is None else arms
         if names.taken in record:
             decisions.append(dict(record, number=number))
             if record.get(KEY) is not None:
                 by_key[record[KEY]] = decisions[-1]
         elif record.get(KEY) in by_key and names.reward in record:
             by_key[record[KEY]][names.reward] = record[names.reward]
+        elif set(record) == {KEY, names.reward}:
+            out.orphans += 1
         else:
             raise ValueError(
-                f"{file}: record {number} has no {names.taken!r} and belongs to no decision before it, "
-                f"expected a decision, or the reward of a key, got {sorted(record)}"
+                f"{file}: record {number} has no {names.taken!r} and is no reward of a key, "
+                f"expected a decision, or a reward with its key, got {sorted(record)}"
             )
-    out = Records(f"{file}: ")
     rewarded = [each for each in decisions if each.get(names.reward) is not None]
     out.waiting = len(decisions) - len(rewarded)
     if not rewarded:
@@ -106,12 +137,14 @@ def _collected(file: Path, records: Iterable[Mapping[str, Any]], names: Names, n
         out.reward.append(each[names.reward])
         if out.probabilities is not None:
             out.probabilities.append(each[PROBABILITIES])
-        if contextual and n_arms is None:
-            told = each.get(N_ARMS)
+        told = each.get(N_ARMS) if contextual else None
+        if contextual and (n_arms is None or told is not None):
             if told is None or out.n_arms not in (None, told):
                 raise ValueError(
                     f"{file}: record {each['number']} has {N_ARMS}={told!r}, expected the same number in all records "
                     "(or n_arms=… when reading)"
                 )
             out.n_arms = int(told)
+    if out.arms is not None and len(out.arms) != out.n_arms:
+        raise ValueError(f"{file}: expected a name for each of {out.n_arms} arms, got {out.arms}")
     return out

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.logs import LoggedData
 from onward.bandits.policy_value import Learn
+from onward.bandits.rules import AtRandom
+from onward.bandits.without_journal import WithoutJournal
 from onward.core.types import Matrix, Vector
 
 
@@ -53,6 +55,11 @@ class Subject:
     """A copy of the policy that is judged, asked event by event, whichever way it wants to be asked."""
 
     def __init__(self, policy: Policy | Disjoint, log: LoggedData) -> None:
+        if isinstance(policy, WithoutJournal):
+            raise ValueError(
+                f"a {type(policy).__name__} cannot be judged on a log of arrays: expected a Policy or a Disjoint, "
+                "which take numbers"
+            )
         self._policy: Any = copy.deepcopy(policy)
         self._log = log
         self._arms: tuple[Any, ...] | None = None
@@ -62,12 +69,18 @@ class Subject:
                     "a Disjoint policy needs a log of contexts (LoggedData.disjoint, or n_arms=… when reading), "
                     "got one of actions with features"
                 )
-            self._arms = policy.arms
-            if len(self._arms) != log.actions.sizes[0]:
+            self._arms = policy.arms if log.arms is None else log.arms
+            if len(policy.arms) != log.actions.sizes[0]:
                 raise ValueError(
-                    f"the policy has {len(self._arms)} arms, but the log has {log.actions.sizes[0]}: "
+                    f"the policy has {len(policy.arms)} arms, but the log has {log.actions.sizes[0]}: "
                     "arm i of the log is the i-th of the policy's"
                 )
+            if set(policy.arms) != set(self._arms):
+                raise ValueError(
+                    f"the log has arms {list(self._arms)}, but the policy has {list(policy.arms)}: expected the same "
+                    "names, such as Disjoint(LinUCB(), log.arms)"
+                )
+            self._order = [policy.arms.index(arm) for arm in self._arms]
 
     def offer(self, event: int) -> NDArray[np.float64]:
         """What the policy is shown of an event: the actions, or the context."""
@@ -97,7 +110,7 @@ class Subject:
             raise ValueError(
                 f"a policy's probabilities must be {k} numbers >= 0 that sum to 1 in event {event}, got {pi}"
             )
-        return pi
+        return pi if self._arms is None else pi[self._order]
 
     def learn(self, offer: NDArray[np.float64], event: int) -> None:
         """Learn what was taken and what it earned."""
@@ -106,6 +119,14 @@ class Subject:
             self._policy.learn(self._arms[taken], offer, reward)
         else:
             self._policy.learn(offer[taken], reward)
+
+
+def knows_nothing(policy: Any) -> bool:
+    """Whether it is one of this library that has learned nothing, though it could."""
+    if isinstance(policy, Disjoint):
+        return not any(policy.n_learned.values())
+    rule = getattr(policy, "rule", None)
+    return rule is not None and not isinstance(rule, AtRandom) and getattr(policy, "n_learned", 1) == 0
 
 
 def walk(

@@ -8,12 +8,22 @@ import time as clock
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, Self, TextIO, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onward.bandits.log_records import ACTIONS, CONTEXT, KEY, N_ARMS, PROBABILITIES, TIME
+from onward.bandits.log_records import (
+    ACTIONS,
+    ARMS,
+    CONTEXT,
+    KEY,
+    N_ARMS,
+    PROBABILITIES,
+    TIME,
+    json_objects,
+    named_arms_in,
+)
 from onward.bandits.log_tables import KINDS
 from onward.storage import replacing
 
@@ -22,19 +32,21 @@ class LogWriter:
     """Writes decisions to a file, one record each; close it, or use it in a `with` statement.
 
         with LogWriter("decisions.jsonl") as log:
-            chances = policy.probabilities(actions)
-            taken = policy.choose(actions)
-            log.write(taken, actions, reward, propensity=chances[taken])
+            decision = policy.decide(actions)       # an action, its probability and its key
+            log.write(decision, actions)
+            log.reward(decision.key, 1.0)           # later
 
-    What `decide` returns, an action with its probability, is written as it is: `log.write(decision, actions, reward)`.
-    A reward that comes later is told by its key: `log.write(decision, actions, key=17)`, then `log.reward(17, 1.0)`.
+    Where the reward is known at once: `log.write(taken, actions, reward, propensity=…)`.
 
-    JSON lines (.jsonl, .ndjson) are appended to what the file holds, and each is handed to the system at once. Parquet
-    (.parquet, .pq) is written as a whole when the log is closed, in the place of what was there.
+    JSON lines (.jsonl, .ndjson) are appended to what the file holds, and each is handed to the system at once. What
+    waits in the file for its reward is looked up when it is opened, where keys may begin anew, and a last line that was
+    not written to its end is ended; reading leaves it out. Parquet (.parquet, .pq) is written as a whole when the log
+    is closed, in the place of what was there.
 
     Args:
         path: the file; its name says how it is written.
         arms: for policies that are shown a context: the names of the arms, in the order in which the log counts them.
+            Text and whole numbers are logged, and a policy is then judged by the names of its arms.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, arms: Sequence[Hashable] | None = None) -> None:
@@ -42,12 +54,19 @@ class LogWriter:
         kind = KINDS.get(self._path.suffix.lower())
         if kind not in ("jsonl", "parquet"):
             raise ValueError(f"{path}: expected a name that ends in .jsonl, .ndjson, .parquet or .pq")
-        self._arms = None if arms is None else list(arms)
+        self._arms = None if arms is None else [int(arm) if isinstance(arm, np.integer) else arm for arm in arms]
         if self._arms is not None and (not self._arms or len(set(self._arms)) < len(self._arms)):
             raise ValueError(f"arms must be different names, at least one, got {self._arms}")
-        self._file: TextIO | None = self._path.open("a", encoding="utf-8") if kind == "jsonl" else None
+        if not self._path.parent.is_dir():
+            raise FileNotFoundError(f"cannot write to {path}: the folder {self._path.parent} does not exist")
         self._records: list[dict[str, Any]] = []  # of Parquet, until it is closed
         self._waiting: dict[Hashable, dict[str, Any]] = {}
+        self._earlier: set[Hashable] = set()  # keys that wait in the file from before
+        self._names = self._arms if self._arms and all(map(_is_plain, self._arms)) else None
+        self._file: TextIO | None = None
+        if kind == "jsonl":
+            self._go_on()
+            self._file = self._path.open("a", encoding="utf-8")
         self._closed = False
         self.written = 0
         """How many decisions were written."""
@@ -56,7 +75,7 @@ class LogWriter:
         self,
         decision: Any,
         offered: ArrayLike,
-        reward: float | None = None,
+        reward: float | np.bool_ | None = None,
         *,
         propensity: float | None = None,
         probabilities: ArrayLike | None = None,
@@ -76,7 +95,14 @@ class LogWriter:
             time: when, in seconds since 1970; now unless it is given.
         """
         self._check_open()
-        table = np.asarray(offered, dtype=np.float64)
+        try:
+            table = np.asarray(offered, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            what = "actions (k, d)" if self._arms is None else "a context (c,)"
+            raise ValueError(
+                f"a log holds arrays of numbers: expected {what}, got {type(offered).__name__}; features by name, as "
+                "those of Named, NamedArms and Hybrid, are not logged"
+            ) from error
         wanted = 2 if self._arms is None else 1
         if table.ndim != wanted or not table.size or not np.isfinite(table).all():
             what = "actions (k, d)" if self._arms is None else "a context (c,)"
@@ -88,6 +114,11 @@ class LogWriter:
             chances = np.asarray(probabilities, dtype=np.float64)
             if chances.shape != (k,) or not (chances.min() >= 0 and abs(chances.sum() - 1) <= 1e-6):
                 raise ValueError(f"probabilities must be {k} numbers >= 0 that sum to 1, got {probabilities!r}")
+            if propensity is not None and abs(float(chances[taken]) - float(propensity)) > 1e-6:
+                raise ValueError(
+                    f"probabilities say {chances[taken]:g} of the action that was taken, "
+                    f"but propensity is {propensity!r}"
+                )
             record[PROBABILITIES] = chances.tolist()
             propensity = float(chances[taken]) if propensity is None else propensity
         if propensity is None:
@@ -97,7 +128,7 @@ class LogWriter:
         record |= {"propensity": float(propensity), "reward": _checked_reward(reward)}
         key = getattr(decision, "key", None) if key is None else key
         if key is not None:
-            if not isinstance(key, str | numbers.Integral) or isinstance(key, bool):
+            if not _is_plain(key):
                 raise ValueError(f"key must be text or a whole number, got {key!r}")
             key = key if isinstance(key, str) else int(key)
             if key in self._waiting:
@@ -106,24 +137,48 @@ class LogWriter:
             raise ValueError("expected a reward, or a key by which it comes later, got neither")
         record |= {KEY: key, TIME: clock.time() if time is None else float(time)}
         record |= {ACTIONS: table.tolist()} if self._arms is None else {CONTEXT: table.tolist(), N_ARMS: k}
+        if self._names is not None and self._file is None:
+            record[ARMS] = json.dumps(self._names)  # a column
+        elif self._names is not None and not self.written:
+            record[ARMS] = self._names  # holds for what follows
+        self._earlier.discard(key)  # a reward of this key is now that of this decision
         if reward is None:
             self._waiting[key] = record
         self._put(record)
         self.written += 1
 
-    def reward(self, key: Hashable, reward: float) -> None:
+    def reward(self, key: Hashable, reward: float | np.bool_) -> None:
         """The reward of a decision that was written without one."""
         self._check_open()
-        if key not in self._waiting:
-            raise ValueError(f"no decision waits under key {key!r} ({len(self._waiting):,} wait)")
+        if key not in self._waiting and key not in self._earlier:
+            count = len(self._waiting) + len(self._earlier)
+            raise ValueError(f"no decision waits under key {key!r} ({count:,} wait)")
         checked = _checked_reward(reward)
         if checked is None:
             raise ValueError("reward must be a finite number, got None")
-        record = self._waiting.pop(key)
+        record = self._waiting.pop(key, {KEY: key if isinstance(key, str) else int(cast(Any, key))})
+        self._earlier.discard(key)
         if self._file is not None:
             self._put({KEY: record[KEY], "reward": checked})
         else:
             record["reward"] = checked
+
+    def _go_on(self) -> None:
+        """Look up what waits in the file, and end its last line."""
+        if not self._path.exists():
+            return
+        for record in json_objects(self._path, []):
+            arms = named_arms_in(record)
+            if arms is not None and arms != tuple(self._names or ()):
+                raise ValueError(f"{self._path}: holds a log of arms {list(arms)}, got {self._arms}")
+            key = record.get(KEY)
+            if key is not None and "taken" in record and record.get("reward") is None:
+                self._earlier.add(key)
+            elif key is not None:
+                self._earlier.discard(key)
+        with self._path.open("rb+") as file:
+            if file.seek(0, os.SEEK_END) and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
+                file.write(b"\n")
 
     def _place(self, taken: Any, k: int) -> int:
         if self._arms is not None:
@@ -169,9 +224,14 @@ class LogWriter:
         self.close()
 
 
-def _checked_reward(reward: float | None) -> float | None:
+def _checked_reward(reward: float | np.bool_ | None) -> float | None:
     if reward is None:
         return None
-    if not isinstance(reward, numbers.Real) or not math.isfinite(float(reward)):
+    if not isinstance(reward, numbers.Real | np.bool_) or not math.isfinite(float(reward)):
         raise ValueError(f"reward must be a finite number, got {reward!r}")
     return float(reward)
+
+
+def _is_plain(name: object) -> bool:
+    """Whether it is text or a whole number, which a file gives back as it was."""
+    return isinstance(name, str | numbers.Integral) and not isinstance(name, bool)

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -14,6 +14,7 @@ from onward.bandits.action_sets import ActionSets, ArmsInContext, Chances, Stack
 from onward.bandits.log_records import LogWarning, Records, read_records
 from onward.bandits.log_tables import Names, Table, checked_arms
 from onward.core.types import Matrix, Vector
+from onward.core.words import counted
 
 ROUNDING = 1e-9  # by which a sum of probabilities may be above 1
 
@@ -39,6 +40,8 @@ class LoggedData:
     propensity: Vector
     reward: Vector
     probabilities: Chances | None
+    arms: tuple[Hashable, ...] | None
+    """The names of the arms of a log of contexts, in its order; None if it has none."""
 
     def __init__(
         self,
@@ -59,13 +62,20 @@ class LoggedData:
         propensity: ArrayLike,
         reward: ArrayLike,
         probabilities: Any = None,
+        arms: Sequence[Hashable] | None = None,
     ) -> Self:
         """A log of arms without features of their own: the context (n, c) of an event is put into the block of the arm.
 
-        So each arm has coefficients of its own, and d = n_arms × c. Add a column of ones for a constant.
+        So each arm has coefficients of its own, and d = n_arms × c. Add a column of ones for a constant. With `arms`,
+        their names in the log's order, a `Disjoint` policy is judged by the names of its arms.
         """
         sets = ArmsInContext(_table(contexts), checked_arms(n_arms))
-        return cls._of(sets, taken, propensity, reward, probabilities)
+        names = None if arms is None else tuple(arms)
+        if names is not None and (len(names) != n_arms or len(set(names)) < n_arms):
+            raise ValueError(f"arms must be {n_arms} different names, got {names}")
+        log = cls._of(sets, taken, propensity, reward, probabilities)
+        object.__setattr__(log, "arms", names)
+        return log
 
     @classmethod
     def from_frame(
@@ -115,6 +125,9 @@ class LoggedData:
         names = Names(taken, propensity, reward, event)
         records = read_records(Path(path), names, n_arms)
         if records is not None:
+            if features is not None or (n_arms is not None and records.contexts is None):
+                given = "features" if features is not None else "arms"
+                raise ValueError(f"{path}: holds decisions with what was offered; expected no {given}, got some")
             return cls._from_records(records)
         return cls._from_table(Table.read(Path(path), names, features, n_arms), names, n_arms)
 
@@ -127,10 +140,23 @@ class LoggedData:
                 LogWarning,
                 stacklevel=3,
             )
+        if records.orphans:
+            warnings.warn(
+                f"{records.source}{counted(records.orphans, 'reward')} of keys that no decision before has, left out",
+                LogWarning,
+                stacklevel=3,
+            )
+        if records.torn:
+            warnings.warn(
+                f"{records.source}{counted(len(records.torn), 'line')} not written to the end (line {records.torn[0]}) "
+                "and left out",
+                LogWarning,
+                stacklevel=3,
+            )
         rest = (records.taken, records.propensity, records.reward, records.probabilities)
         try:
             if records.contexts is not None and records.n_arms is not None:
-                return cls.disjoint(records.contexts, records.n_arms, *rest)
+                return cls.disjoint(records.contexts, records.n_arms, *rest, records.arms)
             return cls(records.actions, *rest)
         except ValueError as error:
             raise ValueError(f"{records.source}{error}") from error
@@ -204,6 +230,7 @@ class LoggedData:
                 f"taken must be the position of an action that was offered, 0 … {actions.sizes[event] - 1} "
                 f"in event {event}, got {positions[event]:g}"
             )
+        object.__setattr__(self, "arms", None)
         object.__setattr__(self, "actions", actions)
         object.__setattr__(self, "taken", fixed(positions.astype(np.int64)))
         object.__setattr__(self, "propensity", fixed(chances))

@@ -49,11 +49,6 @@ def named_world(name: str, arms: int, features: int, sigma: float, rounds: int) 
     return NAMED_WORLDS[name](arms, features, sigma, rounds)
 
 
-def described_worlds() -> str:
-    """The names, with what each is."""
-    return "; ".join(f"{name}: {maker.__doc__}" for name, maker in NAMED_WORLDS.items())
-
-
 def labelled_file(
     path: Path, label: str, features: Sequence[str] | None = None, scaling: Scaling | None = "beforehand"
 ) -> LabelledWorld:

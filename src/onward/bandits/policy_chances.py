@@ -127,7 +127,7 @@ class PolicyChances(Proposing, Buffered):
         free = np.ones(len(index), dtype=np.bool_) if not len(mask) else mask
         return np.asarray((1.0 - self.explore) * share_of_best(index, free) + self.explore * free / free.sum())
 
-    def choose_with_probability(self, checked: Matrix, mask: NDArray[np.bool_]) -> tuple[int, float]:
+    def draw_with_probability(self, checked: Matrix, mask: NDArray[np.bool_]) -> tuple[int, float]:
         """An action of a table that was checked, drawn as `choose` draws it, and the probability with which it was.
 
         The mask is that of `_offer`: empty if all are available. For a rule that samples, a few directions are drawn

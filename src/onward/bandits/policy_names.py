@@ -2,6 +2,7 @@
 
 import ast
 import shlex
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from onward.bandits import policies
@@ -30,12 +31,12 @@ def policy_kinds() -> dict[str, type[Policy]]:
     return dict(sorted(found.items()))
 
 
-def named_policy(text: str, n_arms: int | None = None, seed: int = 0) -> Policy | Disjoint:
+def named_policy(text: str, n_arms: int | Sequence[Hashable] | None = None, seed: int = 0) -> Policy | Disjoint:
     """The policy that a text names: `NAME parameter=value …`.
 
     Args:
         text: a name (in any case, hyphens or not) and parameters; with `disjoint` before it, each arm has a policy.
-        n_arms: how many arms there are, for `disjoint`.
+        n_arms: how many arms there are, or their names, for `disjoint`.
         seed: of its random numbers, unless the text says otherwise.
     """
     words = shlex.split(text)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits.journaling import Journaled
 from onward.core.checks import whole
+from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
 
 SAMPLES = 128  # directions that probabilities are averaged over
@@ -41,8 +42,12 @@ class Proposing(Journaled):
         """The probability of each and its standard error, as two rows."""
         raise NotImplementedError
 
-    def choose_with_probability(self, checked: Any, mask: NDArray[np.bool_]) -> tuple[int, float]:
+    def draw_with_probability(self, checked: Any, mask: NDArray[np.bool_]) -> tuple[int, float]:
         """The place of an action, drawn as `choose` draws it, and the probability with which it was."""
+        raise NotImplementedError
+
+    def choose_to_decide(self, checked: Any, mask: NDArray[np.bool_]) -> tuple[int, float]:
+        """What `draw_with_probability` gives, in less time where one action is the best; the lock is held."""
         raise NotImplementedError
 
     def _index_to_rank(self, checked: Any) -> Vector:
@@ -87,6 +92,19 @@ class Proposing(Journaled):
             chances, errors = self._chances(checked, mask, count)
         return (chances, errors) if with_error else chances
 
+    def choose_with_probability(self, offered: Any, available: ArrayLike | None = None) -> tuple[Any, float]:
+        """What `choose` gives, an action's number or an arm's name, and the probability with which it was drawn.
+
+        For a log, where the reward is told by `learn`; `decide` does the same and waits for the `reward`. Where a rule
+        samples, the probability is that given a few directions that were drawn before: see docs/bandits.md.
+        """
+        with self._lock, interrupts_deferred(), self._noting("choose_with_probability") as noting:
+            checked, mask = self._offer(offered, available)
+            place, probability = self.choose_to_decide(checked, mask)
+            chosen = self._label(place), probability
+            noting({"offered": checked, "available": mask}, chosen)
+        return chosen
+
     def rank(self, offered: Any, k: int, available: ArrayLike | None = None) -> list[Any]:
         """The k actions with the largest indices, the best first: no two alike, and ties in random order.
 
@@ -114,7 +132,7 @@ class Proposing(Journaled):
             free = mask.copy() if len(mask) else np.ones(self._count(checked), dtype=np.bool_)
             count, places, probabilities = _at_most(k, int(free.sum())), [], []
             for _ in range(count):
-                place, probability = self.choose_with_probability(checked, free)
+                place, probability = self.draw_with_probability(checked, free)
                 places.append(self._label(place))
                 probabilities.append(probability)
                 free[place] = False

@@ -16,7 +16,8 @@ Band = Literal["standard_error", "quartiles", "deciles", "std"]
 
 # Okabe and Ito's, which most eyes tell apart, less the yellow.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-STYLES = ("-", "--", "-.", ":")
+STYLES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
+MANY = 12  # with more policies than this, bands of standard errors only hide lines
 POINTS = 600  # as many as can be seen
 
 SAYS = {
@@ -74,7 +75,11 @@ def plot(runs: RegretRuns, band: Band | None, log: bool, ax: "Axes | None") -> F
     if band not in SAYS:
         raise ValueError(f"band must be one of {', '.join(map(repr, SAYS))}, got {band!r}")
     if ax is None:
-        ax = Figure(figsize=(7.5, 4.2), layout="constrained").subplots()
+        longest = max(map(len, runs.names))
+        size = 7.5 + 0.085 * max(0, longest - 14), max(4.2, 0.7 + 0.215 * len(runs.names))
+        ax = Figure(figsize=size, layout="constrained").subplots()
+    if len(runs.names) > MANY and band == "standard_error":
+        band = None
     middle, low, high = _lines(runs, band)
     kept = np.unique(np.linspace(0, len(runs.rounds) - 1, POINTS).round().astype(np.int64))
     t = runs.rounds[kept]

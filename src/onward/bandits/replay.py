@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onward.bandits import mean_intervals
+from onward.bandits.bounded_intervals import bounded_interval
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.evaluation_settings import WITH_MODEL, checked_settings
 from onward.bandits.log_records import LogWarning
-from onward.bandits.log_walk import Policy, RewardModel, Subject, walk
+from onward.bandits.log_walk import Policy, RewardModel, Subject, knows_nothing, walk
 from onward.bandits.logs import LoggedData
 from onward.bandits.policy_value import Interval, Learn, Method, Value, ValueDifference, reward_bounds
-from onward.bandits.value_estimators import Terms, terms
-from onward.bandits.weight_checks import diagnose, model_alone_warning, refuse_deterministic
-from onward.core.types import Vector
+from onward.bandits.value_estimators import terms
+from onward.bandits.weight_checks import diagnose, model_alone_warning, refuse_deterministic, replay_warnings
 from onward.regression import ForwardRegressor
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def evaluate(
 
     A policy with `probabilities` is asked for them by the weighing methods; otherwise what it chooses counts as chosen
     with certainty, which is right for a policy that draws lots, too, only noisier. A `Disjoint` policy needs a log of
-    contexts; arm i of the log is the i-th of its `arms`.
+    contexts; its arms are matched by name, or where the log has no names by position.
 
     What speaks against the estimate (a mean weight that is not 1, propensities that cannot be right, too few effective
     samples) is in `Value.warnings`, with the numbers in `Value.diagnostics`, and is warned of as a `LogWarning`. A log
@@ -127,7 +127,10 @@ def evaluate(
     if not (allow_deterministic and method == "dm"):
         refuse_deterministic(log)
     if method == "replay":
-        return _replay(policy, log, learn, delta, seed, bounds, reward_range is not None)
+        replayed = _replay(policy, log, learn, delta, seed, bounds, reward_range is not None)
+        for each in replayed.warnings:
+            warnings.warn(each, LogWarning, stacklevel=2)
+        return replayed
     if method in WITH_MODEL and model is None:
         model = ForwardRegressor(lam=1.0)
     walked = walk(policy, log, learn, model, folds, reward_range)
@@ -145,7 +148,9 @@ def evaluate(
         largest = 1 / float(log.propensity.min()) if clip is None else clip
         # A model that learns, or a policy that does, ties each event to those before it.
         tied = method == "dr" or learn != "none"
-        lower, upper = _bounded_interval(method, interval, made, weights, log.reward, largest, bounds, delta, tied)
+        lower, upper = bounded_interval(
+            method, interval, made.values, weights, log.reward, largest, bounds, delta, tied
+        )
     said = diagnostics.warnings() if method != "dm" else [model_alone_warning()]
     for each in said:
         warnings.warn(each, LogWarning, stacklevel=2)
@@ -213,8 +218,16 @@ def compare_policies(
     """
     if method == "replay":
         raise ValueError("method must be one that weighs events, got 'replay', which judges policies on other events")
-    one, other = (evaluate(policy, log, method=method, **settings) for policy in (first, second))
-    return one.difference(other)
+    for policy in (first, second):
+        if settings.get("learn") in (None, "none") and knows_nothing(policy):
+            warnings.warn(
+                f"a policy that has learned nothing ({type(policy).__name__}) is judged as it is, and so chooses by "
+                'chance: expected one that has learned, or learn="all"',
+                LogWarning,
+                stacklevel=2,
+            )
+    values = [evaluate(policy, log, method=method, **settings) for policy in (first, second)]
+    return values[0].difference(values[1])
 
 
 def compare(
@@ -309,40 +322,6 @@ def _replay(
         clipped=0,
         reward_range=bounds,
         range_from="given" if given else "log",
+        warnings=tuple(replay_warnings(log, n)),
         log=log,
     )
-
-
-def _bounded_interval(
-    method: Method,
-    interval: Interval,
-    made: Terms,
-    weights: Vector,
-    reward: Vector,
-    largest: float,
-    bounds: tuple[float, float],
-    delta: float,
-    tied: bool,
-) -> tuple[float, float]:
-    """An interval that relies on the range of rewards, and holds at any size."""
-    low, high = bounds
-    if interval == "anytime":
-        width = high - low
-        if width <= 0:
-            return bounds
-        # Weighed rewards need no bound of the weights, as w·r and w·(1 − r) are at least 0. So where large weights make
-        # the doubly robust interval wide, that of the rewards is not; each may fail in half of the cases.
-        each = delta if method == "ips" else delta / 2
-        shares = (reward - low) / width
-        lower, upper = mean_intervals.anytime(weights * shares, weights * (1 - shares), 0.0, low, high, each)
-        if method == "dr":
-            shares = (made.values - low) / width
-            ends = mean_intervals.anytime(shares, 1 - shares, largest, low, high, each)
-            lower, upper = max(lower, ends[0]), min(upper, ends[1])
-        return min(lower, upper), max(lower, upper)
-    if method == "ips":
-        low, high = min(0.0, largest * low), max(0.0, largest * high)
-    else:
-        low, high = low - largest * (high - low), high + largest * (high - low)
-    bernstein = mean_intervals.martingale_bernstein if tied else mean_intervals.empirical_bernstein
-    return bernstein(made.values, low, high, delta)

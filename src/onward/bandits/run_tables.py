@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 
 def summary(runs: "Runs") -> "pl.DataFrame":
-    """See `Runs.summary`."""
+    """See `Runs.summary`; with failures, also in how many repeats each policy failed."""
     import polars as pl  # here, so that what makes no frame does not wait for it
 
     q25, median, q75 = np.quantile(runs.final, [0.25, 0.5, 0.75], axis=1)
     played = runs.repeats * runs.horizon
+    failed = {"failed": [runs.failed(name) for name in runs.names]} if runs.failures else {}
     return pl.DataFrame(
         {
             "policy": runs.names,
@@ -29,6 +30,7 @@ def summary(runs: "Runs") -> "pl.DataFrame":
             "median": median,
             "q75": q75,
             "repeats": [runs.repeats] * len(runs.names),
+            **failed,
             "microseconds_a_round": 1e6 / played * np.array([runs.seconds.get(n, math.nan) for n in runs.names]),
         },
         nan_to_null=True,  # of arrays

@@ -52,8 +52,12 @@ class Difference:
     """A t-interval: the mean difference is inside with probability 1 − delta, if the repeats' are near to normal."""
     delta: float
     repeats: int
+    why_nan: str = ""
+    """Why there is no number: which of the two failed, and how often."""
 
     def __str__(self) -> str:
+        if self.why_nan:
+            return f"{self.first} − {self.second}: nan, because {self.why_nan}"
         return (
             f"{self.first} − {self.second}: {self.mean:.4g}, {100 * (1 - self.delta):g}% interval "
             f"[{self.lower:.4g}, {self.upper:.4g}] over {self.repeats} repeats"
@@ -199,7 +203,15 @@ class Runs:
         gaps = self[first][:, -1] - self[second][:, -1]
         mean, error = float(gaps.mean()), float(gaps.std(ddof=1)) / math.sqrt(len(gaps))
         reach = float(special.stdtrit(len(gaps) - 1, 1 - delta / 2)) * error
-        return Difference(first, second, mean, error, mean - reach, mean + reach, delta, len(gaps))
+        failed = {name: self.failed(name) for name in (first, second)} if math.isnan(mean) else {}
+        said = [f"{name} failed in {times} of {self.repeats} repeats" for name, times in failed.items() if times]
+        ends = mean - reach, mean + reach
+        return Difference(first, second, mean, error, *ends, delta, len(gaps), " and ".join(said))
+
+    def failed(self, name: str) -> int:
+        """In how many repeats a policy raised an error."""
+        self._place(name)
+        return sum(failure.policy == name for failure in self.failures)
 
     def merge(self, other: "Runs") -> "Runs":
         """These repeats and further ones of the same game, in the order of their numbers."""
@@ -270,7 +282,8 @@ class Runs:
 
         Args:
             band: what is shaded: around the mean its "standard_error" or the repeats' "std", around the median the
-                "quartiles" or "deciles"; None for the mean alone.
+                "quartiles" or "deciles"; None for the mean alone. With more than 12 policies standard errors
+                are left out.
             log: the regret on a logarithmic axis.
             ax: draw into it, instead of into a new figure.
         """

@@ -20,6 +20,7 @@ from onward.bandits.players import Player, copied, is_compiled, new_player
 from onward.bandits.runs import Runs
 from onward.bandits.spectral import SpectralBandit
 from onward.bandits.stepped_game import SteppedGame, Terms
+from onward.bandits.without_journal import WithoutJournal
 from onward.core.checks import whole
 from onward.core.types import Matrix, Vector
 from onward.progress_bar import open_progress_bar
@@ -193,6 +194,11 @@ def _check_players(policies: Mapping[str, Any]) -> None:
         if isinstance(policy, type) or not methods:
             what = f"the class {policy.__name__} itself" if isinstance(policy, type) else type(policy).__name__
             raise ValueError(f"policy {name!r} must be an object with methods choose and learn, got {what}")
+        if isinstance(policy, WithoutJournal):
+            raise ValueError(
+                f"policy {name!r} is a {type(policy).__name__}, which plays in no world yet: "
+                "expected a Policy or a Disjoint, which take arrays of numbers"
+            )
 
 
 def _settings(policies: Mapping[str, Any], environment: Environment, terms: Terms) -> dict[str, Any]:

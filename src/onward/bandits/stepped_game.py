@@ -1,5 +1,6 @@
 """A game round by round, in Python: with late rewards, batches, actions that are not available, and traces."""
 
+import hashlib
 import math
 import numbers
 from collections import defaultdict
@@ -64,7 +65,7 @@ class Terms:
             terms["update_every"] = self.update_every
         if self.available is not None:
             given = self.available
-            terms["available"] = given if isinstance(given, float) else {"share": float(np.mean(given))}
+            terms["available"] = given if isinstance(given, float) else _mask_digest(given)
         return terms
 
     def __eq__(self, other: object) -> bool:
@@ -73,6 +74,12 @@ class Terms:
             other.trace,
             other.record_failures,
         )
+
+
+def _mask_digest(masks: NDArray[np.bool_]) -> dict[str, Any]:
+    """What tells masks apart that are not the same."""
+    digest = hashlib.sha256(np.ascontiguousarray(masks).tobytes()).hexdigest()
+    return {"shape": list(masks.shape), "share": float(masks.mean()), "sha256": digest[:16]}
 
 
 def _available(given: ArrayLike | None, horizon: int) -> float | NDArray[np.bool_] | None:
@@ -91,7 +98,7 @@ def _available(given: ArrayLike | None, horizon: int) -> float | NDArray[np.bool
     if not masks[:horizon].any(axis=1).all():
         none = int(np.argmin(masks[:horizon].any(axis=1))) + 1
         raise ValueError(f"available must have an action in each round, got none in round {none}")
-    return masks
+    return masks[:horizon]
 
 
 # Who is asked
@@ -178,11 +185,14 @@ class SteppedGame:
         arrived: list[Decision] = []
         lost = 0.0
         for t in range(horizon):
-            seen, means = self._seat.look(run), np.asarray(run.means(), dtype=np.float64)
-            count = self._seat.count(seen)
-            if means.shape != (count,):
-                whose = "policy's arms" if isinstance(self._player, Disjoint) else "actions"
-                raise ValueError(f"there are {count} {whose}, but the world has means of shape {means.shape}")
+            means = np.asarray(run.means(), dtype=np.float64)
+            try:
+                seen, count = self._seen(run, means)
+            except ValueError as error:
+                if not isinstance(self._player, Disjoint):  # the world is wrong, whoever plays
+                    raise
+                played.failed = self._failed(error, t)
+                break
             mask = self._mask(masks, t, count)
             try:
                 read = self._read(seen, mask)
@@ -209,6 +219,17 @@ class SteppedGame:
                 break
             arrived = []
         return played
+
+    def _seen(self, run: EnvironmentRun, means: Vector) -> tuple[Any, int]:
+        """What the policy is shown in this round, and how many actions it may choose among."""
+        seen = self._seat.look(run)
+        count = self._seat.count(seen)
+        if means.shape != (count,):
+            whose = (
+                f"the policy has {count} arms" if isinstance(self._player, Disjoint) else f"there are {count} actions"
+            )
+            raise ValueError(f"{whose}, but the world has means of shape {means.shape}")
+        return seen, count
 
     def _delays(self, horizon: int) -> NDArray[np.int64]:
         if self._terms.delay is None:

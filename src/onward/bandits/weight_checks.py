@@ -68,11 +68,7 @@ class Diagnostics:
             found.append(
                 f"{self.unsupported:.1%} of what the policy does had no chance in the log: of that it says nothing."
             )
-        if self.certain_share > 0.5:
-            found.append(
-                f"{self.certain_share:.0%} of the events had a propensity of 1: nothing else was tried there, so the "
-                "log cannot tell what other actions would have earned."
-            )
+        found += _certain_warnings(self.certain_share)
         if self.carrying < CARRYING:
             found.append(
                 f"Few events decide: it is as if {self.carrying:.1f} of them made up the variance of the weights (the "
@@ -84,6 +80,27 @@ class Diagnostics:
                 "the policy is far from the one that wrote the log."
             )
         return found
+
+
+def replay_warnings(log: LoggedData, matched: int) -> list[str]:
+    """What speaks against an estimate by replay: the log's propensities, by which events are kept, and few events."""
+    found = [each.sentence for each in checked_propensities(log) if each.flagged]
+    found += _certain_warnings(certain_share(log))
+    if matched < FEW * len(log):
+        found.append(
+            f"Replay counts {matched:,} of {len(log):,} events: the policy does something else than the log, or the "
+            "least propensity is very small. Weighing methods such as 'dr' use all events."
+        )
+    return found
+
+
+def _certain_warnings(share: float) -> list[str]:
+    if share <= 0.5:
+        return []
+    return [
+        f"{share:.0%} of the events had a propensity of 1: nothing else was tried there, so the log cannot tell what "
+        "other actions would have earned."
+    ]
 
 
 def diagnose(log: LoggedData, weights: Vector, unsupported: Vector | None) -> Diagnostics:

@@ -194,7 +194,7 @@ def _policies(texts: list[str], log: "LoggedData", seed: int) -> "dict[str, tupl
     """The policies by what they were called, and whether each comes from a file."""
     from onward.bandits.policy_names import named_policy
 
-    n_arms = None if log.contexts is None else int(log.actions.sizes[0])
+    n_arms: Any = None if log.contexts is None else log.arms or int(log.actions.sizes[0])
     found: dict[str, tuple[Any, bool]] = {}
     for text in texts:
         if text in found:

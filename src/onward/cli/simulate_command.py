@@ -24,6 +24,7 @@ Scaling = Literal["beforehand", "online"]  # as in onward.bandits.labelled_world
 
 _WORLD, _GAME = "World", "Game"
 _POINTS = 200  # rounds that are kept for a drawing
+_PICTURES = (".png", ".svg", ".pdf")
 
 
 def command(
@@ -47,13 +48,19 @@ def command(
             show_default="sphere",
         ),
     ] = None,
-    arms: Annotated[int, typer.Option("--arms", min=1, help="Arms in a round.", rich_help_panel=_WORLD)] = 20,
+    arms: Annotated[
+        int | None, typer.Option("--arms", min=1, help="Arms in a round.", rich_help_panel=_WORLD, show_default="20")
+    ] = None,
     dimension: Annotated[
-        int, typer.Option("--dimension", min=1, help="Features of an arm.", rich_help_panel=_WORLD)
-    ] = 10,
+        int | None,
+        typer.Option("--dimension", min=1, help="Features of an arm.", rich_help_panel=_WORLD, show_default="10"),
+    ] = None,
     sigma: Annotated[
-        float, typer.Option("--sigma", min=0.0, help="Standard deviation of the noise.", rich_help_panel=_WORLD)
-    ] = 0.5,
+        float | None,
+        typer.Option(
+            "--sigma", min=0.0, help="Standard deviation of the noise.", rich_help_panel=_WORLD, show_default="0.5"
+        ),
+    ] = None,
     table: Annotated[
         Path | None,
         typer.Option(
@@ -75,13 +82,14 @@ def command(
         ),
     ] = None,
     scaling: Annotated[
-        Scaling,
+        Scaling | None,
         typer.Option(
             "--scaling",
             help="Columns in units of their deviation over the whole table, or over the rows met so far.",
             rich_help_panel=_WORLD,
+            show_default="beforehand",
         ),
-    ] = "beforehand",
+    ] = None,
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="Of each game.", rich_help_panel=_GAME)] = 2000,
     repeats: Annotated[
         int, typer.Option("--repeats", min=1, help="Games; all policies meet the same.", rich_help_panel=_GAME)
@@ -128,21 +136,36 @@ def command(
         raise typer.BadParameter("expected --world or --table, got both")
     if not 0 < delta < 1:
         raise typer.BadParameter(f"expected a number between 0 and 1, got {delta}", param_hint="--delta")
-    policies: dict[str, Any] = {}
+    of_world = {"--arms": arms, "--dimension": dimension, "--sigma": sigma}
+    of_table = {"--features": features, "--scaling": scaling}
+    for name, given in (of_world if table is not None else of_table).items():
+        if given is not None:
+            there = "a world, not for --table" if table is not None else "--table"
+            raise typer.BadParameter(f"{name} is for {there}", param_hint=name)
     for text in policy:
-        if text in policies:
+        if policy.count(text) > 1:
             raise typer.BadParameter(f"{text!r} is given more than once", param_hint="--policy")
-        with usage():
-            policies[text] = named_policy(text, None, seed)
+    if plot is not None and plot.suffix.lower() not in _PICTURES:
+        raise typer.BadParameter(
+            f"expected a name that ends in {', '.join(_PICTURES)}, got {plot.name!r}", param_hint="--plot"
+        )
     for target in (plot, csv):
         if target is not None:
             check_target(target)
     environment: Any
+    n_arms = None
     if table is not None and label is not None:
-        environment = labelled_file(table, label, split_names(features) or None, scaling)
+        environment = labelled_file(table, label, split_names(features) or None, scaling or "beforehand")
+        n_arms = environment.n_arms
     else:
         with usage():
-            environment = named_world(world or "sphere", arms, dimension, sigma, rounds)
+            environment = named_world(
+                world or "sphere", arms or 20, dimension or 10, 0.5 if sigma is None else sigma, rounds
+            )
+    policies: dict[str, Any] = {}
+    for text in policy:
+        with usage():
+            policies[text] = named_policy(text, n_arms, seed)
     runs = play(policies, environment, rounds, repeats, seed=seed, n_jobs=jobs, keep=max(1, rounds // _POINTS))
     if plot is not None:
         runs.plot().savefig(plot, dpi=150)

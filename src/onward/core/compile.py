@@ -8,9 +8,14 @@ import numba
 P = ParamSpec("P")
 R = TypeVar("R")
 
+TRIED = ((0, 68),)
+"""The series of numba with whose insides parts were tried; others compile as well, in more time."""
+
 try:
+    if tuple(int(part) for part in numba.__version__.split(".")[:2]) not in TRIED:
+        raise ImportError(f"parts were not tried with numba {numba.__version__}")
     from onward.core.compiled_parts import new_compiled
-except (ImportError, AttributeError):  # a numba that is made otherwise: it compiles as well, in more time
+except (ImportError, AttributeError, ValueError):
 
     def new_compiled(function: Any, **options: Any) -> Any:
         """A function that numba compiles when it is called; for this process alone if there is no place for files."""

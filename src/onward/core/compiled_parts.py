@@ -5,18 +5,16 @@ inside each of its callers. A function that compiled code calls needs none of th
 enough, and they are optimised as a whole. That takes a third off compiling, and nothing else changes: without fastmath
 the bits do not depend on how code is optimised.
 
-This uses what numba does not promise to keep. Where it is another numba, `compile.py` compiles as usual.
+This uses what numba does not promise to keep: with series of numba that were not tried, `compile.py` compiles as
+usual, and a part that cannot be made is compiled as usual, too.
 """
 
-import gc
-import logging
 import os
+import pickle
 import stat
-import sys
 import tempfile
-import time
-import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,13 +24,13 @@ from numba.core import caching
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import ForceLiteralArg, TypingError
 from numba.core.lowering import Environment
 from numba.core.registry import CPUDispatcher
 
-TELL_AFTER = 1.0  # seconds of compiling before it is told
+from onward.core.compile_messages import Compiling, Told, log
 
 _ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of a function's environments begin
-_log = logging.getLogger("onward")
 
 
 # The cache
@@ -60,21 +58,23 @@ class _TemporaryLocator(caching.UserWideCacheLocator):
         except OSError:
             return None
         if found is not None:
-            _Told.warn(f"cannot write beside the package or in a home: compiled code is kept in {private_directory()}")
+            given = f"in NUMBA_CACHE_DIR={config.CACHE_DIR}, " if config.CACHE_DIR else ""
+            kept = f"compiled code is kept in {private_directory()}"
+            Told.warn(f"cannot write {given}beside the package or in a home: {kept}")
         return found
 
 
 def private_directory() -> Path:
     """The directory of temporary files that is this user's alone, one for all processes of the user."""
-    if _Told.directory is None:
+    if Told.directory is None:
         directory = Path(tempfile.gettempdir()) / f"onward-compiled-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
         directory.mkdir(mode=0o700, exist_ok=True)
         found = directory.lstat()
         own = not hasattr(os, "getuid") or found.st_uid == os.getuid()
         if not (stat.S_ISDIR(found.st_mode) and own and not found.st_mode & 0o022):
             directory = Path(tempfile.mkdtemp(prefix="onward-compiled-"))
-        _Told.directory = directory
-    return _Told.directory
+        Told.directory = directory
+    return Told.directory
 
 
 _LOCATORS = [
@@ -118,20 +118,51 @@ class _PartImpl(caching.CompileResultCacheImpl):
         )
 
 
-class _WholeCache(caching.Cache):
+class _SoundCache(caching.Cache):
+    """A cache whose files may be damaged, by a full disk or a crash: then they count as none and are replaced."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What is kept for these types; None if there is nothing that can be read."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # whatever pickle or LLVM says of it
+            file = self._cache_file
+            Told.of_damage(file._index_path, error)
+            try:
+                file._load_index()
+            except Exception:  # it is the index itself; otherwise the file that it names is written over
+                with suppress(OSError):
+                    file.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled; what cannot be kept is there for this process."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            Told.warn(f"{error}: compiled code is kept in this process alone; NUMBA_CACHE_DIR says where else")
+        except (EOFError, pickle.PickleError) as error:  # an index that could not be replaced
+            Told.of_damage(self._cache_file._index_path, error)
+
+
+class _WholeCache(_SoundCache):
     _impl_class = _WholeImpl
 
 
-class _PartCache(caching.Cache):
+class _PartCache(_SoundCache):
     _impl_class = _PartImpl
 
 
 def _cache(kind: Callable[[Any], Any], function: Any) -> Any:
     """The cache of a function; in this process alone if there is no place for files."""
     try:
-        return kind(function)
+        cache = kind(function)
+        if config.CACHE_DIR and not str(cache.cache_path).startswith(config.CACHE_DIR):
+            Told.warn(f"cannot write in NUMBA_CACHE_DIR={config.CACHE_DIR}: compiled code is kept elsewhere")
+        return cache
     except RuntimeError as error:
-        _Told.warn(f"{error}: compiled code is kept in this process alone; NUMBA_CACHE_DIR says where else")
+        given = f"NUMBA_CACHE_DIR={config.CACHE_DIR} cannot be written to" if config.CACHE_DIR else error
+        Told.warn(f"{given}: compiled code is kept in this process alone; NUMBA_CACHE_DIR says where else")
         return caching.NullCache()
 
 
@@ -187,7 +218,7 @@ class _Part(CPUDispatcher):
         self._cache = _cache(_PartCache, function)
 
     def compile(self, sig: Any) -> Any:
-        _Told.what_is_done(self._cache.cache_path)
+        Told.what_is_done(self._cache.cache_path)
         return super().compile(sig)
 
     def add_overload(self, cres: Any) -> None:
@@ -210,7 +241,7 @@ class Compiled(CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:
         """What Python calls for arguments of these types."""
-        with _Compiling(), global_compiler_lock:
+        with Compiling(), global_compiler_lock:
             if not cast(Any, self)._can_compile:  # another thread has closed it meanwhile, perhaps for these types
                 known = self.overloads.get(tuple(getattr(sig, "args", sig)))
                 if known is None:
@@ -222,9 +253,15 @@ class Compiled(CPUDispatcher):
         """What compiled code that calls it is told of its types: the whole one if there is one already, else a part."""
         if tuple(self._compiler.fold_argument_types(args, kws)[1]) in self.overloads:
             return super().get_call_template(args, kws)
-        if self._part is None:
-            self._part = _Part(self.py_func, self.targetoptions)
-        return self._part.get_call_template(args, kws)
+        try:
+            if self._part is None:
+                self._part = _Part(self.py_func, self.targetoptions)
+            return self._part.get_call_template(args, kws)
+        except (TypingError, ForceLiteralArg):  # what the function itself does wrong
+            raise
+        except Exception as error:  # numba's insides are not what they were
+            log.info("%s is not compiled as a part: %r", self.py_func.__name__, error)
+            return super().get_call_template(args, kws)
 
     def get_overload(self, sig: Any) -> Any:
         """What compiled code calls."""
@@ -239,55 +276,6 @@ class Compiled(CPUDispatcher):
             environment = Environment._memo.get(symbol.name) if symbol.name.startswith(_ENVIRONMENT) else None
             if environment is not None:
                 cres.library.codegen.set_env(symbol.name, environment)
-
-
-# What a user is told
-
-
-class _Told:
-    """What was told already, each once in a process."""
-
-    directory: Path | None = None
-    warned = said = False
-    since: float | None = None  # when the outermost compiling began
-
-    @classmethod
-    def warn(cls, text: str) -> None:
-        if not cls.warned:
-            cls.warned = True
-            warnings.warn_explicit(text, RuntimeWarning, "onward", 0)  # one line: nobody's code is to blame
-
-    @classmethod
-    def what_is_done(cls, path: Any) -> None:
-        """Tell that code is being compiled, if that takes long."""
-        if cls.said or cls.since is None or time.perf_counter() - cls.since < TELL_AFTER:
-            return
-        cls.said = True
-        kept = f"kept in {path}" if path else "for this process"
-        text = f"onward: compiling for this machine, once, {kept}"
-        _log.info(text)
-        if sys.stderr is not None and sys.stderr.isatty():
-            print(text, file=sys.stderr)
-
-
-class _Compiling:
-    """While the outermost function is compiled: it is timed, and garbage is looked for less often.
-
-    A compiler makes many objects that all live on: a seventh of its time went into looking at them again and again.
-    """
-
-    def __enter__(self) -> None:
-        self._outermost = _Told.since is None
-        if self._outermost:
-            _Told.since = time.perf_counter()
-            self._threshold = gc.get_threshold()
-            if self._threshold[0]:  # 0: it is off
-                gc.set_threshold(20_000, 20, 100)
-
-    def __exit__(self, *_: object) -> None:
-        if self._outermost:
-            _Told.since = None
-            gc.set_threshold(*self._threshold)
 
 
 def new_compiled(function: Any, **options: Any) -> Any:
