@@ -208,7 +208,7 @@ def test_arms_share_the_noise() -> None:
         n, squares = n + len(y), squares + float(y @ y)
         loss += float(((y - X @ theta) ** 2).sum() + 0.5 * theta @ theta)
         parts.append((x @ theta, math.sqrt(x @ np.linalg.solve(G, x))))
-    sigma = math.sqrt(loss / (n + 1) + (9 / (n + 9)) ** 2 * squares / n)
+    sigma = math.sqrt(loss / (n + 1) + (5 / (n + 5)) ** 2 * squares / n)
     assert_allclose(arms.index(x), [p + alpha * sigma * width for p, width in parts], rtol=1e-9)
     with pytest.raises(ValueError, match="theta_bound goes with sigma"):
         Disjoint(OFUL(theta_bound=1.0), 2)

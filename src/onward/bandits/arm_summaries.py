@@ -91,7 +91,8 @@ def level_of_arms(buffers: Matrix, summary: Matrix, arms: Matrix, record: Vector
         counted += summary[slot, at + COUNTED]
         loss += summary[slot, at + LOSS]
         squares += summary[slot, at + SQUARES]
-    return level_of(counted, loss, squares, view_head(buffers[0]).settings[0].dimension * arms.shape[0])
+    # Each arm has to be met, and each feature once: what is learned of it in one arm is no surprise in another.
+    return level_of(counted, loss, squares, view_head(buffers[0]).settings[0].dimension + arms.shape[0] - 1.0)
 
 
 @inlined
