@@ -1,8 +1,6 @@
 """`onward evaluate` and `onward simulate`, as one types them."""
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -14,24 +12,7 @@ from onward.bandits import EpsilonGreedy, LoggedData, Random, evaluate, policy_v
 from onward.bandits.labelled_world import Scaling
 from onward.bandits.log_writer import LogWriter
 from onward.cli import evaluate_command, simulate_command
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Run the command line in this process: exit code, standard output, standard error."""
-    from onward import cli
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["onward", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit:
-            cli.main()
-        captured = capfd.readouterr()
-        assert isinstance(exit.value.code, int)
-        return exit.value.code, captured.out, captured.err
-
-    return call
+from tests.cli.conftest import Run
 
 
 def written(file: Path, wrong: float = 1.0) -> Path:

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,27 +14,10 @@ import polars as pl
 import pytest
 
 from onward import ForwardRegressor, load
+from tests.cli.conftest import Run
 from tests.progressive.made_up import table, written
 
 ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "COLUMNS": "100"}
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Run the command line in this process: exit code, standard output, standard error."""
-    from onward import cli
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["onward", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit:
-            cli.main()
-        captured = capfd.readouterr()
-        code = exit.value.code
-        assert isinstance(code, int)
-        return code, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture

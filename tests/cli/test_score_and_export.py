@@ -3,8 +3,6 @@
 import csv
 import json
 import sqlite3
-import sys
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -13,24 +11,7 @@ import polars as pl
 import pytest
 
 from onward import RidgeRegressor, Table, fit, load
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Run the command line in this process: exit code, standard output, standard error."""
-    from onward import cli
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["onward", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit:
-            cli.main()
-        captured = capfd.readouterr()
-        assert isinstance(exit.value.code, int)
-        return exit.value.code, captured.out, captured.err
-
-    return call
+from tests.cli.conftest import Run
 
 
 @pytest.fixture

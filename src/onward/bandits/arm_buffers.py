@@ -27,11 +27,6 @@ MANY_ARMS = 64  # with fewer buffers there are no forms: see arm_summaries.py
 _FRESH = 0  # the slot of arms that have learned nothing
 
 
-def one_scale(settings: PolicySettings) -> float:
-    """The scale of a policy; the third of those that it would tune, for that is done for one model."""
-    return settings.numbers["scale"] * (4.0 if settings.numbers["scales"] else 1.0)
-
-
 class ArmBuffers:
     """What the arms of one policy have learned: a buffer for each that has learned something, in a slot that it keeps.
 

@@ -66,11 +66,12 @@ class Deciding(LateRewards, Proposing, Buffered):
             pending = self._pending
             try:
                 with self._lock:
-                    if (type(key) is str or type(key) is int) and key not in pending.slots:
+                    own = pending.next_key if key is None else key
+                    if (type(own) is str or type(own) is int) and own not in pending.slots:
                         best = self._choose_loop(self._buffer, actions)
                         if best >= 0:  # no other is as good
-                            pending.add(key, actions[best], time.time() if at is None else as_time("at", at), 1.0, best)
-                            return Decision(best, 1.0, key)
+                            pending.add(own, actions[best], time.time() if at is None else as_time("at", at), 1.0, best)
+                            return Decision(best, 1.0, own)
             except TypeError:
                 pass  # not as the loops take it
         now = as_time("at", at)

@@ -43,13 +43,14 @@ class DecidingArms(LateRewards, DisjointChances):
             pending = self._pending
             try:
                 with self._lock:
-                    arms, fresh = self._arms, (type(key) is str or type(key) is int) and key not in pending.slots
+                    arms, own = self._arms, pending.next_key if key is None else key
+                    fresh = (type(own) is str or type(own) is int) and own not in pending.slots
                     if fresh and self._quick and arms is not None:
                         best = choose_arm_plainly(arms.rows, arms.summary, arms.forms, arms.arms, self._record, context)
                         if best >= 0:  # no other is as good
                             now = time.time() if at is None else as_time("at", at)
-                            pending.add(key, context, now, 1.0, self._serials[best])
-                            return Decision(self._names[best], 1.0, key)
+                            pending.add(own, context, now, 1.0, self._serials[best])
+                            return Decision(self._names[best], 1.0, own)
             except TypeError:
                 pass  # not as the loops take it
         now = as_time("at", at)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward import storage
-from onward.bandits.arm_buffers import one_scale
-from onward.bandits.buffers import usual_lam
+from onward.bandits.buffers import PolicySettings, usual_lam
 from onward.bandits.chances import draw_from
 from onward.bandits.hybrid_factor import N_PIVOT, learn_hybrid, read_hybrid, sample_hybrid, solve_hybrid
 from onward.bandits.hybrid_inputs import as_features, as_features_of_arms, check_fits_hybrid
@@ -26,6 +25,11 @@ from onward.confidence.widths import radius_of_both, radius_of_noise
 from onward.core.checks import whole
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
+
+
+def _one_scale(settings: PolicySettings) -> float:
+    """The scale of a policy; the third of those that it would tune, for that is done for one model."""
+    return settings.numbers["scale"] * (4.0 if settings.numbers["scales"] else 1.0)
 
 
 @storage.kind("hybrid policy")
@@ -203,7 +207,7 @@ class Hybrid(WithoutJournal):
         if not isinstance(rule, Optimistic | Sampling):
             return 0.0
         rewards, loss, squares, gain = self._sums
-        sigma, scale = known.sigma, one_scale(self._policy._settings)
+        sigma, scale = known.sigma, _one_scale(self._policy._settings)
         if sigma is None:  # as `indices.noise_level` has it
             count = self._sizes[0] * len(self._slots) + self._sizes[1]
             early = count / (rewards + count) if rewards else 1.0
