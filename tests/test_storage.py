@@ -151,6 +151,28 @@ def test_a_file_keeps_its_permissions(saved: Path) -> None:
     assert saved.stat().st_mode & 0o777 == 0o640
 
 
+def test_a_save_clears_what_a_killed_one_left(saved: Path) -> None:
+    old, new, others, link = (
+        saved.parent / f".{name}.tmp"
+        for name in (
+            "model.onward.abcd1234",
+            "model.onward.abcd5678",
+            "model.onward2.abcd1234",
+            "model.onward.link1234",
+        )
+    )
+    for path in (old, new, others):
+        path.write_bytes(b"half")
+    link.symlink_to(others)
+    foreign = saved.parent / ".model.onward.notes.tmp"
+    foreign.write_bytes(b"mine")
+    for path in (old, others, foreign):
+        os.utime(path, (0, 0))
+    os.utime(link, (0, 0), follow_symlinks=False)
+    MODELS["ridge"].save(saved)
+    assert {each.name for each in saved.parent.iterdir()} == {path.name for path in (saved, new, others, link, foreign)}
+
+
 def test_another_process_goes_on_exactly(saved: Path) -> None:
     code = (
         "import sys, numpy as np, onward; m = onward.load(sys.argv[1]);"

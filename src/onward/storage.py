@@ -11,8 +11,11 @@ import importlib
 import json
 import math
 import os
+import re
+import stat
 import struct
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
@@ -20,12 +23,16 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.core.shown import shortened
+
 SIGNATURE = b"\x89ONWARD\n"
 VERSION = 1
 _PREFIX = struct.Struct("<8sIQ")
 _NUMBER = np.dtype("<f8")
 _DIGEST = hashlib.sha256().digest_size
-_MISFITS = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+_MOST_AXES = 32
+_OLD = 86_400.0  # seconds after which nobody writes to a temporary file any more
+_MOST_WORDS = 300  # characters of what is told of contents that do not fit
 
 Settings = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
@@ -120,8 +127,18 @@ def from_bytes(data: bytes, where: str = "bytes") -> Any:
         return made(name, settings, arrays)
     except UnknownKindError as error:
         raise StorageError(f"{where}: {error}") from None
-    except _MISFITS as error:
-        raise StorageError(f"{where}: the contents of this {name!r} do not fit together ({error!r})") from error
+    except Exception as error:
+        raise misfit(where, name, error) from error
+
+
+def misfit(where: object, name: str, error: Exception) -> StorageError:
+    """What is said of a file whose checksum is right but whose contents are not, whatever they have led to."""
+    return StorageError(f"{where}: the contents of this {name!r} do not fit together ({brief(repr(error))})")
+
+
+def brief(words: str) -> str:
+    """Words in one line of bounded length: what a file holds can be long, or move the cursor of a terminal."""
+    return shortened(words, _MOST_WORDS)
 
 
 def made(name: str, settings: Settings, arrays: Arrays) -> Any:
@@ -129,7 +146,7 @@ def made(name: str, settings: Settings, arrays: Arrays) -> Any:
     if name not in _kinds and name in _HOMES:
         importlib.import_module(_HOMES[name])
     if name not in _kinds:
-        raise UnknownKindError(f"holds a {name!r}, expected one of {', '.join(sorted({*_kinds, *_HOMES}))}")
+        raise UnknownKindError(f"holds a {brief(repr(name))}, expected one of {', '.join(sorted({*_kinds, *_HOMES}))}")
     return _kinds[name](settings, arrays)
 
 
@@ -151,17 +168,36 @@ def _unpacked(data: bytes, where: str) -> tuple[str, Settings, Arrays]:
     if len(data) < _PREFIX.size + _DIGEST or hashlib.sha256(body).digest() != digest:
         raise StorageError(f"{where}: the file is truncated or altered (its checksum does not match)")
     try:
-        header = json.loads(body[_PREFIX.size : _PREFIX.size + header_length])
-        arrays, position = {}, _PREFIX.size + header_length
-        for entry in header["arrays"]:
-            shape = tuple(entry["shape"])
-            count = math.prod(shape)
-            stored = np.frombuffer(body, _NUMBER, count, position).reshape(shape)
-            arrays[entry["name"]] = stored.astype(np.float64, copy=True)
-            position += count * _NUMBER.itemsize
-        return header["kind"], header["settings"], arrays
-    except _MISFITS as error:
-        raise StorageError(f"{where}: the header does not describe the file ({error!r})") from error
+        header = json.loads(body[_PREFIX.size : _PREFIX.size + header_length], parse_constant=_refuse)
+        return _described(header, body, _PREFIX.size + header_length)
+    except Exception as error:
+        raise StorageError(f"{where}: the header does not describe the file ({brief(repr(error))})") from error
+
+
+def _described(header: Any, body: bytes, position: int) -> tuple[str, Settings, Arrays]:
+    """Kind, settings and arrays; nothing is allocated that is not in the file."""
+    name, settings, arrays = header["kind"], header["settings"], Arrays()
+    if not (isinstance(name, str) and isinstance(settings, dict) and isinstance(header["arrays"], list)):
+        raise ValueError("expected a kind that is text, settings by name and a list of arrays")
+    for entry in header["arrays"]:
+        label, shape = entry["name"], entry["shape"]
+        if not isinstance(label, str) or label in arrays:
+            raise ValueError(f"expected names of arrays, each once, got {label!r}")
+        if not isinstance(shape, list) or len(shape) > _MOST_AXES or not all(type(n) is int and n >= 0 for n in shape):
+            raise ValueError(f"expected the shape of array {label!r} in whole numbers, got {shape!r}")
+        count = math.prod(shape)
+        if max(count, *shape, 0) * _NUMBER.itemsize > len(body):  # an axis without numbers may be long, too
+            raise ValueError(f"array {label!r} of shape {shape} has more numbers than the file holds")
+        stored = np.frombuffer(body, _NUMBER, count, position).reshape(shape)
+        arrays[label] = stored.astype(np.float64, copy=True)
+        position += count * _NUMBER.itemsize
+    if position != len(body):
+        raise ValueError(f"expected {position:,} bytes before the checksum, got {len(body):,}")
+    return name, settings, arrays
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"expected finite numbers, got {constant}")
 
 
 @contextlib.contextmanager
@@ -170,6 +206,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path).resolve()  # a link stays a link
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot save to {path}: the folder {target.parent} does not exist")
+    _clear_left_over(target)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     os.close(handle)
     temporary = Path(name)
@@ -186,6 +223,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
     _sync_folder(target.parent)
+
+
+def _clear_left_over(target: Path) -> None:
+    """Remove what a process that was killed left beside the file: ours by name and owner, and older than a day."""
+    ours = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}\.tmp")
+    with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            if ours.fullmatch(entry.name):
+                with contextlib.suppress(OSError):  # another process may have been quicker
+                    about = entry.stat(follow_symlinks=False)
+                    own = stat.S_ISREG(about.st_mode) and (not hasattr(os, "geteuid") or about.st_uid == os.geteuid())
+                    if own and about.st_mtime < time.time() - _OLD:
+                        os.unlink(entry.path)
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:

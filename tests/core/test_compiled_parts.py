@@ -175,6 +175,38 @@ def test_damaged_files_of_compiled_code_are_replaced(tmp_path: Path, ending: str
     assert (values[:3], told) == (["10.0", "5.0", "1"], "")
 
 
+DIES = """
+import os
+from numba.core import caching
+calls = []
+saves = {name: getattr(caching.IndexDataCacheFile, name) for name in ("_save_index", "_save_data")}
+def dying(name):
+    def save(self, *given):
+        if "outer" in self._index_name and "part" not in self._index_name:
+            calls.append(name)
+            if len(calls) > 1:
+                os._exit(9)  # between what is written first and what is written next
+        saves[name](self, *given)
+    return save
+for name in saves:
+    setattr(caching.IndexDataCacheFile, name, dying(name))
+"""
+
+
+def test_a_process_that_dies_between_index_and_code_leaves_no_older_code_to_be_found(tmp_path: Path) -> None:
+    given = str(tmp_path / "given")
+    loops = tmp_path / "loops.py"
+    assert run(tmp_path, NUMBA_CACHE_DIR=given)[0][0] == "10.0"
+    newer = LOOPS.replace("def outer(x):", "def outer(x):\n    x = 2.0 * x")
+    loops.write_text(newer)
+    again = [sys.executable, "-c"]
+    env = os.environ | {"NUMBA_CACHE_DIR": given, "PYTHONPATH": f"{SOURCE}{os.pathsep}{tmp_path}"}
+    died = subprocess.run([*again, DIES + RUN], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert died.returncode == 9, died.stderr
+    found = subprocess.run([*again, RUN], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert found.stdout.split()[0] != "10.0", found.stderr
+
+
 def test_a_directory_of_numbas_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
     for before in ("", READ_ONLY):

@@ -24,9 +24,12 @@ def in_sqlite(model: OnlineRegressor, frame: pl.DataFrame, table: str = "data") 
     quoted = ['"' + name.replace('"', '""') + '"' for name in frame.columns]
     called = '"' + table.replace('"', '""') + '"'
     with closing(sqlite3.connect(":memory:")) as database:
-        database.execute(f"CREATE TABLE {called} ({', '.join(f'c{place}' for place in range(len(quoted)))})")
-        for place, name in enumerate(quoted):
-            database.execute(f"ALTER TABLE {called} RENAME COLUMN c{place} TO {name}")
+        plain = all(name.isidentifier() for name in frame.columns)
+        columns = quoted if plain else [f"c{place}" for place in range(len(quoted))]
+        database.execute(f"CREATE TABLE {called} ({', '.join(columns)})")
+        for column, name in zip(columns, quoted, strict=True):
+            if not plain:  # one at a time, which takes seconds for a thousand
+                database.execute(f"ALTER TABLE {called} RENAME COLUMN {column} TO {name}")
         marks = ", ".join("?" * len(quoted))
         database.executemany(f"INSERT INTO {called} VALUES ({marks})", [[_stored(v) for v in r] for r in frame.rows()])
         return np.array(list(database.execute(sql_select(model, table))), dtype=np.float64)[:, 0]

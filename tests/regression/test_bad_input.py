@@ -26,17 +26,17 @@ BAD_TABLES: dict[str, tuple[Any, str]] = {
     "late NaN": (np.vstack([np.ones((50_000, 3)), [[1, NAN, 1]]]), "NaN in row 50000, column 1"),
     "text": (
         [["a", "b", "c"]],
-        "could not convert string|not compatible with arrays of bytes/strings|expected numbers",
+        "must hold numbers, got text|expected numbers",
     ),
     "narrow": ([[1.0, 2.0]], "X has 2 features, but .* is expecting 3 features"),
     "wide": ([[1.0, 2.0, 3.0, 4.0]], "X has 4 features, but .* is expecting 3 features"),
-    "ragged": ([[1.0, 2.0, 3.0], [1.0, 2.0]], "inhomogeneous"),
+    "ragged": ([[1.0, 2.0, 3.0], [1.0, 2.0]], "got rows of different lengths"),
     "no rows": (np.empty((0, 3)), "0 sample"),
     "no columns": (np.empty((2, 0)), r"0 feature\(s\)"),
-    "flat": ([1.0, 2.0, 3.0], "Expected 2D array, got 1D array"),
-    "deep": (np.ones((2, 3, 1)), "dim 3|expected <= 2"),
+    "flat": ([1.0, 2.0, 3.0], r"got list \[1.0, 2.0, 3.0\]. Reshape your data"),
+    "deep": (np.ones((2, 3, 1)), r"got ndarray of shape \(2, 3, 1\)"),
     "complex": ([[1j, 2.0, 3.0]], "Complex data not supported"),
-    "objects": (np.array([[1.0, None, "x"]], dtype=object), "float|convert"),
+    "objects": (np.array([[1.0, None, "x"]], dtype=object), "got 'x' in row 0, column 2"),
     "text column": (pd.DataFrame({"a": [1.0], "b": ["x"], "c": [2.0]}), "column 'b' holds .*expected numbers"),
     "object column": (pd.DataFrame({"a": [1.0], "b": [[1, 2]], "c": [2.0]}), "column 'b' holds .*expected numbers"),
     "missing value": (pl.DataFrame({"a": [1, 2], "b": [1.0, None], "c": [0, 1]}), "NaN in row 1, column 'b'"),
@@ -45,14 +45,14 @@ BAD_TABLES: dict[str, tuple[Any, str]] = {
         "'b'.*Date",
     ),
     "empty frame": (pl.DataFrame({"a": [], "b": [], "c": []}, schema=dict.fromkeys("abc", pl.Float64)), "0 sample"),
-    "a string": ("abc", "Expected 2D array|scalar"),
-    "nothing": (None, "Expected 2D array|got None"),
+    "a string": ("abc", "table of numbers, .* got 'abc'"),
+    "nothing": (None, "got None"),
 }
 
 BAD_TARGETS: dict[str, tuple[Any, str]] = {
     "NaN": ([1.0, NAN], "Input y contains NaN in row 1; expected finite numbers"),
     "inf": ([INF, 1.0], "Input y contains infinity in row 0"),
-    "text": (["a", "b"], "convert|not compatible with arrays of bytes/strings"),
+    "text": (["a", "b"], "must hold numbers, got text"),
     "short": ([1.0], "X has 2 rows, but y has inconsistent numbers of samples: 1"),
     "long": ([1.0, 2.0, 3.0], "inconsistent numbers of samples: 3"),
     "other targets": (
@@ -73,7 +73,7 @@ BAD_WEIGHTS: dict[str, tuple[Any, str]] = {
     "negative": ([1.0, -0.5], r"sample_weight must not be negative, got -0.5 in row 1"),
     "short": ([1.0], r"sample_weight must have shape \(2,\) as X has 2 rows, got \(1,\)"),
     "2-d": ([[1.0], [1.0]], r"sample_weight must have shape \(2,\)"),
-    "text": (["a", "b"], "convert|not compatible with arrays of bytes/strings"),
+    "text": (["a", "b"], "must hold numbers, got text"),
     "negative number": (-1.0, "must not be negative"),
 }
 
@@ -82,14 +82,14 @@ BAD_ROWS: dict[str, tuple[Any, str]] = {
     "inf": (np.array([1.0, 2.0, INF]), "x must hold finite numbers, got inf in position 2"),
     "narrow": (np.array([1.0, 2.0]), "x has 2 features, but this model was fitted with 3"),
     "wide": ([1.0, 2.0, 3.0, 4.0], "x has 4 features, but this model was fitted with 3"),
-    "text": (["1", "2", "3"], "x must hold numbers, got values of type <U1"),
+    "text": (["1", "2", "3"], "x must hold numbers, got text"),
     "some text": ([1.0, "b", 3.0], "x must hold numbers"),
-    "complex": ([1j, 2, 3], "x must hold numbers, got values of type complex128"),
-    "ragged": ([[1.0], [2.0, 3.0], 1.0], "ragged"),
-    "table": (np.ones((1, 3)), r"x must be one row of shape \(features,\), got shape \(1, 3\)"),
-    "empty": ([], r"got shape \(0,\)"),
+    "complex": ([1j, 2, 3], "x must hold real numbers, got complex ones"),
+    "ragged": ([[1.0], [2.0, 3.0], 1.0], "got rows of different lengths"),
+    "table": (np.ones((1, 3)), r"x must be one row of shape \(features,\), got ndarray of shape \(1, 3\)"),
+    "empty": ([], r"got list \[\]"),
     "named": ({"a": 1.0}, "named features, but this model was fitted with 3 features without names"),
-    "number": (3.0, r"got shape \(\)"),
+    "number": (3.0, "got 3.0"),
 }
 
 
@@ -264,7 +264,7 @@ def test_the_short_way_for_one_row_refuses_like_the_long_one() -> None:
 
 def test_dates_are_no_numbers() -> None:
     days = np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")
-    refuse(lambda model: model.partial_fit(GOOD, days), "expected numbers|not supported")
+    refuse(lambda model: model.partial_fit(GOOD, days), "must hold numbers, got dates|expected numbers")
     refuse(lambda model: model.partial_fit(np.array([days, days, days]).T, [1.0, 2.0]), "numbers|not supported")
 
 

@@ -1,5 +1,6 @@
 """What a process that only learns does not import: it would cost more time and memory than the learning."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -33,10 +34,12 @@ def run(code: str, *arguments: str) -> str:
     return done.stdout
 
 
+TELL = f"\nimport sys\nprint(*(name for name in {NEVER} if name in sys.modules))"
+
+
 def imported(code: str, *arguments: str) -> set[str]:
     """Those of `NEVER` that a new process has imported after running the code."""
-    told = f"\nimport sys\nprint(*(name for name in {NEVER} if name in sys.modules))"
-    return set(run(code + told, *arguments).splitlines()[-1].split())
+    return set(run(code + TELL, *arguments).splitlines()[-1].split())
 
 
 @pytest.fixture(params=["csv", "parquet"])
@@ -51,8 +54,10 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("code", [ROWS, TABLES])
 def test_learners_import_little(code: str) -> None:
-    assert imported(code) == set()
-    assert "sklearn" in imported(code + "\nprint(ForwardRegressor() if 'ForwardRegressor' in vars() else model)")
+    show = "\nprint(ForwardRegressor() if 'ForwardRegressor' in vars() else model)"
+    before, *_, after = run(code + TELL + show + TELL).splitlines()
+    assert before.split() == []
+    assert "sklearn" in after.split()
 
 
 def test_fit_of_a_file_imports_little(file: Path) -> None:
@@ -77,30 +82,35 @@ assert "set_fit_request" in vars(ForwardRegressor)
     run(code)
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        "assert repr(model) == 'Own(extra=2.0)', repr(model)",
-        "assert model.set_params(extra=5.0) is model and model.extra == 5.0",
-        "assert model.score([[1.0], [2.0]], [1.0, 2.0]) < 1",
-        "assert model.__sklearn_tags__().estimator_type == 'regressor'",
-        "assert 'text/plain' in model._repr_mimebundle_()",
-        "assert 'sample_weight' in str(model.get_metadata_routing())",
-    ],
+USES = (
+    "assert repr(model) == 'Own(extra=2.0)', repr(model)",
+    "assert model.set_params(extra=5.0) is model and model.extra == 5.0",
+    "assert model.score([[1.0], [2.0]], [1.0, 2.0]) < 1",
+    "assert model.__sklearn_tags__().estimator_type == 'regressor'",
+    "assert 'text/plain' in model._repr_mimebundle_()",
+    "assert 'sample_weight' in str(model.get_metadata_routing())",
 )
-def test_what_scikit_learn_gives_is_there_before_it_is_imported(use: str) -> None:
-    """Of a learner that a user has derived and fitted by then."""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+def test_what_scikit_learn_gives_is_there_before_it_is_imported() -> None:
+    """Of a learner that a user has derived and fitted by then; each use in a process that has not imported it."""
     code = f"""
-import sys
+import os, sys
 from onward import ForwardRegressor
 class Own(ForwardRegressor):
     def __init__(self, extra=1.0):
         super().__init__()
         self.extra = extra
 model = Own(2.0).learn_one([1.0], 1.0).learn_one([2.0], 2.0)
-assert "sklearn" not in sys.modules
-{use}
-from sklearn.base import BaseEstimator
-assert isinstance(model, BaseEstimator) and model.n_seen_ == 2
+for use in {USES!r}:
+    assert "sklearn" not in sys.modules
+    child = os.fork()
+    if not child:
+        exec(use)
+        from sklearn.base import BaseEstimator
+        assert isinstance(model, BaseEstimator) and model.n_seen_ == 2
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, use
 """
     run(code)

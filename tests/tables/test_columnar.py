@@ -40,7 +40,7 @@ TYPES: dict[str, tuple[Any, Any, float]] = {
     "a large whole number": (pa.int64(), 2**53 + 1, float(2**53)),
     "the largest": (pa.uint64(), 2**64 - 1, 2.0**64),
     "float32": (pa.float32(), 0.5, 0.5),
-    "float16": (pa.float16(), 0.5, 0.5),
+    "float16": (pa.float16(), np.float16(0.5), 0.5),
     "decimal": (pa.decimal128(10, 3), Decimal("1.005"), 1.005),
     "boolean": (pa.bool_(), True, 1.0),
     "date": (pa.date32(), date(2001, 1, 1), 366 / YEAR),

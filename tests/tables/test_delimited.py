@@ -149,7 +149,7 @@ BAD: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     ),
     "an open quote at a number": (PLAIN + '1,a,"2', {}, f", line {LINE}: cannot be read as a record (unexpected end"),
     "more after a quote": (PLAIN + '1,"a"b,2\n', {}, f", line {LINE}: cannot be read as a record (',' expected after"),
-    "an open quote in the header": ('"x,y\n1,2\n', {}, ", line 1: cannot be read as a header (unexpected end of data)"),
+    "an open quote in the header": ('"x,y\n1,2\n', {}, ", lines 1 to 2: the quotes of the header do not match"),
     "NUL at the start": (b"x,y\n1,\x002\n", {}, ": expected text, got a binary file"),
     "NUL": (PLAIN.encode() + b"1,a\x00,2\n", {}, f", line {LINE}: got a NUL byte, expected text"),
     "UTF-16": ("x,y\n1,2\n".encode("utf-16"), {}, ": the text is UTF-16, expected UTF-8"),

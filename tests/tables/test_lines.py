@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from onward.tables import DataError, Position, Table, stream
+from tests.processes import started
 from tests.tables.files import CHOICE, mixed_table, read, seen, small_pieces, text_of
 
 TEXT = "x,y\n" + "".join(f"{i},{i % 7}\n" for i in range(2000))
@@ -67,12 +68,10 @@ for block in stream("-", Table("y", missing="skip", categorical=["c"])):
 def test_rows_that_arrive_slowly_are_given_at_once() -> None:
     """Fragments that split lines; each row comes out before the next one goes in."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    run = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(SLOW)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-    )
-    assert run.stdin is not None
-    assert run.stdout is not None
-    with run:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with started([sys.executable, "-c", textwrap.dedent(SLOW)], env=environment, **pipes) as run:
+        assert run.stdin is not None
+        assert run.stdout is not None
         for part in (b"\xef", b"\xbb\xbfx,c", b",y", b"\n", b"1,", b'"a\n', b'b",1'):
             run.stdin.write(part)
             run.stdin.flush()

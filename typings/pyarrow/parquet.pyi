@@ -3,9 +3,15 @@ from typing import Any, Self
 
 from pyarrow import RecordBatch, Schema, Table
 
+class ColumnChunkMetaData:
+    path_in_schema: str
+    total_uncompressed_size: int
+
 class RowGroupMetaData:
     num_rows: int
+    num_columns: int
     total_byte_size: int
+    def column(self, i: int) -> ColumnChunkMetaData: ...
 
 class FileMetaData:
     num_rows: int
@@ -18,7 +24,14 @@ class ParquetFile:
     metadata: FileMetaData
     schema_arrow: Schema
     num_row_groups: int
-    def __init__(self, source: object, *, pre_buffer: bool = False, buffer_size: int = 0) -> None: ...
+    def __init__(
+        self,
+        source: object,
+        *,
+        pre_buffer: bool = False,
+        buffer_size: int = 0,
+        read_dictionary: Sequence[str] | None = None,
+    ) -> None: ...
     def iter_batches(
         self,
         batch_size: int = 65536,
@@ -36,5 +49,5 @@ class ParquetWriter:
     def __enter__(self) -> Self: ...
     def __exit__(self, *args: object) -> None: ...
 
-def read_table(source: object, columns: Sequence[str] | None = None) -> Table: ...
+def read_table(source: object, columns: Sequence[str] | None = None, use_threads: bool = True) -> Table: ...
 def write_table(table: Table, where: object, row_group_size: int | None = None, **options: Any) -> None: ...

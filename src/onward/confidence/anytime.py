@@ -33,6 +33,7 @@ from onward.confidence.ordinary import OrdinaryLeastSquares
 from onward.confidence.sandwich import Sandwich
 from onward.core.checks import positive, probability
 from onward.core.inference import TUNED_FOR
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 LEAST_FREEDOM = 4  # degrees of freedom before which features say too little of their scale
@@ -103,8 +104,8 @@ class Anchors:
         """What `to_record` gave; ValueError if it is not that."""
         made = cls()
         for key, rate, tuned_for in record:
-            if not (0 < rate < math.inf and 0 < tuned_for < math.inf):
-                raise ValueError(f"an anchor must have information and rows, got {rate!r} and {tuned_for!r}")
+            if not (0 <= rate < math.inf and 0 < tuned_for < math.inf):
+                raise ValueError(f"an anchor must have information and rows, got {brief(rate)} and {tuned_for!r}")
             made._taken[tuple((int(j), float(weight)) for j, weight in key)] = float(rate), float(tuned_for)
         return made
 

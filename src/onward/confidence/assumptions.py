@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+import numpy as np
+
 from onward.core import Information
 from onward.core.known import Known, Method
 
@@ -79,5 +81,6 @@ def has_binary_targets(state: Information) -> bool:
     if not (state.intercept and state.counted and state.D[0] > 0) or state.prior.any():
         return False
     first = float(state.D[0] * state.c[0, 0])  # Σ w y, the first of UᵀDc
-    squares = float(state.loss[0] + state.D @ state.c[:, 0] ** 2)
+    with np.errstate(over="ignore"):  # then they are neither 0 nor 1
+        squares = float(state.loss[0] + state.D @ state.c[:, 0] ** 2)
     return first > 0 and abs(squares - first) <= 1e-9 * squares

@@ -27,7 +27,7 @@ import numpy as np
 from onward import storage
 from onward.confidence.change_rows import learn_rows
 from onward.confidence.change_state import HEADER, N_HEADER, change_size, clear_change, view_change
-from onward.core.checks import probability
+from onward.core.checks import probability, whole
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
 from onward.tables import as_rows, as_targets, as_weights, blocks, in_one_block
@@ -103,7 +103,7 @@ class ChangeAlarm:
         Any batching gives the same bits. Rows may come to have more features than before: new ones stand last, and
         count as 0 in the rows before. Rows of weight 0 are passed over, as are ones with numbers beyond 1e20.
         """
-        given = as_rows(X, self)
+        given = as_rows(X)
         n = given.shape[0]
         targets, _ = as_targets(y, n)
         if targets.shape[1] != 1:
@@ -167,8 +167,12 @@ class ChangeAlarm:
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
         """What `to_record` gave; KeyError, TypeError or ValueError if it does not fit together."""
         alarm = cls(settings["delta"])
-        alarm.n_seen_ = int(settings["n_seen"])
-        alarm.changes_ = [Change(int(each["row"]), int(each["noticed"])) for each in settings["changes"]]
+        alarm.n_seen_ = whole("n_seen", settings["n_seen"], 0)
+        alarm.changes_ = [
+            Change(*(whole(name, each[name], 0) for name in ("row", "noticed"))) for each in settings["changes"]
+        ]
+        if alarm.n_seen_ >= 2**53:
+            raise ValueError(f"n_seen must be a number of rows, got {alarm.n_seen_}")
         if "state" in arrays:
             buffer = np.array(arrays["state"], dtype=np.float64)
             d = _header(buffer)["coordinates"][0] if buffer.ndim == 1 and len(buffer) >= N_HEADER else 0.0
@@ -178,12 +182,33 @@ class ChangeAlarm:
                 )
             if _header(buffer)["threshold"][0] != 1.0 / alarm.delta or not np.isfinite(buffer).all():
                 raise ValueError("the state of an alarm does not fit its delta, or holds numbers that are not finite")
+            _check_state(buffer)
             alarm._buffer = buffer
         return alarm
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, which `onward.load` reads."""
         storage.save(path, KIND, *self.to_record())
+
+
+def _check_state(buffer: Vector) -> None:
+    """ValueError if a state of the right size holds what no alarm has."""
+    state = owned(buffer, view_change(buffer))
+    header = state.header[0]
+    for name in ("open", "rows", "residuals", "octave", "next_octave"):
+        least = -1 if name == "octave" else 0  # before the first residual
+        if not (least <= header[name] < 2**53 and header[name] == int(header[name])):
+            raise ValueError(f"{name} of an alarm must be a count, got {header[name]}")
+    kept = state.kept_rows, state.kept_counts
+    if any((each < -1).any() or (each != np.round(each)).any() or (each >= 2**53).any() for each in kept):
+        raise ValueError("the rows whose sums an alarm keeps must be counts")
+    if not np.isin(state.opened, (0.0, 1.0)).all() or state.opened.sum() != header["open"]:
+        raise ValueError(f"{header['open']:g} coordinates of an alarm are open, got {state.opened}")
+    not_negative = (state.evidence, state.noise, [header[name] for name in ("e_value", "share", "loud", "squares")])
+    if not (state.D > 0).all() or any((np.asarray(each) < 0).any() for each in not_negative):
+        raise ValueError("the pivots of an alarm must be positive, and its evidence and noise not negative")
+    if not (np.abs(buffer) < 1e150).all() or not (state.D > 1e-150).all():
+        raise ValueError("the state of an alarm must hold numbers whose squares double precision can hold")
 
 
 def _header(buffer: Vector) -> Any:

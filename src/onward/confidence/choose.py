@@ -22,7 +22,8 @@ from onward.confidence.widths import (
     smallest_lam,
 )
 from onward.core import Information
-from onward.core.checks import not_negative, positive, probability
+from onward.core.checks import LARGEST_BOUND, not_negative, positive, probability
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 NO_SETS = (
@@ -94,9 +95,9 @@ def confidence_sets(
         raise ValueError(NO_SETS)
     smallest_lam(state)
     if bias not in ("sharp", "tight", "paper"):
-        raise ValueError(f"bias must be 'sharp', 'tight' or 'paper', got {bias!r}")
+        raise ValueError(f"bias must be 'sharp', 'tight' or 'paper', got {brief(bias)}")
     if radius not in (None, "joint", "sum", "regret", "convex"):
-        raise ValueError(f"radius must be 'joint', 'sum', 'regret' or 'convex', got {radius!r}")
+        raise ValueError(f"radius must be 'joint', 'sum', 'regret' or 'convex', got {brief(radius)}")
     if theta_bound is None:
         lam = positive("mixture", 1.0 if mixture is None else mixture)
         if sigma is None and radius is not None:
@@ -117,7 +118,7 @@ def confidence_sets(
     if mixture is not None:
         raise ValueError(f"mixture is for sets without theta_bound, which have the model's λ, got mixture={mixture!r}")
     gain = information(state, width, feature_bound)
-    S = not_negative("theta_bound", theta_bound)
+    S = not_negative("theta_bound", theta_bound, LARGEST_BOUND)
     if kind == "forward" and bias != "sharp" and radius not in (None, "sum"):
         raise ValueError(f"bias={bias!r} goes with radius='sum', got radius={radius!r}: expected bias='sharp'")
     if kind == "forward" and radius == "convex":
@@ -131,7 +132,7 @@ def confidence_sets(
         noise = float(noise_width(sigma, delta, gain))
         W = float(radius_of_both(noise, root, not paper))
         if radius == "regret":
-            W = math.sqrt(root**2 + _regret(state, float(state.loss[0]), sigma, delta))
+            W = math.hypot(root, math.sqrt(_regret(state, float(state.loss[0]), sigma, delta)))  # root² may overflow
         if kind == "forward":
             sets.append(ForwardSet(state, center, W, noise, S, bias))
         else:
@@ -166,7 +167,7 @@ def _set_in_ball(state: Information, center: Vector, radius: float, S: float, no
     fitted, lam = fit_least_squares(state), largest_lam(state)
     apart = fitted.axes.T @ ((fitted.center - state.prior[:, 0]) / own_scale(state))
     alpha = fitted.eigenvalues
-    shrunk = float(np.sum(alpha * lam / (alpha + lam) * apart**2))  # regularised loss less squared residuals
+    shrunk = float(np.sum(alpha * (lam / (alpha + lam)) * apart**2))  # regularised loss less squared residuals
     return SetInBall(state, center, radius, S, fitted, noise**2 + shrunk)
 
 
@@ -197,12 +198,18 @@ def fit_least_squares(state: Information) -> LeastSquares:
     d, lam, scale = len(state.D), largest_lam(state), own_scale(state)
     root = np.sqrt(state.D)
     left, singular, right = np.linalg.svd(root[:, None] * state.triangle() * scale)
-    alpha = singular**2 - lam
+    with np.errstate(over="ignore"):
+        alpha = singular**2 - lam
+    if not np.isfinite(alpha).all():
+        raise ValueError(
+            "the squares of the rows overflow double precision in a direction: expected sums of squares below 1e300; "
+            "rescale the columns"
+        )
     alpha[alpha <= 64 * d * EPS * (singular * singular[:1] + lam)] = 0.0
     known = alpha > 0
     share = left.T @ (root * state.c[:, 0])  # b along the axes, over the singular values
     center = scale * (right.T[:, known] @ (singular[known] * share[known] / alpha[known])) + state.prior[:, 0]
-    shrunk = float(np.sum(share[known] ** 2 * lam / alpha[known]))
+    shrunk = float(np.sum(share[known] ** 2 * (lam / alpha[known])))
     loss, total = float(state.loss[0]), float(state.loss[0] + share @ share)  # the latter is Σ w y²
     # What rounding may have taken off is given back: rather too wide than too narrow.
     rounding = 64 * d * EPS * (math.sqrt(max(loss, 0.0) * total) + shrunk + EPS * total)
@@ -236,7 +243,7 @@ def observation_reach(region: AnySet, delta: float, sigma: float | None) -> floa
     """
     probability("delta", delta)
     if sigma is not None:
-        return positive("sigma", sigma) * math.sqrt(2 * math.log(2 / delta))
+        return positive("sigma", sigma, LARGEST_BOUND) * math.sqrt(2 * math.log(2 / delta))
     if not isinstance(region, QuadraticSet) or not region.sigma_unknown:
         raise ValueError("sigma must be given unless the set is the one for unknown sigma, got None")
     return _sigma_bound(region, delta / 2) * NormalDist().inv_cdf(1 - delta / 4)
@@ -261,5 +268,7 @@ def _sigma_bound(region: QuadraticSet, delta: float) -> float:
     least = 2 * (_smaller_root(s, K) - a)
     if not least > 0:
         return math.inf
-    largest = residual + region.radius**2 * float(np.max(alpha[seen] / region.stiffness[seen], initial=0.0))
+    largest = residual + region.radius * region.radius * float(
+        np.max(alpha[seen] / region.stiffness[seen], initial=0.0)
+    )
     return math.sqrt(largest / least)

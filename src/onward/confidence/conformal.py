@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike
 
 from onward.core import calibration
 from onward.core.checks import probability
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
+from onward.core.views import owned
 
 ONE = 1.0  # the weight of a row that none was given for
 DELTAS = (0.5, 0.2, 0.1, 0.05, 0.01)  # at which a model is calibrated unless others are asked for
@@ -37,6 +39,8 @@ class ConformalIntervals:
         given = sorted({probability("deltas", delta) for delta in np.ravel(np.asarray(deltas)).tolist()}, reverse=True)
         if not given:
             raise ValueError("deltas must hold at least one number, got none")
+        if 1.0 - given[-1] / 2 == 1.0:
+            raise ValueError(f"deltas must be 3e-16 or more, got {given[-1]:g}")
         self.deltas = given
         self.buffer: Vector = np.empty(calibration.calibration_size(len(given)))
         z = np.array([NormalDist().inv_cdf(1.0 - delta / 2) for delta in given])
@@ -65,7 +69,7 @@ class ConformalIntervals:
         A row of weight 0, and one without a finite prediction and leverage, changes nothing.
         """
         if not calibration.learn_error(self.buffer, float(prediction), float(leverage), float(y), float(weight)):
-            raise ValueError(f"y must be finite, and weight finite and >= 0, got {y!r} and {weight!r}")
+            raise ValueError(f"y must be finite, and weight finite and >= 0, got {brief(y)} and {weight!r}")
         return self
 
     def intervals(
@@ -126,7 +130,20 @@ class ConformalIntervals:
         made.buffer = _vector(buffer)
         calibration.put_deltas(made.buffer, deltas)
         made.deltas = [probability("deltas", delta) for delta in deltas.tolist()]
+        made._check()
         return made
+
+    def _check(self) -> None:
+        """ValueError if the state, as it came from a file, is none that errors can have led to."""
+        state = owned(self.buffer, calibration.view_calibration(self.buffer))
+        header = state.header[0]
+        if not (header["rows"] == int(header["rows"]) and 0 <= header["learned"] <= header["rows"] < 2**53):
+            raise ValueError(f"errors must be counts, got {header['rows']} and {header['learned']}")
+        sizes = np.concatenate([state.weight, state.scale, [header["peak"]]])
+        if not ((sizes >= 0).all() and state.weight.sum() > 0 and (state.density > 0).all()):
+            raise ValueError("weights, scales and densities of intervals must not be negative")
+        if self.deltas != sorted(set(self.deltas), reverse=True) or not (np.abs(self.buffer) < 1e300).all():
+            raise ValueError(f"deltas must fall, with numbers that double precision can hold, got {self.deltas}")
 
     def __repr__(self) -> str:
         return f"ConformalIntervals({self.deltas}), {self.n_learned} errors learned"

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from onward.confidence.sets import ConfidenceSet
 from onward.core import Information
 from onward.core.checks import positive
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 
@@ -55,7 +56,7 @@ def needed_noise_width(
     for value in np.ravel(lam):
         positive("lam", float(value))
     if kind not in ("free", "ridge", "forward"):
-        raise ValueError(f"kind must be 'free', 'ridge' or 'forward', got {kind!r}")
+        raise ValueError(f"kind must be 'free', 'ridge' or 'forward', got {brief(kind)}")
     X = np.ascontiguousarray(X, dtype=np.float64)
     theta = np.asarray(theta, dtype=np.float64)
     if X.ndim != 2 or np.shape(y) != X.shape[:1] or theta.shape != X.shape[1:]:

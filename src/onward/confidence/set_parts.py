@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from onward.confidence.widths import largest_lam
 from onward.core import Information, kernel
+from onward.core.shown import brief
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
@@ -51,7 +52,9 @@ def coordinates_of(theta: ArrayLike, d: int) -> Vector:
     """θ as an array of d finite numbers; ValueError if it is none."""
     vector = np.asarray(theta, dtype=np.float64)
     if vector.shape != (d,) or not np.isfinite(vector).all():
-        raise ValueError(f"theta must hold {d} finite numbers (the constant first, if there is one), got {theta!r}")
+        raise ValueError(
+            f"theta must hold {d} finite numbers (the constant first, if there is one), got {brief(theta)}"
+        )
     return vector
 
 

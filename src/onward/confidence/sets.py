@@ -293,8 +293,8 @@ class SetInBall:
     def _rest(self, alpha: Vector) -> Vector:
         """The squared radius of the ellipsoid with λ = α: R² + αS² less the least regularised loss."""
         values = self.fitted.eigenvalues
-        with np.errstate(divide="ignore", invalid="ignore"):
-            own = np.where(values > 0, self._moments**2 / values, 0.0)  # of what least squares explains
+        with np.errstate(divide="ignore", invalid="ignore"):  # the square of a moment itself may overflow
+            own = np.where(values > 0, (self._moments / np.sqrt(values)) ** 2, 0.0)  # of what least squares explains
         kept = np.sum(own * (alpha[:, None] / (values + alpha[:, None])), axis=1)
         rest: Vector = np.maximum(self.budget + alpha * self.theta_bound**2 - kept, 0.0)
         return rest
@@ -339,4 +339,5 @@ class SetInBall:
         if self.empty:
             return np.full((len(rows), 2), np.nan)
         middle = product(rows, self.state.prior)[:, 0]
-        return np.column_stack([middle - self._least(-along)[0], middle + self._least(along)[0]])
+        ends = np.column_stack([middle - self._least(-along)[0], middle + self._least(along)[0]])
+        return np.sort(ends, axis=1)  # of a set of about one point, rounding may put them the other way round

@@ -11,8 +11,9 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from onward.core import Information
-from onward.core.checks import positive, probability
+from onward.core.checks import LARGEST_BOUND, positive, probability
 from onward.core.compile import compiled
+from onward.core.shown import brief
 from onward.core.types import Vector
 
 Width = Literal["determinant", "trace", "uniform"]
@@ -89,7 +90,7 @@ def information(
     if width == "uniform":
         largest = state.peak if feature_bound is None else feature_bound**2
         return bounded_gain(float(d), larger * state.rows * largest / least)
-    raise ValueError(f"width must be 'determinant', 'trace' or 'uniform', got {width!r}")
+    raise ValueError(f"width must be 'determinant', 'trace' or 'uniform', got {brief(width)}")
 
 
 def smallest_lam(state: Information) -> float:
@@ -108,7 +109,7 @@ def largest_lam(state: Information) -> float:
 
 def noise_width(sigma: float, delta: float, gain: Number) -> Number:
     """σ√(2 log(1/δ) + I): what the noise can do to the estimate, in the norm of G, at all rounds at once."""
-    return radius_of_noise(positive("sigma", sigma), probability("delta", delta), gain)
+    return radius_of_noise(positive("sigma", sigma, LARGEST_BOUND), probability("delta", delta), gain)
 
 
 def bias_width(lam: float, squared_norm: Number, bias: Bias = "tight") -> Number:
@@ -118,5 +119,5 @@ def bias_width(lam: float, squared_norm: Number, bias: Bias = "tight") -> Number
     largest and ‖x‖² is Σ λ/λ_j x_j². (`sharp` is no such width: there the part of x itself has a leverage of its own.)
     """
     if bias not in ("tight", "paper"):
-        raise ValueError(f"the bias of a width must be 'tight' or 'paper', got {bias!r}")
+        raise ValueError(f"the bias of a width must be 'tight' or 'paper', got {brief(bias)}")
     return radius_of_bias(positive("lam", lam), squared_norm, bias == "tight")

@@ -9,6 +9,7 @@ This uses what numba does not promise to keep: with series of numba that were no
 usual, and a part that cannot be made is compiled as usual, too.
 """
 
+import itertools
 import os
 import pickle
 import stat
@@ -118,8 +119,31 @@ class _PartImpl(caching.CompileResultCacheImpl):
         )
 
 
+class _DataFirst(caching.IndexDataCacheFile):
+    """Files of compiled code, of which the index is written last.
+
+    Numba writes it first: a process that dies in between, or reads in between, would find the code that an earlier
+    version of the source has left under that name.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep code under a key."""
+        kept = self._load_index()
+        names, known = set(kept.values()), key in kept
+        if not known:
+            kept[key] = next(name for name in map(self._data_name, itertools.count(1)) if name not in names)
+        self._save_data(kept[key], data)
+        if not known:
+            self._save_index(kept)
+
+
 class _SoundCache(caching.Cache):
     """A cache whose files may be damaged, by a full disk or a crash: then they count as none and are replaced."""
+
+    def __init__(self, py_func: Any) -> None:
+        super().__init__(py_func)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _DataFirst(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What is kept for these types; None if there is nothing that can be read."""

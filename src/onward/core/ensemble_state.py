@@ -17,6 +17,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.views import owned
 
 LEAST_LAM = 1e-12
+_LEAST_PIVOT = 1e-300  # what is less, no λ leads to: a leverage would overflow
 PERIOD = 2.0  # half-lives after which λ is given back what it lost: until then it is a quarter at least
 
 
@@ -284,8 +285,13 @@ class EnsembleState:
             raise ValueError("the weights of an ensemble's rows must be positive")
         for memory in range(len(views.gammas)):
             for lam in range(len(views.lams)):
-                if began and (self.factor(memory, lam).D <= 0).any():
+                factor = self.factor(memory, lam)
+                if began and (factor.D < _LEAST_PIVOT).any():
                     raise ValueError("the pivots of an ensemble must be positive")
+                with np.errstate(over="ignore", invalid="ignore"):
+                    squares = factor.D @ np.square(factor.U[:, : len(factor.D)]), factor.D @ np.square(factor.c)
+                if not all(np.isfinite(each).all() for each in squares):  # the diagonal of G, and sums of squares
+                    raise ValueError("the squares of an ensemble's triangles must be finite")
         for target in range(self.n_targets):
             mixture = self.mixture(target)
             sums = (mixture.squares, mixture.loss, mixture.recent, mixture.top_squares)

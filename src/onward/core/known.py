@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from onward.core.checks import not_negative, positive, probability
+from onward.core.checks import LARGEST_BOUND, not_negative, positive, probability
 
 Method = Literal["conformal", "t", "uniform"]
 """How the interval for the next target is made, and what then holds:
@@ -84,9 +84,9 @@ class Known:
             if self.sigma is None:
                 object.__setattr__(self, "sigma", (high - low) / 2)
         if self.sigma is not None:
-            positive("sigma", self.sigma)
+            positive("sigma", self.sigma, LARGEST_BOUND)
         if self.theta_bound is not None:
-            not_negative("theta_bound", self.theta_bound)
+            not_negative("theta_bound", self.theta_bound, LARGEST_BOUND)
             if self.sigma is None:
                 raise ValueError(
                     f"theta_bound says nothing while sigma is unknown: expected sigma too, got {self.theta_bound}"

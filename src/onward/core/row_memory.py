@@ -7,6 +7,7 @@ import numpy as np
 
 from onward.core import kernel
 from onward.core.durations import show_time
+from onward.core.factor import Factor
 from onward.core.forgetting import BY_ROWS, BY_TIMES, EVERYTHING, LAST_ROWS, decay_over
 from onward.core.ring import FIRST_CAPACITY, N_RING, RING, Ring
 from onward.core.types import Matrix, Records, Vector
@@ -30,7 +31,8 @@ class RowMemory:
     def __post_init__(self) -> None:
         if (self.half_life is None) == (self.window is None) or self.clock not in get_args(Clock):
             raise ValueError(f"expected a half-life or a window, and a clock of {get_args(Clock)}, got {self}")
-        if not (self.half_life is None or 0 < self.half_life < np.inf) or not (self.window is None or self.window > 0):
+        told = self.half_life is None or 0 < self.half_life < np.inf
+        if not told or not (self.window is None or (self.window > 0 and self.window == int(self.window))):
             raise ValueError(f"a half-life or a window must be positive, got {self}")
 
     def write(self, header: Records) -> None:
@@ -136,6 +138,18 @@ def rows_to_record(state: "Information") -> tuple[Vector, Matrix]:
     return stored.header.view(np.float64).copy(), stored.rows
 
 
+def check_made_of(X: Matrix, Y: Matrix, w: Vector, lam: Vector, factor: Factor) -> None:
+    """ValueError unless a factor is that of these rows, as far as sums of squares tell: they will be taken out."""
+    d = len(lam)
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments = factor.D @ np.square(np.triu(factor.U[:, :d], 1) + np.eye(d))
+        explained = factor.D @ np.square(factor.c) + factor.loss
+        expected = lam + w @ np.square(X), w @ np.square(Y)
+    for found, sums in zip((moments, explained), expected, strict=True):
+        if not np.allclose(found, sums, rtol=1e-4, atol=1e-4 * float(np.max(sums, initial=0.0)) + 1e-300):
+            raise ValueError(f"a window's rows come to sums of {sums}, but its factor has {found}")
+
+
 def rows_from_record(state: "Information", header: Vector, rows: Matrix) -> None:
     """Take over what `rows_to_record` gave; ValueError if it does not fit."""
     d, m, memory = len(state.D), state.n_targets, state.memory
@@ -144,11 +158,14 @@ def rows_from_record(state: "Information", header: Vector, rows: Matrix) -> None
     if header.shape != (N_RING,) or rows.ndim != 2 or rows.shape[1] != d + m + 1 or len(rows) > window:
         raise ValueError(f"a window of {window} rows of {d + m + 1} numbers cannot hold an array of shape {rows.shape}")
     named = header.view(RING)[0]
-    n, following = named["n_stored"], named["next_slot"]
+    n, following, removed = named["n_stored"], named["next_slot"], named["n_removed"]
     if n != len(rows) or following != (n if n < window else following) or not 0 <= following < max(window, 1):
         raise ValueError(f"a window of {len(rows)} rows cannot have n_stored={n} and next_slot={following}")
-    if not (np.isfinite(rows).all() and (rows[:, -1:] >= 0).all() and named["rounding_growth"] >= 1.0):
+    if following != int(following) or not (0 <= removed <= window and removed == int(removed)):
+        raise ValueError(f"next_slot and n_removed of a window must be counts, got {following} and {removed}")
+    if not (np.isfinite(rows).all() and (rows[:, -1:] >= 0).all() and 1.0 <= named["rounding_growth"] < np.inf):
         raise ValueError("the rows of a window must be finite, with weights that are not negative")
+    check_made_of(rows[:, :d], rows[:, d:-1], rows[:, -1], state.lam, state.factor)
     reserve(state, len(rows))
     if len(rows):
         ring = ring_of(state)

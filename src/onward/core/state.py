@@ -17,6 +17,7 @@ from onward.core.types import Matrix, Records, Vector
 from onward.core.views import owned
 
 _NO_PRIOR = np.empty((0, 0))
+_SLACK = 1e-6  # of shares that are 1/2 at least
 
 
 class TooExtremeError(ValueError):
@@ -357,24 +358,21 @@ class Information:
         try:
             if left < 1.0:
                 forgetting.forget(self.buffer, left)
-            rows = other.triangle() @ embedding
+            scale, weights = _near_one(other.D)
+            rows, targets = scale * (other.triangle() @ embedding), scale * other.c
             if not self.D.all():
                 # Sizes below the diagonal of U: what is rounding in the other factor must not pass for data here.
-                sizes = (np.tril(other.U[:, : len(other.D)], -1).T + np.eye(len(other.D))) @ embedding
-                taken = kernel.absorb_factor(self.buffer, rows, sizes, other.c, other.D)
+                sizes = scale * ((np.tril(other.U[:, : len(other.D)], -1).T + np.eye(len(other.D))) @ embedding)
+                taken = kernel.absorb_factor(self.buffer, rows, sizes, targets, weights)
                 if taken < len(rows) or not self.holds(self.c, self.D):
                     raise TooExtremeError(
                         "cannot merge states: their values are too far apart for double precision; rescale"
                     )
             else:
-                self.absorb_coordinates(rows, other.c, other.D)
-            if given:
-                # Both brought their λ. What stays is at least λ, so taking one away is well conditioned.
-                places_with_lam = np.flatnonzero(other.lam)
-                self.absorb_coordinates(
-                    embedding[places_with_lam], np.zeros((len(places_with_lam), mine[0])), -other.lam[places_with_lam]
-                )
+                self.absorb_coordinates(rows, targets, weights)
             self.loss[:] += other.loss
+            if given:
+                self._take_out_lam(embedding, other.lam)
         except BaseException:
             self.buffer[:] = before
             raise
@@ -387,6 +385,26 @@ class Information:
         if other.rows and self.memory is not None:
             for name in ("time", "first_time") if np.isnan(self.header["time"][0]) else ("time",):
                 self.header[name] = other.header[name]
+
+    def _take_out_lam(self, embedding: Matrix, lam: Vector) -> None:
+        """Count λ once where it was brought twice: by the coordinates of `embedding` (k, d), whose λ is `lam` (k,).
+
+        What stays is at least as much as what goes: of the information along a coordinate, and of the loss, as twice
+        the regularised loss is no less than the loss with twice the λ. So it is well conditioned; and if less than half
+        is left, it was rounding that was taken for λ.
+        """
+        with_lam, before = np.flatnonzero(lam), self.loss.copy()
+        scale, weights = _near_one(lam[with_lam])
+        nothing = np.zeros((len(with_lam), self.n_targets))
+        q = self.absorb_coordinates(scale * embedding[with_lam], nothing, -weights)
+        regularized = self.lam > 0
+        left = [1.0 - weights * q, 0.5 * self.D[regularized] / self.lam[regularized]]
+        enough = all((share >= 0.5 - _SLACK).all() for share in left)
+        if not enough or (self.loss < (0.5 - _SLACK) * before).any():
+            raise TooExtremeError(
+                f"cannot merge states: with lam={described(self.lam)} their values are too large for double precision "
+                "to tell λ from rounding; rescale the columns, or merge parts with lam=0"
+            )
 
     def grow(self, count: int, lam: ArrayLike | None = None, prior: ArrayLike = 0.0) -> None:
         """Add coordinates that were 0 in every row so far: exact, at any time.
@@ -457,7 +475,16 @@ class Information:
         """Whether everything came out as a number. q may be inf, but only where the rank rose."""
         finite = all(np.isfinite(array).all() for array in (self.U, self.D, self.c, self.loss, p))
         overflowed = ~np.isfinite(q) if self.regularized else np.isnan(q)
-        return finite and not overflowed.any() and bool((self.D >= 0).all())
+        return finite and not overflowed.any() and bool((self.D >= 0).all()) and math.isfinite(self.peak)
+
+
+def _near_one(weights: Vector) -> tuple[Matrix, Vector]:
+    """By which powers of two (n, 1) to multiply rows of these weights, and the weights that they have then: about 1.
+
+    A weight's product with a pivot may be beyond double precision where neither is. Powers of two change no digit.
+    """
+    exponents = np.frexp(weights)[1] // 2
+    return np.ldexp(1.0, exponents)[:, None], np.ldexp(weights, -2 * exponents)
 
 
 def described(lam: Vector) -> str:

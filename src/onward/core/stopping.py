@@ -17,6 +17,37 @@ class StoppedError(BaseException):
         self.number, self.saying = number, saying
 
 
+_arrived: list[int] = []  # signals that `raise_stop` made exceptions of, in this command
+
+
+def raise_stop(number: int, frame: FrameType | None) -> None:
+    """A handler of signals: end by an exception, and remember the signal.
+
+    Whatever runs just then may swallow the exception, or make another one of it: a library that is being imported does.
+    """
+    _arrived.append(number)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise StoppedError(number)
+
+
+def unheeded() -> int | None:
+    """The signal to stop that came, and whose exception did not end this command; None as long as none did."""
+    return _arrived[0] if _arrived else None
+
+
+def forget_signals() -> None:
+    """Begin a command: what came before was for another one."""
+    _arrived.clear()
+
+
+def raise_unheeded() -> None:
+    """End now, if a signal to stop was swallowed: before waiting for what may never come."""
+    number = unheeded()
+    if number is not None:
+        raise StoppedError(number)
+
+
 class StopSignals:
     """While it is entered, the first signal to stop ends the reading; a second Ctrl-C interrupts at once.
 
@@ -38,6 +69,9 @@ class StopSignals:
             for number in SIGNALS:
                 if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it: hang-ups are to be ignored
                     self._before[number] = signal.signal(number, self._stop)
+            earlier = unheeded()
+            if earlier is not None and self.number is None:
+                self._stop(earlier, None)
         return self
 
     def __exit__(self, *args: object) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from html import escape
 from unicodedata import combining, east_asian_width
 
+from onward.core.shown import printable
+
 _LONGEST = 48  # letters of a cell
 _CELL = "padding:0.15em 0.7em;"
 
@@ -47,7 +49,7 @@ def _side(place: int) -> str:
 
 def _one_line(text: str) -> str:
     """Names come from data: no line breaks, not too long, nothing that a terminal would obey."""
-    shown = "".join(each if each.isprintable() else "�" for each in " ".join(text.split()))
+    shown = printable(" ".join(text.split()))
     return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
 
 

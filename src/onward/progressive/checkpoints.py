@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from onward import storage
+from onward.core.shown import several
+from onward.progressive.checkpoint_checks import check_about
 from onward.regression import LEARNERS, OnlineRegressor, learner_name
 from onward.tables.sources import File
 
@@ -27,11 +29,14 @@ class Checkpoint:
     @classmethod
     def from_file(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
         """What `write` put into a file; KeyError, TypeError or ValueError if it does not fit together."""
+        check_about(settings)
         models: dict[str, OnlineRegressor] = {}
         for name, described in settings["models"].items():
             prefix = f"{name}: "
             own = {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
             models[name] = LEARNERS[described["learner"]].from_record(described["settings"], own)
+        if "model" not in models:
+            raise ValueError(f"a checkpoint must hold the model that learns, got {several(models)}")
         rest = {key: value for key, value in arrays.items() if not key.startswith(tuple(f"{n}: " for n in models))}
         return cls(settings, rest, models)
 
@@ -66,13 +71,11 @@ def read(path: Path) -> Checkpoint:
     """What `write` wrote; StorageError if the file is damaged or something else."""
     kind, settings, arrays = storage.read(path)
     if kind != KIND:
-        raise storage.StorageError(f"{path}: holds a {kind!r}, expected a checkpoint")
+        raise storage.StorageError(f"{path}: holds a {storage.brief(repr(kind))}, expected a checkpoint")
     try:
         return Checkpoint.from_file(settings, arrays)
-    except (KeyError, TypeError, ValueError) as error:
-        raise storage.StorageError(
-            f"{path}: the contents of this checkpoint do not fit together ({error!r})"
-        ) from error
+    except Exception as error:
+        raise storage.misfit(path, KIND, error) from error
 
 
 def remove(path: Path) -> None:
@@ -113,8 +116,8 @@ def _difference(name: str, before: Any, now: Any) -> str:
     if isinstance(before, dict) and isinstance(now, dict):
         for key in now:
             if before.get(key) != now[key]:
-                return f"{key} was {before.get(key)!r}, now it is {now[key]!r}"
-    return f"{name} was {before!r}, now it is {now!r}"
+                return f"{key} was {storage.brief(repr(before.get(key)))}, now it is {now[key]!r}"
+    return f"{name} was {storage.brief(repr(before))}, now it is {now!r}"
 
 
 def digest_of(model: OnlineRegressor) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 import polars as pl
 
+from onward import storage
 from onward.core.inference import PLAIN, Inference
 from onward.core.interrupts import interrupts_deferred
 from onward.core.known import Known, Method
@@ -110,7 +111,11 @@ def fit(
     position = None
     if earlier is not None and place is not None:
         checkpoints.check_same(place, earlier.settings, about, files)
-        model, position = earlier.models["model"], Position.from_record(earlier.settings["position"])
+        model = earlier.models["model"]
+        try:
+            position = Position.from_record(earlier.settings["position"])
+        except Exception as error:
+            raise storage.misfit(place, checkpoints.KIND, error) from error
     with ExitStack() as stack:
         live = any(file.comes_once for file in files)
         stop = stack.enter_context(StopSignals()) if live else None
@@ -146,7 +151,12 @@ def fit(
             inference=inference,
         )
         work.follow = outputs.get("follow")
-        spooled = work.restore(earlier) if earlier is not None else 0
+        spooled = 0
+        if earlier is not None:
+            try:
+                spooled = work.restore(earlier)
+            except Exception as error:
+                raise storage.misfit(place, checkpoints.KIND, error) from error
         work.predictions = _open_predictions(outputs, spooled, stack)
         saving, told, seen = _Saving(work, outputs, place, about, tell), 0, len(work.changes)
         try:

@@ -9,6 +9,7 @@ from typing import IO, Literal
 
 import polars as pl
 
+from onward.progressive.spreadsheet_text import quote_formulas
 from onward.storage import replacing
 
 Write = Callable[[pl.DataFrame], None]
@@ -43,7 +44,7 @@ def open_writer(
     """A function that takes data frames, one after the other.
 
     Without a path they go to the stream as text, flushed each time. A file's format goes by its ending; it takes its
-    name only when all went well.
+    name only when all went well. In CSV, a text that a spreadsheet would take for a formula has an apostrophe in front.
     """
     if path is None:
         assert stream is not None
@@ -68,7 +69,7 @@ def _text_writer(stream: IO[bytes], text: TextFormat) -> Write:
         if text == "jsonl":
             frame.write_ndjson(out)
         else:
-            frame.write_csv(out, include_header=header)
+            quote_formulas(frame).write_csv(out, include_header=header)
         header = False
         stream.write(out.getvalue())
         stream.flush()

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward import storage
+from onward.core.checks import whole
+from onward.core.counts import check_counts
 from onward.core.types import Matrix, Vector
 
 MOST_SPANS = 256  # of equally many rows: twice as many rows each, as more come
@@ -86,5 +88,11 @@ class CourseRecorder:
 
     def restore(self, settings: storage.Settings, arrays: storage.Arrays) -> None:
         """Go on from what `to_record` gave."""
-        self._size, self._seen = settings["size"], settings["seen"]
+        self._size, self._seen = whole("size", settings["size"], 1), whole("seen", settings["seen"], 0)
+        spans, latest = arrays["spans"].shape, arrays["latest"].shape
+        if spans != self._spans.shape or len(latest) != 2 or latest[1] != self._latest.shape[1]:
+            raise ValueError(f"intervals must be kept in {self._spans.shape} numbers, got {spans} and {latest}")
+        if self._seen > MOST_SPANS * self._size:
+            raise ValueError(f"{MOST_SPANS} spans of {self._size} rows cannot hold {self._seen}")
+        check_counts("misses of spans", arrays["spans"][:, : 2 * self._levels])
         self._spans, self._latest = arrays["spans"].copy(), arrays["latest"]

@@ -9,19 +9,21 @@ from typing import Any
 import numpy as np
 
 from onward.confidence import DELTAS, Change, ChangeAlarm
+from onward.core.checks import not_negative, whole
 from onward.core.inference import PLAIN, Inference
 from onward.core.interrupts import interrupts_deferred
 from onward.core.known import Known, Method
 from onward.core.types import Matrix, Vector
 from onward.progressive import checkpoints
 from onward.progressive.changes import OnChange, forget
+from onward.progressive.checkpoint_checks import checked_counts
 from onward.progressive.coefficient_intervals import coefficient_columns, known_names
 from onward.progressive.contrasts import MOST_COLUMNS, contrast_frame, find_contrasts
 from onward.progressive.frame_writers import Write
 from onward.progressive.prediction_files import COLUMNS, PredictionFile, Spool, prediction_frame, with_kept
 from onward.progressive.recorder import Recorder
 from onward.progressive.results import Fit, Scores
-from onward.progressive.running_scores import ROWS, SQUARED, WEIGHT, count_all, new_totals, scores
+from onward.progressive.running_scores import MEAN, ROWS, SQUARED, WEIGHT, count_all, new_totals, scores
 from onward.progressive.schedule import next_power, next_reading
 from onward.progressive.target_intervals import Intervals, calibration_of
 from onward.regression import OnlineRegressor
@@ -324,16 +326,21 @@ class Pass:
 
     def restore(self, earlier: checkpoints.Checkpoint) -> int:
         """Go on from a checkpoint; how many bytes of the predictions it knows of."""
-        self.totals = earlier.arrays["pass"].copy()
-        self.rows.skipped.update(earlier.settings["skipped"])
-        self.rows.filled.update(earlier.settings["filled"])
-        self.next_reading = earlier.settings["next_reading"]
+        totals = earlier.arrays["pass"]
+        fits = totals.shape == self.totals.shape and np.array_equal(np.isnan(totals), np.isnan(self.totals))
+        if not fits or np.isinf(totals).any() or (totals[:MEAN] < 0).any() or totals[ROWS] % 1:
+            raise ValueError(f"totals of a pass must be {len(self.totals)} numbers, not negative, got {totals}")
+        self.totals = totals.copy()
+        self.rows.skipped.update(checked_counts("skipped", earlier.settings["skipped"]))
+        self.rows.filled.update(checked_counts("filled", earlier.settings["filled"]))
+        self.next_reading = whole("next_reading", earlier.settings["next_reading"], 0)
         if self.alarm is not None:
             own = {name.removeprefix(_ALARM): each for name, each in earlier.arrays.items() if name.startswith(_ALARM)}
             self.alarm = ChangeAlarm.from_record(earlier.settings["alarm"], own)
-            self.forgotten, self.forgotten_weight = earlier.settings["forgotten"]
+            rows, weight = earlier.settings["forgotten"]
+            self.forgotten, self.forgotten_weight = whole("forgotten", rows, 0), not_negative("forgotten", weight)
         if self.intervals is not None and "sets" in earlier.models:
             self.intervals.refresh(earlier.models["sets"])
         if self.recorder is not None:
             self.recorder.restore(earlier.settings["recorder"], earlier.arrays)
-        return int(earlier.settings["spooled"])
+        return whole("spooled", earlier.settings["spooled"], 0)

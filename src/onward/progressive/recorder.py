@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from onward import storage
+from onward.core.checks import whole
 from onward.core.types import Matrix, Vector
+from onward.progressive.checkpoint_checks import check_readings
 from onward.progressive.interval_course import CourseRecorder
 from onward.progressive.results import History
 from onward.progressive.running_scores import scores
@@ -41,7 +43,10 @@ class Sample:
 
     def restore(self, settings: storage.Settings, arrays: storage.Arrays) -> None:
         """Go on from what `to_record` gave."""
-        self._every, self._seen, self._kept = settings["every"], settings["seen"], arrays["sample"]
+        self._every, self._seen = whole("every", settings["every"], 1), whole("seen", settings["seen"], 0)
+        self._kept = arrays["sample"]
+        if self._kept.ndim != 2 or self._kept.shape[1] != len(COLUMNS):
+            raise ValueError(f"a sample must have {len(COLUMNS)} columns, got shape {self._kept.shape}")
 
 
 class Recorder:
@@ -114,6 +119,7 @@ class Recorder:
         self.sample.restore(settings["sample"], arrays)
         if "course" in settings:  # a checkpoint of an earlier version has none, and it then begins here
             self.course.restore(settings["course"], arrays)
+        check_readings(settings["widths"], arrays, len(self._deltas))
         self._misses, self._open = arrays["misses"][0].copy(), arrays["misses"][1].copy()
         self._totals, self._counts = list(arrays["totals"]), list(arrays["counts"])
         ends = np.cumsum([3 * width for width in settings["widths"]])

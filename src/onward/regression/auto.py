@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from onward import storage
 from onward.core import Information
 from onward.core.ensemble_state import LEAST_LAM, EnsembleState, Expert
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.regression.ensembles import FittedEnsemble
@@ -90,7 +91,7 @@ class AutoRegressor(OnlineRegressor):
         lams = list(self.lams) if np.ndim(self.lams) == 1 else []
         if not lams or not all(isinstance(lam, numbers.Real) and LEAST_LAM <= lam <= 1 / LEAST_LAM for lam in lams):
             raise ValueError(
-                f"lams must be a list of numbers between {LEAST_LAM:g} and {1 / LEAST_LAM:g}, got {self.lams!r}"
+                f"lams must be a list of numbers between {LEAST_LAM:g} and {1 / LEAST_LAM:g}, got {brief(self.lams)}"
             )
         try:
             half_lives = list(self.half_lives)
@@ -98,7 +99,7 @@ class AutoRegressor(OnlineRegressor):
             half_lives = []
         known = [half for half in half_lives if half is not None]
         if not half_lives or not all(isinstance(half, numbers.Real) and 1 <= float(half) <= 1e12 for half in known):
-            raise ValueError(f"half_lives must be a list of numbers from 1 on, or None, got {self.half_lives!r}")
+            raise ValueError(f"half_lives must be a list of numbers from 1 on, or None, got {brief(self.half_lives)}")
 
     # What was learned
 

@@ -6,12 +6,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.confidence import ConformalIntervals
+from onward.core.shown import several
 from onward.core.types import Matrix, Vector
 from onward.regression.alone import alone
 from onward.regression.base import Learned, Learner
 from onward.regression.ensembles import Fitted
 from onward.regression.half_life import times_ahead, times_for
-from onward.tables import CheckedRows, Rows, as_rows, as_targets, as_weights, blocks, in_one_block, placed
+from onward.tables import (
+    CheckedRows,
+    Rows,
+    as_rows,
+    as_targets,
+    as_weights,
+    blocks,
+    frame_columns,
+    in_one_block,
+    placed,
+)
+
+LONGEST_MESSAGE = 290  # characters of what is told of columns that do not fit
 
 
 class BatchLearner(Learner):
@@ -96,7 +109,7 @@ class BatchLearner(Learner):
 
     def _readable(self, X: Any) -> tuple[Fitted, Rows]:
         fitted = self._fitted()
-        rows = as_rows(X, self)
+        rows = as_rows(X)
         if isinstance(rows, CheckedRows):
             return fitted, _in_order(fitted, rows)
         self._check_columns(X)
@@ -105,7 +118,7 @@ class BatchLearner(Learner):
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Matrix, Vector, bool]:
         self._check_settings()
         self._require(y)
-        rows = as_rows(X, self)
+        rows = as_rows(X)
         targets, flat = as_targets(y, rows.shape[0])
         weights = as_weights(sample_weight, rows.shape[0])
         return rows, targets, weights, flat
@@ -114,18 +127,30 @@ class BatchLearner(Learner):
         """An error if the columns are not those that the model was fitted with."""
         if type(X) is np.ndarray and not hasattr(self, "feature_names_in_") and X.shape[1] == self.n_features_in_:
             return
-        from sklearn.utils.validation import validate_data  # here, so that what needs no look does not wait for it
-
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._validate_columns(X, reset=False)
 
     def _note_columns(self, X: Any) -> None:
         """Take the columns for those of the model: their number, and their names if they have any."""
         if type(X) is np.ndarray and not hasattr(self, "feature_names_in_"):
             self.n_features_in_ = X.shape[1]
             return
-        from sklearn.utils.validation import validate_data
+        self._validate_columns(X, reset=True)
 
-        validate_data(self, X, reset=True, skip_check_array=True)
+    def _validate_columns(self, X: Any, reset: bool) -> None:
+        names = frame_columns(X)
+        if names is not None and len({isinstance(name, str) for name in names}) > 1:
+            raise TypeError(f"X must have columns whose names are all text, got {several(names)}")
+        from sklearn.utils.validation import validate_data  # here, so that what needs no look does not wait for it
+
+        try:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, ValueError) and len(str(error)) <= LONGEST_MESSAGE:
+                raise
+            known = several(getattr(self, "feature_names_in_", ()))
+            raise ValueError(
+                f"the columns of X must be those that the model was fitted with, {known}, got {several(names or ())}"
+            ) from error
 
     def _require(self, y: Any) -> None:
         if y is None:
@@ -185,7 +210,8 @@ class BatchLearner(Learner):
 def _in_order(fitted: Fitted, rows: CheckedRows) -> Rows:
     """Rows of exactly the model's features, in its order; ValueError if they are others."""
     if fitted.names is None or set(rows.names) != set(fitted.names):
-        raise ValueError(f"the rows have features {rows.names}, but this model was fitted with {fitted.names}")
+        known = several(fitted.names or ())
+        raise ValueError(f"the rows have features {several(rows.names)}, but this model was fitted with {known}")
     return placed(rows, [fitted.columns[name] for name in rows.names], len(fitted.names))
 
 

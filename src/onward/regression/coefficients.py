@@ -14,6 +14,7 @@ from onward.confidence.ordinary import OrdinaryLeastSquares
 from onward.core import Information
 from onward.core.checks import whole
 from onward.core.inference import TUNED_FOR
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.regression.alone import alone
 from onward.regression.guarantees import Guarantees
@@ -65,7 +66,7 @@ class CoefficientLearner(Guarantees):
         fitted = self._fitted()
         chosen = method or ("anytime" if sigma is None and theta_bound is None and not choices else "uniform")
         if chosen not in ("anytime", "uniform"):
-            raise ValueError(f"method must be 'anytime' or 'uniform', got {method!r}")
+            raise ValueError(f"method must be 'anytime' or 'uniform', got {brief(method)}")
         names = self._coordinate_names()
         if chosen == "uniform":
             if simultaneous or robust:
@@ -126,7 +127,7 @@ class CoefficientLearner(Guarantees):
             target: which one, if the model has several.
         """
         if not math.isfinite(null):
-            raise ValueError(f"null must be a finite number, got {null!r}")
+            raise ValueError(f"null must be a finite number, got {brief(null)}")
         whole("together", together)
         name, direction = self._direction(weights)
         found = self._estimates(direction[None], delta, null, tuned_for, robust, target, together)
@@ -170,7 +171,9 @@ class CoefficientLearner(Guarantees):
         count = self.n_targets_
         given = 0 if target is None and count == 1 else target
         if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < count:
-            raise ValueError(f"target must be one of 0 to {count - 1} for a model of {count} targets, got {target!r}")
+            raise ValueError(
+                f"target must be one of 0 to {count - 1} for a model of {count} targets, got {brief(target)}"
+            )
         if robust and self.sandwich_ is None:
             raise ValueError(
                 "robust intervals are for models that have kept what they need: expected track_sandwich() before the "
@@ -231,7 +234,7 @@ class CoefficientLearner(Guarantees):
                 )
             said = describe_contrast({name: w for name, w in zip(names, direction, strict=True) if w})
         if not np.isfinite(direction).all() or not direction.any():
-            raise ValueError(f"a contrast must have finite weights, not all of them 0, got {weights!r}")
+            raise ValueError(f"a contrast must have finite weights, not all of them 0, got {brief(weights)}")
         return said, direction
 
 

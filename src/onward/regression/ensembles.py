@@ -13,9 +13,9 @@ from onward.core.ensemble_single import closed_buffer, ensemble_loops, learn_row
 from onward.core.ensemble_state import EnsembleState
 from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
-from onward.core.words import counted
 from onward.regression.fitted import FittedState, NewFeatures, ReadOut
 from onward.regression.half_life import NO_TIMES
+from onward.regression.record_checks import check_names
 
 
 @dataclass
@@ -74,8 +74,12 @@ class FittedEnsemble:
         return p, q
 
     def leverages(self, X: Matrix) -> Vector:
-        """The leverage of each row (n,), averaged over the experts by their weights; infinite before the first row."""
-        return self.state.read(X, np.ones(len(X)))[1]
+        """The leverage of each row (n,), averaged over the experts by their weights; infinite before the first row.
+
+        It is infinite, too, where the squares of a row overflow, whatever an expert weighs that says so.
+        """
+        leverages = self.state.read(X, np.ones(len(X)))[1]
+        return np.where(np.isnan(leverages), np.inf, leverages)
 
     # One row, which is refused, changing nothing, where it needs a closer look
 
@@ -104,6 +108,8 @@ class FittedEnsemble:
         if w != 1.0 or time == time:  # a time
             return False
         if calibration is not None:
+            if not self.flat:  # as in `FittedState.learn_row`
+                return False
             return learn_row_tracked(self.buffer, calibration.buffer, x, y)
         return bool(ensemble_loops(self.flat)[1](self.buffer, x, y))
 
@@ -133,8 +139,7 @@ class FittedEnsemble:
     def from_record(cls, settings: dict[str, Any], arrays: storage.Arrays) -> Self:
         """What `to_record` described; ValueError or KeyError if it does not fit together."""
         state, names = EnsembleState.from_buffer(np.asarray(arrays["ensemble"])), settings["names"]
-        if names is not None and not len(names) == len(set(names)) == state.n_features:
-            raise ValueError(f"{counted(len(set(names)), 'different name')} for {counted(state.n_features, 'feature')}")
+        check_names(names, state.n_features)
         if settings["flat"] and state.n_targets != 1:
             raise ValueError(f"expected one target, got {state.n_targets}")
         return cls(state, names, bool(settings["open"]), bool(settings["flat"]))

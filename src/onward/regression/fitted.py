@@ -27,6 +27,7 @@ from onward.core.state import described
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.regression.half_life import NO_TIMES
+from onward.regression.record_checks import check_moments, check_names, check_pivots, check_record
 
 _NO_ROWS = np.empty((0, 0))
 _MOMENTS = ("first_time", "time", "weight")  # what a state that forgets keeps beside the factor
@@ -227,6 +228,8 @@ class FittedState:
     ) -> bool:
         """Learn one row with its target, a number or (m,); False if it is refused. A calibration learns its error."""
         if calibration is not None:
+            if not self.flat:  # the loop that tracks takes a number; one target in an array goes the guarded way
+                return False
             return learn_one_tracked(self.buffer, calibration.buffer, x, y, w, time, *read_out)
         return (learn_one if self.flat else learn_targets)(self.buffer, x, y, w, time, *read_out)
 
@@ -304,31 +307,26 @@ class FittedState:
     @classmethod
     def from_record(cls, settings: dict[str, Any], arrays: storage.Arrays) -> Self:
         """What `to_record` described; ValueError or KeyError if it does not fit together."""
-        d, m = arrays["c"].shape
+        intercept, names = settings["intercept"], settings["names"]
+        d, m = check_record(settings, arrays)
         lam = np.broadcast_to(np.array(settings["lam"], dtype=np.float64), (d,))  # earlier files: one number for all
         if not (np.isfinite(lam).all() and (lam >= 0).all()):
             raise ValueError(f"lam must be finite and not negative, got {settings['lam']}")
         own = "own_lam" in arrays
         memory = None if settings.get("memory") is None else RowMemory(**settings["memory"])  # earlier files: none
-        state = Information(d - settings["intercept"], m, lam, settings["intercept"], own_units=own, memory=memory)
-        shapes = {"U": state.U.shape, "D": (d,), "c": (d, m), "loss": (m,), "online_loss": (m,), "tally": (3,)}
-        for name, shape in (shapes | {"prior": (d, m), "own_lam": (d,), "varied": (d,)}).items():
-            if name in arrays and (arrays[name].shape != shape or not np.isfinite(arrays[name]).all()):
-                raise ValueError(f"array {name} must be finite and of shape {shape}, got shape {arrays[name].shape}")
-        if (arrays["D"] < 0).any():
-            raise ValueError("array D must not be negative")
+        state = Information(d - intercept, m, lam, intercept, own_units=own, memory=memory)
         state.U[:], state.D[:], state.c[:], state.loss[:] = (arrays[name] for name in ("U", "D", "c", "loss"))
         state.tally, state.online_loss[:] = arrays["tally"], arrays["online_loss"]
         state.set_prior(arrays.get("prior", 0.0))
         if own:
             state.lam[:] = arrays["own_lam"]
             state.set_varied(arrays["varied"])
+        check_pivots(state)
         if memory is not None:
+            check_moments(memory, arrays["moments"])
             for name, value in zip(_MOMENTS, arrays["moments"], strict=True):
                 state.header[name] = value
             if memory.window is not None:
                 rows_from_record(state, arrays["ring"], arrays["rows"])
-        names = settings["names"]
-        if names is not None and len(set(names)) != state.n_features:
-            raise ValueError(f"{counted(len(set(names)), 'different name')} for {counted(state.n_features, 'feature')}")
+        check_names(names, state.n_features)
         return cls(state, names, settings["open"], settings["flat"])

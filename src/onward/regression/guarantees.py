@@ -11,6 +11,7 @@ from onward.confidence import (
     AnySet,
     ConformalIntervals,
     SetChoices,
+    SetInBall,
     TIntervals,
     confidence_set,
     observation_reach,
@@ -21,7 +22,8 @@ from onward.core import Information, TooExtremeError
 from onward.core.another_lam import with_lam
 from onward.core.checks import probability
 from onward.core.known import METHODS, Method
-from onward.core.types import Matrix, Vector
+from onward.core.shown import brief
+from onward.core.types import Vector
 from onward.regression.alone import alone
 from onward.regression.merging import MergeableLearner
 from onward.regression.start import constant_lam_of_sets
@@ -64,7 +66,9 @@ class Guarantees(MergeableLearner):
         count = self.information_.n_targets
         given = 0 if target is None and count == 1 else target
         if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < count:
-            raise ValueError(f"target must be one of 0 to {count - 1} for a model of {count} targets, got {target!r}")
+            raise ValueError(
+                f"target must be one of 0 to {count - 1} for a model of {count} targets, got {brief(target)}"
+            )
         state = self.state_for_sets(given)
         kind: Literal["forward", "ridge"] = "forward" if self._read_out.shrinks else "ridge"
         return confidence_set(state, kind, delta, noise_bound(state, sigma), theta_bound, **choices)
@@ -135,18 +139,23 @@ class Guarantees(MergeableLearner):
         out = np.empty((rows.shape[0], fitted.state.n_targets, 2))
         if how == "t":
             exact = [TIntervals(self.information_.of_target(target)) for target in range(fitted.state.n_targets)]
-            for where, block, _ in blocks(rows):
-                for target, each in enumerate(exact):
-                    out[where, target] = each.ends(block, np.ones(len(block)), delta)
+            with np.errstate(over="ignore", invalid="ignore"):
+                for where, block, _ in blocks(rows):
+                    for target, each in enumerate(exact):
+                        out[where, target] = each.ends(block, np.ones(len(block)), delta)
+            _check_ends(out)
             return out[:, 0] if fitted.flat else out
         share = delta if of == "mean" else delta / 2
         sets = [
             self.confidence_set(share, sigma, theta_bound, target=target, **choices)
             for target in range(fitted.state.n_targets)
         ]
-        for where, block, _ in blocks(rows):
-            for target, region in enumerate(sets):
-                out[where, target] = region.interval(block)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for where, block, _ in blocks(rows):
+                for target, region in enumerate(sets):
+                    out[where, target] = region.interval(block)
+        if not any(isinstance(region, SetInBall) and region.empty for region in sets):
+            _check_ends(out)
         if of == "observation":
             for target, region in enumerate(sets):
                 bound = noise_bound(self.state_for_sets(target), sigma)
@@ -158,15 +167,15 @@ class Guarantees(MergeableLearner):
     def _interval_method(self, of: str, method: Method | None, sigma: float | None) -> Method:
         """How intervals are made; ValueError if they cannot be made so."""
         if of not in ("mean", "observation"):
-            raise ValueError(f"of must be 'mean' or 'observation', got {of!r}")
+            raise ValueError(f"of must be 'mean' or 'observation', got {brief(of)}")
         if method is not None and method not in METHODS:
-            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {brief(method)}")
         if not self._has_sets:
             self._check_calibrated_alone(of, method, sigma)
         if of == "mean" and method not in (None, "uniform"):
-            raise ValueError(f"intervals for the mean of a target are 'uniform', got {method!r}")
+            raise ValueError(f"intervals for the mean of a target are 'uniform', got {brief(method)}")
         if sigma is not None and method not in (None, "uniform"):
-            raise ValueError(f"sigma is for 'uniform' intervals, got {method!r}")
+            raise ValueError(f"sigma is for 'uniform' intervals, got {brief(method)}")
         exact = self._has_sets and self.calibration_ is None
         how: Method = "uniform" if of == "mean" or sigma is not None else "t" if exact else "conformal"
         how = how if method is None else method
@@ -180,16 +189,29 @@ class Guarantees(MergeableLearner):
         """ValueError if other intervals are asked for than those of past errors."""
         alone = f"{type(self).__name__} has calibrated intervals alone, for observations"
         if method not in (None, "conformal"):
-            raise ValueError(f"{alone}, got {method!r}: {self._why_no_sets}")
+            raise ValueError(f"{alone}, got {brief(method)}: {self._why_no_sets}")
         if of == "mean":
             raise ValueError(f"{alone}: expected of='observation', got 'mean'. {self._why_no_sets}")
         if sigma is not None:
-            raise ValueError(f"{alone}, which take no sigma, got {sigma!r}: {self._why_no_sets}")
+            raise ValueError(f"{alone}, which take no sigma, got {brief(sigma)}: {self._why_no_sets}")
 
-    def _calibrated_intervals(self, predictions: Vector, leverages: Vector, delta: float) -> Matrix:
+    def _calibrated_intervals(
+        self, predictions: NDArray[np.float64], leverages: Vector, delta: float
+    ) -> NDArray[np.float64]:
+        if predictions.ndim == 2:  # of one target that comes in a column
+            return self._calibrated_intervals(np.ascontiguousarray(predictions[:, 0]), leverages, delta)[:, None]
         assert self.calibration_ is not None
         place = self.calibration_.place(delta)
         lower, upper = self.calibration_.intervals(predictions, leverages)
         ends = np.column_stack([lower[:, place], upper[:, place]])
         ends[np.isnan(predictions)] = np.nan  # rows that are skipped
         return ends
+
+
+def _check_ends(ends: NDArray[np.float64]) -> None:
+    """ValueError if an end of an interval is no number, or ends cross: what they are made of has overflowed."""
+    if not (ends[..., 0] <= ends[..., 1]).all():
+        raise ValueError(
+            "an interval overflows double precision: expected rows whose squares, and their ratios to those learned, "
+            "stay between 1e-300 and 1e300; rescale the columns"
+        )

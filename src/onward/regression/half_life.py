@@ -10,6 +10,7 @@ from onward.core.checks import positive, whole
 from onward.core.durations import as_microseconds, duration_text, show_time
 from onward.core.ensemble_state import EnsembleState
 from onward.core.row_memory import RowMemory
+from onward.core.shown import brief
 from onward.core.state import Information
 from onward.core.types import Vector
 from onward.tables.times import Times, as_times, check_order
@@ -33,7 +34,7 @@ def memory_of(half_life: HalfLife | None, window: int | None) -> RowMemory | Non
     if isinstance(half_life, numbers.Real) and microseconds is None:
         return RowMemory(positive("half_life", half_life))
     if microseconds is None or not 0 < microseconds < np.inf:
-        raise ValueError(f"half_life must be a number > 0 or a duration such as '12h' or '30d', got {half_life!r}")
+        raise ValueError(f"half_life must be a number > 0 or a duration such as '12h' or '30d', got {brief(half_life)}")
     return RowMemory(microseconds, "dates")
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 from numpy.typing import ArrayLike
 
 from onward import storage
+from onward.core.shown import brief
 from onward.regression.columns import ColumnLearner
 from onward.regression.fitted import ReadOut
 from onward.regression.half_life import HalfLife
@@ -105,7 +106,7 @@ class RidgeRegressor(OnlineRegressor):
         check_lam(self.lam, self.intercept_lam, positive=True)
         super()._check_settings()
         if self.clip is not None and not (isinstance(self.clip, numbers.Real) and self.clip > 0):
-            raise ValueError(f"clip must be None or a positive number, got {self.clip!r}")
+            raise ValueError(f"clip must be None or a positive number, got {brief(self.clip)}")
 
     @property
     def _read_out(self) -> ReadOut:

@@ -9,13 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward import storage
+from onward.core.checks import whole
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.regression.estimator import Estimator
 from onward.regression.learners import OnlineRegressor
 from onward.regression.name_matching import Row
 from onward.regression.random_features import transform_one
-from onward.regression.transformer_files import transformer_from_record, transformer_to_record
+from onward.regression.transformer_files import (
+    check_transformer,
+    names_from_record,
+    transformer_from_record,
+    transformer_to_record,
+)
 from onward.tables import as_mapping
 
 if TYPE_CHECKING:
@@ -139,9 +146,9 @@ class OnlinePipeline(Estimator):
 
     def _check_parts(self) -> None:
         if not hasattr(self.transformer, "transform"):
-            raise ValueError(f"transformer must have a method transform, got {self.transformer!r}")
+            raise ValueError(f"transformer must have a method transform, got {brief(self.transformer)}")
         if not isinstance(self.model, OnlineRegressor):
-            raise ValueError(f"model must be a learner of onward, such as ForwardRegressor(), got {self.model!r}")
+            raise ValueError(f"model must be a learner of onward, such as ForwardRegressor(), got {brief(self.model)}")
 
     def _learned(self) -> OnlineRegressor:
         if not hasattr(self, "model_"):
@@ -220,12 +227,16 @@ class OnlinePipeline(Estimator):
         transformer = transformer_from_record(settings["transformer"], part(_OF_TRANSFORMER))
         pipeline = cls(transformer, clone(model))
         pipeline.transformer_, pipeline.model_ = transformer, model
-        if "columns" in settings:
-            pipeline.n_features_in_ = int(settings["columns"])
+        columns = whole("columns", settings["columns"]) if "columns" in settings else None
+        if columns is not None:
+            pipeline.n_features_in_ = columns
+        check_transformer(transformer, columns, model.n_features_in_)
         if settings.get("learns_names"):  # earlier files do not say
             pipeline.learns_names_ = True
         if "names" in settings:
-            pipeline.feature_names_in_ = np.array(settings["names"], dtype=object)
+            pipeline.feature_names_in_ = names_from_record(settings["names"])
+            if len(pipeline.feature_names_in_) != columns:
+                raise ValueError(f"{len(pipeline.feature_names_in_)} names for {columns} columns")
         return pipeline
 
 

@@ -44,14 +44,14 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         """Check the settings, and remember which columns there are."""
         self._check()
         validate_data(self, X=X, skip_check_array=True)
-        for _ in blocks(as_rows(X, self)):  # values that are not finite are refused
+        for _ in blocks(as_rows(X)):  # values that are not finite are refused
             pass
         return self
 
     def transform(self, X: Any) -> Matrix:
         """The features of each row, (rows, n)."""
         self._check()
-        rows = as_rows(X, self)
+        rows = as_rows(X)
         if hasattr(self, "n_features_in_"):
             validate_data(self, X=X, reset=False, skip_check_array=True)
         out = np.empty((rows.shape[0], self.n))

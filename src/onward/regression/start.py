@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.tables import as_mapping
@@ -30,7 +31,7 @@ def check_lam(lam: Lam, intercept_lam: float | None, *, positive: bool) -> None:
 def check_units(units: Units, lam: Lam, intercept: bool, intercept_lam: float | None) -> None:
     """An error if λ cannot be in these units."""
     if units not in ("raw", "own"):
-        raise ValueError(f"units must be 'raw' or 'own', got {units!r}")
+        raise ValueError(f"units must be 'raw' or 'own', got {brief(units)}")
     if units == "raw":
         return
     if not intercept or intercept_lam != 0:
@@ -109,7 +110,7 @@ def _values(lam: Lam) -> list[Any]:
 
 def _checked_lam(name: str, value: Any) -> None:
     if not isinstance(value, numbers.Real) or not (value == 0 or 1e-300 <= float(value) <= 1e300):
-        raise ValueError(f"{name} must be 0 or a number between 1e-300 and 1e300, got {value!r}")
+        raise ValueError(f"{name} must be 0 or a number between 1e-300 and 1e300, got {brief(value)}")
 
 
 def prior_matrix(
@@ -128,7 +129,7 @@ def prior_matrix(
     mean = as_mapping(mean)
     start = _finite("prior_intercept", constant)
     if start.ndim > 1:
-        raise ValueError(f"prior_intercept must be a number or one for each target, got {constant!r}")
+        raise ValueError(f"prior_intercept must be a number or one for each target, got {brief(constant)}")
     if isinstance(mean, Mapping):
         if names is None:
             raise ValueError("prior_mean is a dict of named features, but the rows have no names; expected an array")
@@ -141,7 +142,7 @@ def prior_matrix(
             f"prior_mean must have shape ({n_features},) or ({m}, {n_features}) to fit the data, got {rows.shape}"
         )
     if start.size not in (1, m):
-        raise ValueError(f"prior_intercept must be a number or one for each of {m} targets, got {constant!r}")
+        raise ValueError(f"prior_intercept must be a number or one for each of {m} targets, got {brief(constant)}")
     parts = [np.broadcast_to(rows.T, (n_features, m))]
     if intercept:
         parts.insert(0, np.broadcast_to(start, (1, m)))
@@ -158,9 +159,9 @@ def _finite(name: str, value: object) -> Matrix:
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers, got {value!r}") from error
+        raise ValueError(f"{name} must hold numbers, got {brief(value)}") from error
     if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got {value!r}")
+        raise ValueError(f"{name} must be finite, got {brief(value)}")
     return array
 
 

@@ -1,13 +1,16 @@
 """Fitted transformers in model files: their settings and the arrays they have learned, never pickle."""
 
 import numbers
+import warnings
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from onward import storage
+from onward.core.shown import brief
 
+_MOST_COLUMNS = 1_000_000
 # By name, where each is: nothing else is made from a file.
 _HOMES = {
     "RandomFeatures": "onward.regression.random_features",
@@ -47,13 +50,41 @@ def transformer_from_record(settings: storage.Settings, arrays: storage.Arrays) 
                 for i, (step, each) in enumerate(settings["steps"])
             ]
         )
-    transformer = made_by(**settings["parameters"])
+    transformer = made_by(**{key: _plain(name, key, value) for key, value in settings["parameters"].items()})
     for key, value in (settings["numbers"] | arrays).items():
+        if not key.endswith("_") or key.startswith("_") or not np.isfinite(value).all() or hasattr(made_by, key):
+            raise ValueError(f"{key!r} is nothing finite that a {name} has learned")
         whole = isinstance(value, float) and value.is_integer() and key.startswith("n_")
         setattr(transformer, key, int(value) if whole else value)
     if settings["names"] is not None:
-        transformer.feature_names_in_ = np.array(settings["names"], dtype=object)
+        transformer.feature_names_in_ = names_from_record(settings["names"])
     return transformer
+
+
+def names_from_record(names: Any) -> Any:
+    """Different names of columns, as scikit-learn keeps them."""
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names) and len({*names}) == len(names)):
+        raise ValueError(f"expected different names of columns in a list, got {brief(names)}")
+    return np.array(names, dtype=object)
+
+
+def check_transformer(transformer: Any, n_columns: int | None, n_features: int) -> None:
+    """ValueError unless a row of so many columns becomes one of so many features."""
+    if hasattr(transformer, "n") and transformer.n != n_features:  # before rows of that size are made
+        raise ValueError(f"a transformer to {transformer.n!r} features, expected {n_features}")
+    names = getattr(transformer, "feature_names_in_", None)
+    told = getattr(transformer, "n_features_in_", n_columns)
+    if told is None:
+        return
+    if type(told) is not int or not 1 <= told <= _MOST_COLUMNS or n_columns not in (None, told):
+        raise ValueError(f"a transformer of {told!r} columns, expected {n_columns}")
+    if names is not None and len(names) != told:
+        raise ValueError(f"{len(names)} names for {told} columns")
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # of names that the row has not
+        made = np.asarray(transformer.transform(np.full((1, told), 0.5)))
+    if made.shape != (1, n_features) or not np.isfinite(made).all():
+        raise ValueError(f"a row becomes {made.shape} numbers, expected {n_features} that are finite")
 
 
 def _with_prefix(arrays: storage.Arrays, prefix: str) -> storage.Arrays:

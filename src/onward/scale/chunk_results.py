@@ -73,8 +73,8 @@ def read(path: Path, kind: type[Result]) -> Result | None:
     try:
         stored, settings, arrays = storage.read(path)
         return kind.from_record(settings, arrays) if stored == KIND else None
-    except (FileNotFoundError, storage.StorageError, KeyError, TypeError, ValueError):
-        return None  # damaged: it is done again
+    except Exception:
+        return None  # not there, or damaged in whatever way: it is done again
 
 
 def check_levels(model: OnlineRegressor, most: int) -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from onward.core.shown import brief
 from onward.tables.errors import DataError
 from onward.tables.kinds import UNKNOWN, Content
 from onward.tables.readers import missing_column, shown
@@ -26,7 +27,7 @@ def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> 
         if column not in contents:
             raise missing_column(file, column, columns)
         if contents[column] not in ("number", "boolean", UNKNOWN):
-            raise DataError(f"{file}: column {column!r} holds {contents[column]}, expected numbers")
+            raise DataError(f"{file}: column {brief(column)} holds {contents[column]}, expected numbers")
     for pattern in (*(table.features or ()), *table.exclude, *table.categorical):
         if not fitting(pattern, columns):
             raise missing_column(file, pattern, columns)
@@ -39,14 +40,14 @@ def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> 
     wrong = [each for each in (*table.categorical, *(table.features or ())) if each in special]
     if wrong:
         role = "the time" if wrong[0] == table.time else "the target or the weight"
-        raise DataError(f"{file}: column {wrong[0]!r} is {role}, so it cannot be a feature")
+        raise DataError(f"{file}: column {brief(wrong[0])} is {role}, so it cannot be a feature")
     if table.features is None:
         carried = set(choose_kept(file, columns, table.keep)) - categories
         taken = [each for each in columns if each not in carried]
         first = columns[0]
         if first in INDEX_NAMES and contents[first] == "number" and first not in special | left_out | categories:
             left_out.add(first)
-            notes.append(f"left out column {first!r}, the index of a data frame; name it in features to use it")
+            notes.append(f"left out column {brief(first)}, the index of a data frame; name it in features to use it")
     else:  # a column that is named as a category is meant to be used
         named = [each for pattern in table.features for each in fitting(pattern, columns)]
         taken = [*named, *(each for each in columns if each in named_categories)]
@@ -100,7 +101,7 @@ def choose_kept(file: str, columns: Sequence[str], keep: Sequence[str]) -> list[
         found += fits
     clashes = [each for each in found if each in WRITTEN]
     if clashes:
-        raise DataError(f"{file}: column {clashes[0]!r} cannot be kept: predictions have a column of that name")
+        raise DataError(f"{file}: column {brief(clashes[0])} cannot be kept: predictions have a column of that name")
     return list(dict.fromkeys(found))
 
 
@@ -122,7 +123,7 @@ def _inputs(
                 continue
             content = contents[column]
             if content not in (*KINDS, "text", UNKNOWN):
-                raise DataError(f"{file}: column {column!r} holds {content}, expected numbers for {term.text}")
+                raise DataError(f"{file}: column {brief(column)} holds {content}, expected numbers for {term.text}")
             is_category = column in categories or content == "text"
             found[column] = Column(column, "category" if is_category else _kind(content))
     return tuple(found.values())
@@ -144,7 +145,7 @@ def _check_terms(file: str, recipe: Recipe) -> None:
                 raise DataError(f"{file}: the term {term.text} needs numbers, but {column!r} holds categories")
         if isinstance(term, Cycle) and kinds.get(term.inner.column) != "time":
             raise DataError(
-                f"{file}: the term {term.text} needs dates or times, but column {term.inner.column!r} holds "
+                f"{file}: the term {term.text} needs dates or times, but column {brief(term.inner.column)} holds "
                 f"{kinds.get(term.inner.column, 'number')}s; say how dates are written (--date-format)"
             )
     for term in recipe.fixed_terms:
@@ -167,11 +168,13 @@ def _check_contents(file: str, used: Sequence[str], contents: Mapping[str, Conte
         )
     odd = [each for each in used if contents[each] not in (*KINDS, "text", UNKNOWN)]
     if odd:
-        raise DataError(f"{file}: column {odd[0]!r} holds {contents[odd[0]]}, expected numbers; exclude it")
+        raise DataError(f"{file}: column {brief(odd[0])} holds {contents[odd[0]]}, expected numbers; exclude it")
     for one in categories & set(used):
         for other in used:
             if other.startswith(f"{one}="):
-                raise DataError(f"{file}: a level of {one!r} and column {other!r} may get one name; rename a column")
+                raise DataError(
+                    f"{file}: a level of {one!r} and column {brief(other)} may get one name; rename a column"
+                )
 
 
 def _kind(content: Content) -> Kind:

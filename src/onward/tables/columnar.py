@@ -1,5 +1,6 @@
 """Parquet and Arrow IPC files, a few thousand rows at a time, whatever the size of their row groups."""
 
+import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
@@ -9,6 +10,9 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pyarrow.types as kind_of
 
+from onward.core.shown import brief
+from onward.tables.arrow_messages import largest_decompressed
+from onward.tables.arrow_texts import names_of, unreadable_name, with_texts
 from onward.tables.errors import DataError
 from onward.tables.kinds import Content, as_numbers, as_texts, read_texts, without
 from onward.tables.notation import Notation
@@ -17,6 +21,8 @@ from onward.tables.recipe import KINDS, Kind
 from onward.tables.sources import File, Frame
 
 VALUES = 1 << 17  # in a piece: 1 MB of numbers
+TEXT = 1 << 23  # bytes of text in a piece, if a single row does not have more
+LARGEST_BATCH = 1 << 30  # bytes of a compressed batch, once decompressed: Arrow holds it as a whole
 
 
 class ParquetReader:
@@ -25,15 +31,16 @@ class ParquetReader:
     def __init__(self, file: File, notation: Notation | None = None, groups: range | None = None) -> None:
         self.name = file.name
         self._notation = notation or Notation()
-        self._size = file.size or 0
+        self._path, self._size = file.path, file.size or 0
         self._read = 0
         try:
-            # Without buffering ahead, memory stays at a few pages of each column however large a row group is.
-            self._file = pq.ParquetFile(file.path, pre_buffer=False, buffer_size=1 << 16)
+            self._file = self._open()
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{self.name}: cannot be read as Parquet ({_first_line(error)})") from error
+        except UnicodeDecodeError as error:
+            raise unreadable_name(self.name, error) from error
         self.rows = int(self._file.metadata.num_rows)
-        self.columns = list(self._file.schema_arrow.names)
+        self.columns = names_of(self.name, self._file.schema_arrow)
         self._groups = range(self._file.num_row_groups) if groups is None else groups
         check_names(self.name, self.columns)
 
@@ -63,19 +70,36 @@ class ParquetReader:
         self._read = first
         if groups:
             # One thread: there is another that learns meanwhile, and each of more would keep memory of its own.
-            batches = self._file.iter_batches(
-                batch_size=max(1, VALUES // max(1, len(wanted))),
-                row_groups=groups,
-                columns=list(dict.fromkeys([*wanted, *keep])),
-                use_threads=False,
-            )
-            yield from _pieces(self.name, self._batches(batches), wanted, keep, first, start, self._notation)
+            columns = list(dict.fromkeys([*wanted, *keep]))
+            texts = [name for name in columns if content_of(self._file.schema_arrow.field(name).type) == "text"]
+            with self._open(texts) as file:
+                batches = file.iter_batches(
+                    batch_size=max(1, min(VALUES // max(1, len(wanted)), TEXT // self._text_in_a_row(texts, groups))),
+                    row_groups=groups,
+                    columns=columns,
+                    use_threads=False,
+                )
+                yield from _pieces(self.name, self._batches(batches), wanted, keep, first, start, self._notation)
+
+    def _open(self, texts: Sequence[str] = ()) -> pq.ParquetFile:
+        """The file. Of columns of text, each different value is read once, however often it comes: it may be long."""
+        # Without buffering ahead, memory stays at a few pages of each column however large a row group is.
+        return pq.ParquetFile(self._path, pre_buffer=False, buffer_size=1 << 16, read_dictionary=list(texts) or None)
+
+    def _text_in_a_row(self, texts: Sequence[str], groups: Sequence[int]) -> int:
+        """Bytes of text that a row has on average, going by what the file says of itself, in the longest row group."""
+        metadata, largest = self._file.metadata, 1
+        for group in map(metadata.row_group, groups if texts else ()):
+            sizes = [group.column(i) for i in range(group.num_columns)]
+            total = sum(each.total_uncompressed_size for each in sizes if each.path_in_schema in texts)
+            largest = max(largest, total // max(1, group.num_rows))
+        return largest
 
     def _batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
             for batch in batches:
                 self._read += batch.num_rows
-                yield batch
+                yield from with_texts(batch, TEXT)
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{self.name}: cannot be read on as Parquet ({_first_line(error)})") from error
 
@@ -105,9 +129,21 @@ class IpcReader:
             self._source = pa.memory_map(str(file.path))
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{self.name}: cannot be opened as Arrow IPC ({_first_line(error)})") from error
+        self._check_size()
         self._schema = self._open().schema
-        self.columns = list(self._schema.names)
+        self.columns = names_of(self.name, self._schema)
         check_names(self.name, self.columns)
+
+    def _check_size(self) -> None:
+        try:
+            size = largest_decompressed(self._source)
+        except (pa.ArrowException, OSError, struct.error, IndexError):
+            return  # what is wrong with it is told when it is read
+        if size > LARGEST_BATCH:
+            raise DataError(
+                f"{self.name}: a compressed batch takes {size:,} bytes of memory, expected at most {LARGEST_BATCH:,}; "
+                "write smaller batches, or without compression"
+            )
 
     def _open(self) -> pa.RecordBatchReader | ipc.RecordBatchFileReader:
         try:
@@ -246,7 +282,7 @@ def check_kinds(name: str, schema: pa.Schema, wanted: Mapping[str, Kind], *, tex
         fits = content in (*KINDS, "text") if kind == "category" else content == kind or (texts and content == "text")
         alike = (content, kind) == ("boolean", "number") or (texts and (content, kind) == ("number", "boolean"))
         if not (fits or alike or kind_of.is_null(dtype)):
-            raise DataError(f"{name}: column {column!r} holds {dtype}, expected {EXPECTED[kind]} in each row")
+            raise DataError(f"{name}: column {brief(column)} holds {dtype}, expected {EXPECTED[kind]} in each row")
 
 
 # Rows
@@ -283,8 +319,14 @@ def _where(name: str, first: int, row: int) -> str:
 def _as_it_is(name: str, column: str, array: pa.Array) -> pl.Series:
     """A column to keep, with its own type; categories as text."""
     if content_of(array.type) not in (*KINDS, "text"):
-        raise DataError(f"{name}: column {column!r} holds {array.type}, which cannot be kept")
-    values = pl.Series(column, pl.from_arrow(array))
+        raise DataError(f"{name}: column {brief(column)} holds {array.type}, which cannot be kept")
+    try:
+        array.validate(full=True)
+        values = pl.Series(column, pl.from_arrow(array))
+    except (pa.ArrowException, pl.exceptions.PolarsError) as error:
+        raise DataError(
+            f"{name}: column {brief(column)} holds {array.type} that cannot be read ({_first_line(error)})"
+        ) from error
     return values.cast(pl.String) if content_of(array.type) == "text" else values
 
 
@@ -293,13 +335,13 @@ def converted(
 ) -> pl.Series:
     """A column as what it should hold: Float64, or String for a category; null where a value is missing."""
     try:
+        # Sizes, places and letters as they should be: files are read as they are, and nothing else looks.
+        array.validate(full=True)
         if isinstance(array, pa.DictionaryArray) and content_of(array.type) != "text":
             array = array.dictionary_decode()
         if isinstance(array.type, pa.TimestampType) and array.type.tz is not None:
             array = array.cast(pa.timestamp(array.type.unit))  # the moment in UTC; polars does not know every zone
         is_text = content_of(array.type) == "text"
-        if is_text:
-            array.validate(full=True)  # that it is UTF-8
         values = pl.Series(column, pl.from_arrow(array))
         if kind == "category":
             texts = as_texts(values)
@@ -312,11 +354,13 @@ def converted(
         numbers, wrong = read_texts(texts, kind, notation)
     except (pa.ArrowException, pl.exceptions.PolarsError) as error:
         raise DataError(
-            f"{name}: column {column!r} holds {array.type} that cannot be read as {EXPECTED[kind]} "
+            f"{name}: column {brief(column)} holds {array.type} that cannot be read as {EXPECTED[kind]} "
             f"({_first_line(error)})"
         ) from error
     if wrong is not None:
-        raise DataError(f"{where(wrong)}, column {column!r}: got {texts[wrong]!r}, expected {expected(kind, notation)}")
+        raise DataError(
+            f"{where(wrong)}, column {brief(column)}: got {brief(texts[wrong])}, expected {expected(kind, notation)}"
+        )
     return numbers
 
 
@@ -325,7 +369,9 @@ def _truths(values: pl.Series, where: Callable[[int], str]) -> pl.Series:
     wrong = (values.is_not_nan() & ~values.is_in([0.0, 1.0])).fill_null(False)
     if wrong.any():
         row = int(wrong.arg_max() or 0)
-        raise DataError(f"{where(row)}, column {values.name!r}: got {values[row]:g}, expected {EXPECTED['boolean']}")
+        raise DataError(
+            f"{where(row)}, column {brief(values.name)}: got {values[row]:g}, expected {EXPECTED['boolean']}"
+        )
     return values
 
 

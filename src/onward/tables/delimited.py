@@ -10,10 +10,12 @@ import io
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 
 import polars as pl
 
+from onward.core.shown import brief
 from onward.tables.errors import DataError
 from onward.tables.kinds import MISSING, TOLD_BY, UNKNOWN, Content, guess, read_texts, read_wider
 from onward.tables.lines import LONGEST, Chunk, TextFile
@@ -28,7 +30,11 @@ _BOM = b"\xef\xbb\xbf"
 _BLANKS = re.compile(rb"(?:\xef\xbb\xbf)?(?: *\r?\n)*+")  # what may stand before the header
 _BLANK = re.compile(rb"(?:\A|\n) *\r?\n")
 _LIMIT = threading.Lock()
+MOST_COLUMNS = 1_000_000
+LONGEST_NAME = 10_000  # characters of a column's name
+_WIDER, _WIDE = 8, 1024  # separators in a line that has no more columns than the header: some may be quoted
 SAMPLE = 1 << 18  # bytes that are looked at to tell what columns hold
+MOST_BAD = 300  # rows that cannot be read, after which no more are looked at for that
 
 
 class DelimitedReader:
@@ -83,11 +89,22 @@ class DelimitedReader:
             ) from error
 
     def _names(self, header: str) -> list[str]:
+        first = self._blank_lines + 1
+        last = first + header.count("\n")
+        place = f"{self.name}, line {first}" if last == first else f"{self.name}, lines {first} to {last}"
+        if header.count(self.separator) > MOST_COLUMNS:
+            raise DataError(f"{place}: the header has more than {MOST_COLUMNS:,} columns")
         try:
-            (names,) = csv.reader(io.StringIO(header, newline="\n"), delimiter=self.separator, strict=True)
+            with _field_limit():
+                (names,) = csv.reader(io.StringIO(header, newline="\n"), delimiter=self.separator, strict=True)
         except (csv.Error, ValueError) as error:
-            place = f"{self.name}, line {self._blank_lines + 1}"
-            raise DataError(f"{place}: cannot be read as a header ({error})") from error
+            quotes = f"the quotes of the header do not match ({_short(header)})"
+            why = quotes if '"' in header else f"cannot be read as a header ({error})"
+            raise DataError(f"{place}: {why}") from error
+        if any(len(name) > LONGEST_NAME for name in names):
+            raise DataError(
+                f"{place}: a column's name is longer than {LONGEST_NAME:,} characters; do the header's quotes match?"
+            )
         return [name.strip() for name in names]
 
     @cached_property
@@ -97,11 +114,18 @@ class DelimitedReader:
         body = data[self._body :]
         sample = body[: self._whole(body[:SAMPLE]) or self._whole(body) or len(body)]
         chunk = Chunk(sample, self._body, data.count(b"\n", 0, self._body))
-        pieces = list(parsed_pieces(chunk, lambda each: (self._texts(each), pl.DataFrame()), self._where, self._whole))
-        frames = [piece.frame for piece in pieces if piece.error is None]
-        if not frames:  # only rows that can be read tell what columns hold
-            for error in (piece.error for piece in pieces if piece.error is not None):
-                raise error
+        frames: list[pl.DataFrame] = []  # only rows that can be read tell what columns hold
+        errors: list[DataError] = []
+        for piece in parsed_pieces(chunk, lambda each: (self._texts(each), pl.DataFrame()), self._where, self._whole):
+            if piece.error is None:
+                frames.append(piece.frame)
+            else:
+                errors.append(piece.error)
+            if len(errors) == MOST_BAD:
+                break
+        if not frames:
+            if errors:
+                raise errors[0]
             return {}
         frame = pl.concat(frames)
         told_by: TOLD_BY = "few" if self._text.arrives else "many"
@@ -172,6 +196,8 @@ class DelimitedReader:
             raise pl.exceptions.ComputeError("numbers must be looked at as texts")
         if way == 1 and keep:
             raise pl.exceptions.ComputeError("marks are kept where columns are kept")
+        if data.count(self.separator.encode(), 0, data.find(b"\n") + 1) > _WIDER * len(self.columns) + _WIDE:
+            raise pl.exceptions.ComputeError("polars would make a column of each field in the first line")
         types = {
             name: pl.Float64 if wanted.get(name) == "number" and way < 2 and name not in keep else pl.String
             for name in self.columns
@@ -218,7 +244,7 @@ class DelimitedReader:
                 if wrong is not None and (wider := read_wider(column, kind, self._told_by(name), self._notation)):
                     wanted[name], (done[name], wrong) = wider
                 if wrong is not None and chunk is not None:
-                    place = f"{self._where(chunk, wrong)}, column {name!r}"
+                    place = f"{self._where(chunk, wrong)}, column {brief(name)}"
                     raise DataError(f"{place}: got {_short(column[wrong])}, expected {expected(kind, self._notation)}")
             else:
                 done[name] = column
@@ -245,8 +271,7 @@ class DelimitedReader:
             ) from error
         reader = csv.reader(io.StringIO(text, newline="\n"), delimiter=self.separator, strict=True)
         found, line = [], 1
-        with _LIMIT:  # of the csv module, for all who use it: so it is put back
-            limit = csv.field_size_limit(LONGEST)
+        with _field_limit():
             try:
                 for record in reader:
                     if len(record) == width and (width > 1 or not record[0].isspace()):
@@ -259,8 +284,6 @@ class DelimitedReader:
                     line = reader.line_num + 1
             except csv.Error as error:
                 raise DataError(f"{self._line(chunk, line)}: cannot be read as a record ({error})") from error
-            finally:
-                csv.field_size_limit(limit)
         return found
 
     def _where(self, chunk: Chunk, row: int) -> str:
@@ -268,6 +291,17 @@ class DelimitedReader:
 
     def _line(self, chunk: Chunk, line: int) -> str:
         return f"{self.name}, line {self._text.lines_before(chunk) + line}"
+
+
+@contextmanager
+def _field_limit() -> Iterator[None]:
+    """Fields as long as records may be, for the csv module: its limit is for all who use it, so it is put back."""
+    with _LIMIT:
+        limit = csv.field_size_limit(LONGEST)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(limit)
 
 
 def _likely_separator(header: str) -> str:

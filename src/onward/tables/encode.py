@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from onward.core.durations import show_time
+from onward.core.shown import brief
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.tables.errors import DataError, RowError
@@ -175,7 +176,7 @@ class Encoder:
             if negative.any():
                 row = int(np.flatnonzero(negative)[0])
                 self._missing.refuse(
-                    f"{piece.where(row)}, column {self.recipe.weight!r}: got {weight[row]:g}, "
+                    f"{piece.where(row)}, column {brief(self.recipe.weight)}: got {weight[row]:g}, "
                     "expected a weight that is not negative",
                     row,
                 )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from onward.core.shown import brief
 from onward.core.types import Vector
 from onward.tables.columnar import FrameReader
 from onward.tables.encode import Block, Encoder
@@ -131,7 +132,9 @@ def encode_row(recipe: Recipe, names: Sequence[Hashable], row: Mapping[str, Any]
             continue
         number = value if type(value) is float and not notation.na else as_number(value, column.kind, notation)
         if number is None:
-            raise DataError(f"{_ROW}, column {column.name!r}: got {_shown(value)}, expected {EXPECTED[column.kind]}")
+            raise DataError(
+                f"{_ROW}, column {brief(column.name)}: got {_shown(value)}, expected {EXPECTED[column.kind]}"
+            )
         if number - number != 0.0:  # NaN or infinite
             skipped |= _skips(recipe, column, "missing" if number != number else f"{number}")
             number = 0.0
@@ -160,7 +163,7 @@ def row_weight(recipe: Recipe, row: Mapping[str, Any]) -> float | None:
     weight = as_number(value, "number", recipe.notation)
     if weight is None or weight < 0:
         raise DataError(
-            f"{_ROW}, column {recipe.weight!r}: got {_shown(value)}, expected a weight that is not negative"
+            f"{_ROW}, column {brief(recipe.weight)}: got {_shown(value)}, expected a weight that is not negative"
         )
     if weight - weight == 0.0:
         return weight
@@ -178,7 +181,7 @@ def row_time(recipe: Recipe, row: Mapping[str, Any], *, learning: bool) -> Times
     value = row[column.name]
     number = as_number(value, column.kind, recipe.notation)
     if number is None or number - number != 0.0:
-        raise DataError(f"{_ROW}, column {column.name!r}: got {_shown(value)}, expected {EXPECTED[column.kind]}")
+        raise DataError(f"{_ROW}, column {brief(column.name)}: got {_shown(value)}, expected {EXPECTED[column.kind]}")
     values = np.array([number])
     return Times(microseconds_of(values), True) if column.kind == "time" else Times(values, False)
 
@@ -188,7 +191,7 @@ def _skips(recipe: Recipe, column: Column, what: str) -> bool:
     if recipe.missing == "skip":
         return True
     if what != "missing":
-        raise DataError(f"{_ROW}, column {column.name!r}: got {what}, expected a finite number")
+        raise DataError(f"{_ROW}, column {brief(column.name)}: got {what}, expected a finite number")
     if recipe.missing == "error":
         raise DataError(
             f"{_ROW}, column {column.name!r}: the value is missing, expected {EXPECTED[column.kind]}; the model was "

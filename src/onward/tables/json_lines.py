@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from onward.core.shown import brief
 from onward.tables.errors import DataError
 from onward.tables.kinds import TOLD_BY, UNKNOWN, Content, guess, read_texts, read_wider, without
 from onward.tables.lines import Chunk, TextFile
@@ -150,7 +151,7 @@ class JsonLinesReader:
             if wrong is not None:
                 got = repr(column[wrong])
                 raise DataError(
-                    f"{self._where(chunk, wrong)}, column {name!r}: got {got[:60] + '…' * (len(got) > 60)}, "
+                    f"{self._where(chunk, wrong)}, column {brief(name)}: got {got[:60] + '…' * (len(got) > 60)}, "
                     f"expected {expected(kind, self._notation)}"
                 )
             if done[name].null_count() < len(texts):
@@ -169,7 +170,10 @@ class JsonLinesReader:
             place = self._line(chunk, number)
             raise DataError(f"{place}: not UTF-8 text ({error.reason}: byte 0x{line[error.start]:02x})") from error
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{self._line(chunk, number)}: not a JSON object ({error})") from error
+            why = str(error) if isinstance(error, json.JSONDecodeError) else _odd(error)
+            raise DataError(f"{self._line(chunk, number)}: not a JSON object ({why})") from error
+        if rb"\u" in line and not _is_unicode(record):
+            raise DataError(f"{self._line(chunk, number)}: half of a pair of surrogates, expected Unicode text")
         if not isinstance(record, dict):
             raise DataError(f"{self._line(chunk, number)}: expected a JSON object, got {str(record)[:40]}")
         return record
@@ -191,10 +195,24 @@ def _text(value: Any) -> str | None:
     return json.dumps(value)  # whole numbers, true, false; NaN and Infinity as Python's json reads them
 
 
+def _is_unicode(record: Any) -> bool:
+    """Whether all texts of a JSON value can be written: an escape may stand for half a letter."""
+    try:
+        json.dumps(record, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object; of values with one name, the first counts, as for polars."""
     record = dict(pairs)
     return record if len(record) == len(pairs) else dict(pairs[::-1])
+
+
+def _odd(error: Exception) -> str:
+    """Why a line of JSON is not taken, though it may be right."""
+    return "nested too deeply" if isinstance(error, RecursionError) else "a whole number of too many digits"
 
 
 def _lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:

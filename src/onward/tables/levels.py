@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from onward.core.shown import brief
 from onward.tables.errors import DataError, RowError
 from onward.tables.readers import Piece
 from onward.tables.recipe import LevelGroup
@@ -96,14 +97,14 @@ class Levels:
             name = level_name(group, level)
             if name in taken:
                 raise RowError(
-                    f"{piece.where(row)}, column {group!r}: its level {level!r} would be a second feature called "
+                    f"{piece.where(row)}, column {brief(group)}: its level {level!r} would be a second feature called "
                     f"{name!r}; rename a column",
                     row,
                 )
             taken.add(name)
             counts[group] += 1
         group, most = counts.most_common(1)[0]
-        check_size(len(taken), f"{piece.where(found[-1][0])}: column {group!r} has {most:,} levels so far; ")
+        check_size(len(taken), f"{piece.where(found[-1][0])}: column {brief(group)} has {most:,} levels so far; ")
         for _, _, group, level in found:  # all of them, or none
             self._places[group, level] = len(self._places)
             self.names.append(level_name(group, level))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from onward.core.stopping import raise_unheeded
 from onward.tables.decoding import Decoder
 from onward.tables.errors import DataError
 from onward.tables.sources import File
@@ -15,7 +16,7 @@ from onward.tables.sources import File
 CHUNK = 1 << 21  # bytes: long enough to forget the overhead of a chunk, short enough for a small memory
 PARSERS = 2  # threads that parse chunks: one cannot keep up with a learner of few features
 OPEN_LINES = 100  # of a record that arrives: more than any real one, so a quote must be open
-LONGEST = 1 << 25  # bytes of one record: more than any real one, so a quote must be open
+LONGEST = 1 << 23  # bytes of one record: more than any real one, so a quote must be open, or it is a bomb
 
 Cut = Callable[[bytes], int]
 """How many bytes from the start of some text are whole records; 0 if none is complete."""
@@ -32,9 +33,13 @@ class Chunk:
 
 def halves(chunk: Chunk, cut: Cut) -> tuple[Chunk, Chunk] | None:
     """A chunk in two, cut between records; None if it is a single one."""
-    data, end = chunk.data, len(chunk.data) // 2
-    while (length := cut(data[:end])) == 0 and end < len(data):
-        end = data.find(b"\n", end) + 1 or len(data)
+    data, low, high = chunk.data, len(chunk.data) // 2, len(chunk.data)
+    length = cut(data[:low])
+    if length == 0 and cut(data):  # the first record's end, searched by halves: each cut looks at all before it
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if cut(data[:middle]) else (middle, high)
+        length = cut(data[:high])
     if length in (0, len(data)):
         return None
     return Chunk(data[:length], chunk.start, chunk.line), Chunk(
@@ -62,6 +67,8 @@ class _Arriving:
     def __init__(self, descriptor: int, stop: int | None, *, ours: bool) -> None:
         self._descriptor, self._stop, self._ours = descriptor, stop, ours
         self.stopped = False  # by a signal, so that the last line may not be whole
+        if stop is None:
+            raise_unheeded()
 
     def read(self, size: int) -> bytes:
         parts: list[bytes] = []
@@ -143,6 +150,7 @@ class TextFile:
         self._done = 0
         self._first = b""
         self._ended = False
+        self._counted = (0, 0)  # bytes before the chunk of the latest error, and the lines in them
 
     def _open(self, stop: int | None) -> Bytes:
         file = self.file
@@ -273,11 +281,14 @@ class TextFile:
         """How many lines stand before a chunk. Counted when it is asked for: only an error needs it."""
         if not self.seeks or self.file.path is None:
             return chunk.line
-        lines, left = 0, chunk.start
+        counted, lines = self._counted if self._counted[0] <= chunk.start else (0, 0)
+        left = chunk.start - counted
         with open(self.file.path, "rb") as file:
+            file.seek(counted)
             while left > 0 and (data := file.read(min(1 << 22, left))):
                 lines += data.count(b"\n")
                 left -= len(data)
+        self._counted = (chunk.start, lines)
         return lines
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.tables.errors import RowError
 from onward.tables.levels import Flags
@@ -62,7 +63,7 @@ class MissingValues:
         if self.rule == "error":
             row = int(np.flatnonzero(missing)[0])
             self.refuse(
-                f"{piece.where(row)}, column {column!r}: the value is missing, expected a category; {_CHOOSE}", row
+                f"{piece.where(row)}, column {brief(column)}: the value is missing, expected a category; {_CHOOSE}", row
             )
         if self.rule != "zero":
             self.leave_out(f"{column} is missing", missing, kept)
@@ -92,7 +93,7 @@ class MissingValues:
         if fill:
             self.filled[name] += int(np.count_nonzero(missing))
             values[missing] = 0.0
-            return
+            missing = np.zeros_like(missing)
         for what, rows in (("missing", missing), ("infinite", infinite)):
             if rows.any():
                 self.leave_out(f"{name} is {what}", rows, kept)
@@ -101,7 +102,7 @@ class MissingValues:
 def _place(name: str, piece: Piece, row: int, is_term: bool) -> str:
     """Where a value stands; of a term, with what it is made of."""
     if not is_term:
-        return f"{piece.where(row)}, column {name!r}"
+        return f"{piece.where(row)}, column {brief(name)}"
     columns = [each for each in columns_in(parse_term(name)) if each in piece.frame.columns]
     made_of = ", ".join(f"{each} = {piece.frame[each][row]}" for each in columns)
     return f"{piece.where(row)}, term {name}" + (f" ({made_of})" if made_of else "")

@@ -4,6 +4,8 @@ import codecs
 from dataclasses import dataclass
 from datetime import datetime
 
+from onward.core.shown import brief
+
 
 @dataclass(frozen=True)
 class Notation:
@@ -26,13 +28,15 @@ class Notation:
 
     def __post_init__(self) -> None:
         if self.decimal not in (".", ","):
-            raise ValueError(f"decimal must be . or , got {self.decimal!r}")
+            raise ValueError(f"decimal must be . or , got {brief(self.decimal)}")
         if self.thousands is not None:
             mark = self.thousands
             if not isinstance(mark, str) or len(mark) != 1 or mark in '0123456789+-eE"\n':
-                raise ValueError(f"thousands must be one character that is no part of a number, got {self.thousands!r}")
+                raise ValueError(
+                    f"thousands must be one character that is no part of a number, got {brief(self.thousands)}"
+                )
             if self.thousands == self.decimal:
-                raise ValueError(f"thousands and decimal must differ, got {self.decimal!r} for both")
+                raise ValueError(f"thousands and decimal must differ, got {brief(self.decimal)} for both")
         if self.date_format is not None:
             _check_date_format(self.date_format)
 
@@ -49,7 +53,7 @@ def _check_date_format(format: object) -> None:
             raise ValueError
     except ValueError as error:
         raise ValueError(
-            f"date_format must be a format of strptime with a year, such as %d.%m.%Y, got {format!r}"
+            f"date_format must be a format of strptime with a year, such as %d.%m.%Y, got {brief(format)}"
         ) from error
 
 
@@ -62,5 +66,7 @@ def check_encoding(encoding: object) -> str | None:
         if found is None or not isinstance("".encode(encoding), bytes):  # type: ignore[arg-type]
             raise LookupError
     except (LookupError, ValueError) as error:
-        raise ValueError(f"encoding must be one such as utf-8, latin-1, cp1252 or utf-16, got {encoding!r}") from error
+        raise ValueError(
+            f"encoding must be one such as utf-8, latin-1, cp1252 or utf-16, got {brief(encoding)}"
+        ) from error
     return None if found.name == "utf-8" else found.name

@@ -6,10 +6,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
+from itertools import chain
 from typing import Protocol
 
 import polars as pl
 
+from onward.core.shown import brief
 from onward.tables.errors import DataError
 from onward.tables.kinds import Content
 from onward.tables.lines import Chunk, Cut, halves
@@ -95,19 +97,32 @@ def parsed_pieces(
 
 
 def parsed_ahead(chunks: Iterator[Chunk], parse: Callable[[Chunk], Iterator[Piece]], parsers: int) -> Iterator[Piece]:
-    """The pieces of chunks, in order, of which so many are parsed at the same time."""
+    """The pieces of chunks, in order, of which so many are parsed at the same time.
+
+    From a row on that cannot be read, the rest of its chunk is parsed as it is asked for: mostly it is not.
+    """
     if parsers == 1:
         for chunk in chunks:
             yield from parse(chunk)
         return
     with ThreadPoolExecutor(parsers, thread_name_prefix="onward-parser") as pool:
-        waiting: deque[Future[list[Piece]]] = deque()
+        waiting: deque[Future[Iterator[Piece]]] = deque()
         for chunk in chunks:
-            waiting.append(pool.submit(lambda each: list(parse(each)), chunk))
+            waiting.append(pool.submit(lambda each: _up_to_error(parse(each)), chunk))
             if len(waiting) > parsers:
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
+
+
+def _up_to_error(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """The same pieces, made already up to the first that could not be read."""
+    made: list[Piece] = []
+    for piece in pieces:
+        made.append(piece)
+        if piece.error is not None:
+            break
+    return chain(made, pieces)
 
 
 def check_columns(name: str, columns: Sequence[str], wanted: Iterable[str]) -> None:
@@ -122,7 +137,7 @@ def missing_column(name: str, column: str, columns: Sequence[str]) -> DataError:
     lower = {each.lower(): each for each in columns}
     close = get_close_matches(column.lower(), lower, n=1)
     meant = f"; did you mean {lower[close[0]]!r}?" if close else f", expected it among {shown(columns)}"
-    return DataError(f"{name}: there is no column {column!r}{meant}")
+    return DataError(f"{name}: there is no column {brief(column)}{meant}")
 
 
 def check_names(name: str, columns: Sequence[str]) -> None:

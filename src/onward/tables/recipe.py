@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
+from onward.core.shown import brief, several
 from onward.tables.notation import Notation
 from onward.tables.recipe_memory import Memory
 from onward.tables.terms import Lag, Name, Number, Product, Term, columns_in, lags_in, parse_term
@@ -138,10 +139,9 @@ class Recipe:
                 owner = max(owners, key=len)
                 found.append((owner, name[len(owner) + 1 :]))
             else:
-                raise ValueError(
-                    f"the feature {name!r} comes from none of the columns {[c.name for c in self.columns]}"
-                    + (f" and none of the terms {[term.text for term in self.terms]}" if self.terms else "")
-                )
+                terms = f" and none of the terms {several([term.text for term in self.terms])}" if self.terms else ""
+                columns = several([column.name for column in self.columns])
+                raise ValueError(f"the feature {brief(name)} comes from none of the columns {columns}{terms}")
         return found
 
     def difference(self, other: "Recipe") -> str | None:
@@ -151,7 +151,7 @@ class Recipe:
         mine, theirs = (dict.fromkeys(recipe.columns) for recipe in (self, other))
         for column in [*mine, *theirs]:
             if column not in mine or column not in theirs:
-                return f"the column {column.name!r} as a {column.kind} is in one but not in the other"
+                return f"the column {brief(column.name)} as a {column.kind} is in one but not in the other"
         for term in (*self.terms, *other.terms):
             if term not in self.terms or term not in other.terms:
                 return f"the term {term.text} is in one but not in the other"
@@ -190,6 +190,9 @@ class Recipe:
         inputs = tuple(Column(name, kind) for name, kind in record.get("inputs", ()))
         time = None if record.get("time") is None else Column(*record["time"])
         known = (*columns, *inputs, *([] if time is None else [time]))
+        texts = [record["target"], *record["na"], *(column.name for column in known)]
+        if not all(isinstance(text, str) for text in texts) or not isinstance(record["weight"], str | None):
+            raise ValueError(f"names of columns and texts for missing values must be text in {record}")
         if any(column.kind not in KINDS for column in known) or record["missing"] not in RULES:
             raise ValueError(f"unknown kind of column or rule for missing values in {record}")
         return cls(

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from onward.core.shown import brief
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -34,4 +36,7 @@ class Memory:
             text: tuple(None if value is None else float(value) for value in values)
             for text, values in record["lags"].items()
         }
-        return cls(lags, dict(record["first_levels"]))
+        first_levels = dict(record["first_levels"])
+        if not all(isinstance(level, str) for level in first_levels.values()):
+            raise ValueError(f"first levels must be text, got {brief(first_levels)}")
+        return cls(lags, first_levels)

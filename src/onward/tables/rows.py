@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.core.shown import brief, came, several
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
+from onward.tables.number_arrays import as_array, is_number, is_sparse, numbers_in
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -80,7 +82,9 @@ class _FrameRows:
         import narwhals.stable.v2 as nw
 
         self.shape = frame.shape
-        self.names: list[Hashable] | None = list(frame.columns)
+        self.names: list[Hashable] = list(frame.columns)
+        if len({isinstance(name, str) for name in self.names}) > 1:
+            raise ValueError(f"the columns of a table must have names that are all text, got {several(self.names)}")
         self._frame = frame
         self._mixed = self.shape[1] == 0
         for j, name in enumerate(frame.columns):
@@ -89,7 +93,7 @@ class _FrameRows:
                 _check_objects(name, column.to_list())
                 self._mixed = True
             elif not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
-                raise ValueError(f"column {name!r} holds {column.dtype}, expected numbers")
+                raise ValueError(f"column {brief(name)} holds {column.dtype}, expected numbers")
 
     def block(self, start: int, stop: int) -> Matrix:
         """As in `Rows`."""
@@ -116,37 +120,40 @@ def _holds_objects(column: "nw.Series[Any]") -> bool:
     return column.dtype in (nw.Object, nw.Unknown)
 
 
-def _check_objects(name: str, values: list[Any]) -> None:
+def _check_objects(name: Hashable, values: list[Any]) -> None:
     for row, value in enumerate(values):
-        if value is not None and not isinstance(value, numbers.Real):
-            raise ValueError(f"column {name!r} holds {value!r} in row {row}, expected numbers")
+        if value is not None and not is_number(value):
+            raise ValueError(f"column {brief(name)} holds {brief(value)} in row {row}, expected numbers")
 
 
-def as_rows(X: Any, estimator: object = None, min_columns: int = 1) -> Rows:
+def as_rows(X: Any, min_columns: int = 1, name: str = "X") -> Rows:
     """X as rows of numbers; a clear error if it is no table of numbers. Values that are not finite pass."""
     if isinstance(X, CheckedRows):
         return X
     if _holds_numbers(X) and X.ndim == 2 and X.size:
         return ArrayRows(X)
-    import narwhals.stable.v2 as nw  # here, as scikit-learn below: plain arrays need neither
+    import narwhals.stable.v2 as nw  # here: plain arrays do without
 
     frame = nw.from_native(X, pass_through=True, eager_only=True)
     if isinstance(frame, nw.DataFrame):
         if frame.shape[0] == 0 or frame.shape[1] < min_columns:
-            what = "sample(s)" if frame.shape[0] == 0 else "feature(s)"
-            raise ValueError(f"Found array with 0 {what} (shape={frame.shape}) while a minimum of 1 is required.")
+            raise _empty(frame.shape)
         return _FrameRows(frame)
-    from sklearn.utils.validation import check_array
-
-    try:
-        array = check_array(
-            X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, estimator=estimator, input_name="X"
+    array = X.tocsr() if is_sparse(X) else as_array(X, name, "a table of numbers, with a row for each sample")
+    if array.ndim != 2:
+        raise ValueError(
+            f"{name} must be a table of numbers, with a row for each sample, got {came(X)}. Reshape your data: one row "
+            "has shape (1, features), one feature (rows, 1)"
         )
-    except OverflowError as error:
-        raise ValueError("X must hold numbers below 1e308, got a larger whole number") from error
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"X must hold numbers, got {array.dtype}")
+    array = numbers_in(array, name)
+    if 0 in array.shape:
+        raise _empty(array.shape)
     return ArrayRows(array)
+
+
+def _empty(shape: tuple[int, ...]) -> ValueError:
+    what = "sample(s)" if shape[0] == 0 else "feature(s)"
+    return ValueError(f"Found array with 0 {what} (shape={shape}) while a minimum of 1 is required.")
 
 
 def _holds_numbers(values: Any) -> bool:
@@ -194,28 +201,16 @@ def as_mapping(x: Any) -> Any:
     return x
 
 
-def as_row(values: Any, names: Sequence[Hashable] | None = None) -> Matrix:
+def as_row(values: Any, names: Sequence[Hashable] | None = None, name: str = "x") -> Matrix:
     """One row of finite numbers, of shape (1, features); an error that says what came instead."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise ValueError("x must be one row of numbers, got a ragged sequence") from error
-    if array.dtype.kind == "O":
-        for value in array.ravel():
-            if not isinstance(value, numbers.Real):
-                raise ValueError(f"x must hold numbers, got {value!r}")
-    elif array.dtype.kind not in "biuf":
-        raise ValueError(f"x must hold numbers, got values of type {array.dtype}")
+    array = as_array(values, name, "one row of numbers")
     if array.ndim != 1 or (array.size == 0 and names is None):
-        raise ValueError(f"x must be one row of shape (features,), got shape {array.shape}")
-    try:
-        row = np.array(array, dtype=np.float64, ndmin=2)
-    except OverflowError as error:
-        raise ValueError("x must hold numbers below 1e308, got a larger whole number") from error
+        raise ValueError(f"{name} must be one row of shape (features,), got {came(values)}")
+    row = np.array(numbers_in(array, name, names), dtype=np.float64, ndmin=2)
     if not np.isfinite(row).all():
         column = int(np.argmin(np.isfinite(row[0])))
-        named = f"position {column}" if names is None else f"feature {names[column]!r}"
-        raise ValueError(f"x must hold finite numbers, got {row[0, column]} in {named}")
+        where = f"position {column}" if names is None else f"feature {brief(names[column])}"
+        raise ValueError(f"{name} must hold finite numbers, got {row[0, column]} in {where}")
     return row
 
 
@@ -241,7 +236,7 @@ def blocks(rows: Rows) -> Iterator[tuple[slice, Matrix, float]]:
         squares = sum_of_squares(block)
         if not (np.isfinite(squares) or np.isfinite(block).all()):
             row, column = np.argwhere(~np.isfinite(block))[0]
-            named = repr(rows.names[column]) if rows.names is not None else str(column)
+            named = brief(rows.names[column]) if rows.names is not None else str(column)
             raise ValueError(
                 f"Input X contains {_kind(block[row, column])} in row {start + row}, column {named}; "
                 "expected finite numbers"
@@ -267,7 +262,7 @@ def as_target(y: Any) -> tuple[Matrix, bool]:
     """The target, or targets, of one row as an array (1, m), and whether it came as one number."""
     if isinstance(y, float) and np.isfinite(y):
         return np.array([[y]]), True
-    array = np.asarray(y)
+    array = as_array(y, "y", "a number, or one for each target")
     if array.ndim > 1:
         raise ValueError(f"y must be a number or of shape (targets,) for one row, got shape {array.shape}")
     targets, _ = as_targets(array.reshape(1, -1), 1)
@@ -281,7 +276,7 @@ def as_weights(sample_weight: Any, n_rows: int) -> Vector:
     if isinstance(sample_weight, numbers.Real):
         weight = _as_float(sample_weight)
         if not 0.0 <= weight < np.inf:
-            raise ValueError(f"sample_weight must be finite and must not be negative, got {sample_weight}")
+            raise ValueError(f"sample_weight must be finite and must not be negative, got {brief(sample_weight)}")
         return np.broadcast_to(np.array([weight]), n_rows)  # one number, however many rows
     array = _as_numbers(sample_weight, "sample_weight")
     if array.shape != (n_rows,):
@@ -306,17 +301,7 @@ def _as_numbers(values: Any, name: str) -> NDArray[Any]:
     array = native.to_numpy() if isinstance(native, nw.Series | nw.DataFrame) else values
     if _holds_numbers(array) and array.ndim in (1, 2):
         return cast(NDArray[Any], array)
-    from sklearn.utils.validation import check_array
-
-    try:
-        checked = check_array(
-            array, ensure_2d=False, dtype="numeric", ensure_all_finite=False, ensure_min_samples=0, input_name=name
-        )
-        if checked.dtype.kind not in "biuf":
-            raise ValueError(f"expected numbers, got {checked.dtype}")
-        return checked
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers: {error}") from error
+    return cast(NDArray[Any], numbers_in(as_array(array, name, "an array of numbers"), name))
 
 
 def _check_column(values: Matrix, name: str) -> None:

@@ -8,6 +8,8 @@ from typing import Any, Self
 
 import polars as pl
 
+from onward.core.checks import whole
+from onward.core.shown import brief
 from onward.tables.choose_columns import choose_columns, choose_kept
 from onward.tables.delimited import DelimitedReader
 from onward.tables.encode import Block, Encoder
@@ -43,7 +45,7 @@ class Position:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """What `to_record` described."""
-        file, start, skip, read = (int(record[name]) for name in ("file", "start", "skip", "read"))
+        file, start, skip, read = (whole(name, record[name], 0) for name in ("file", "start", "skip", "read"))
         return cls(file, start, skip, read, Memory.from_record(record["memory"]))
 
 
@@ -120,7 +122,7 @@ class Stream:
         if table.target is None and recipe is None:
             raise ValueError("expected a target or a recipe, got neither")
         if recipe is not None and table.target not in (None, recipe.target):
-            raise ValueError(f"target must be {recipe.target!r} as in the recipe, got {table.target!r}")
+            raise ValueError(f"target must be {recipe.target!r} as in the recipe, got {brief(table.target)}")
         self.files = files
         self.notes: list[str] = []
         self._n_shown = 0  # rows that were skipped as they cannot be read

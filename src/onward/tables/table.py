@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
+from onward.core.shown import brief
 from onward.tables.notation import Notation, check_encoding
 from onward.tables.recipe import KINDS, Kind, Missing
 from onward.tables.terms import parse_term, split_terms
@@ -212,12 +213,12 @@ class Table:
 
     def __post_init__(self) -> None:
         if not isinstance(self.schema, Mapping):
-            raise ValueError(f"schema must be a dict of columns and what they hold, got {self.schema!r}")
+            raise ValueError(f"schema must be a dict of columns and what they hold, got {brief(self.schema)}")
         object.__setattr__(self, "schema", dict(self.schema))
         for each in fields(self):
             value, choices = getattr(self, each.name), each.metadata.get("choices")
             if choices and value is not None and value not in choices:
-                raise ValueError(f"{each.name} must be one of {', '.join(choices)}, got {value!r}")
+                raise ValueError(f"{each.name} must be one of {', '.join(choices)}, got {brief(value)}")
             if isinstance(each.default, tuple) or each.name == "features":
                 object.__setattr__(
                     self, each.name, _names(each.name, value, () if isinstance(each.default, tuple) else None)
@@ -225,11 +226,11 @@ class Table:
         for name in ("target", "weight", "time", "separator"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
-                raise ValueError(f"{name} must be text, got {value!r}")
+                raise ValueError(f"{name} must be text, got {brief(value)}")
         if isinstance(self.max_levels, bool) or not isinstance(self.max_levels, int) or self.max_levels < 1:
-            raise ValueError(f"max_levels must be a whole number >= 1, got {self.max_levels!r}")
+            raise ValueError(f"max_levels must be a whole number >= 1, got {brief(self.max_levels)}")
         if self.separator is not None and (len(self.separator.encode()) != 1 or self.separator in '"\r\n'):
-            raise ValueError(f"separator must be one plain character, got {self.separator!r}")
+            raise ValueError(f"separator must be one plain character, got {brief(self.separator)}")
         for column, kind in self.schema.items():
             if kind not in KINDS:
                 raise ValueError(f"schema: a column is one of {', '.join(KINDS)}, got {column}={kind}")
@@ -241,7 +242,7 @@ class Table:
                 raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
         for name in self.keep:
             if name in WRITTEN:
-                raise ValueError(f"column {name!r} cannot be kept: predictions have a column of that name")
+                raise ValueError(f"column {brief(name)} cannot be kept: predictions have a column of that name")
         object.__setattr__(self, "terms", tuple(dict.fromkeys(parse_term(each).text for each in self.terms)))
         object.__setattr__(self, "encoding", check_encoding(self.encoding))
         _ = self.notation  # which checks it
@@ -257,7 +258,7 @@ def _names(name: str, value: Any, default: tuple[str, ...] | None) -> tuple[str,
     if value is None:
         return default
     if isinstance(value, str) or not isinstance(value, Iterable) or not all(isinstance(each, str) for each in value):
-        raise ValueError(f"{name} must be a list of texts, got {value!r}")
+        raise ValueError(f"{name} must be a list of texts, got {brief(value)}")
     return tuple(value)
 
 

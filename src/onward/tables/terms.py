@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from onward.core.shown import brief
+
 FunctionName = Literal["log", "sqrt", "square"]
 CycleName = Literal["hour", "weekday", "month"]
 _FUNCTIONS: tuple[str, ...] = get_args(FunctionName)
@@ -198,7 +200,7 @@ class _Parser:
 
     def end(self) -> None:
         if self._tokens:
-            raise ValueError(f"got {self._tokens[0]!r} after its end")
+            raise ValueError(f"got {brief(self._tokens[0])} after its end")
 
     def product(self) -> Term | Name:
         first = self._factor()
@@ -213,7 +215,7 @@ class _Parser:
     def _factor(self) -> Term | Name:
         token = self._take_any()
         if token in "():,^":
-            raise ValueError(f"got {token!r} where a column or a function should be")
+            raise ValueError(f"got {brief(token)} where a column or a function should be")
         if self._next() == "(" and not token.startswith("`"):
             return self._call(token)
         name = Name(token.strip("`"))
@@ -283,7 +285,7 @@ def _value(argument: Term | Name) -> float:
     try:
         value = float(argument.column if isinstance(argument, Name) else "")
     except ValueError as error:
-        raise ValueError(f"got {argument.text!r} where a number should be") from error
+        raise ValueError(f"got {brief(argument.text)} where a number should be") from error
     if not math.isfinite(value):
         raise ValueError(f"got {value} where a finite number should be")
     return value
