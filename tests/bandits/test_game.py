@@ -41,6 +41,7 @@ from onward.bandits.environments import (
 )
 from onward.core.types import Matrix, Vector
 from tests.bandits.test_policies import ESTIMATORS, MAKES
+from tests.processes import started
 
 WORLD = LinearWorld(BoxArms(6, 2), Abrupt([(1, 0), (-1, 0)], (60,)), Gaussian(0.5))
 WORLDS = {
@@ -292,12 +293,12 @@ print("idle" if time.process_time() - began < 0.3 else "busy")
 
 def interrupted(n_jobs: int) -> list[str]:
     """What the script prints when it is interrupted in its second game."""
-    with subprocess.Popen([sys.executable, "-c", SCRIPT, str(n_jobs)], stdout=subprocess.PIPE, text=True) as process:
+    with started([sys.executable, "-c", SCRIPT, str(n_jobs)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         time.sleep(2.0)  # some of a thousand games are done by then, on a busy machine too
         process.send_signal(signal.SIGINT)
-        return process.stdout.read().split()
+        return str(process.stdout.read()).split()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -358,7 +359,7 @@ def test_what_cannot_be_kept_is_seen_before_the_game() -> None:
             return run
 
     with pytest.raises(ValueError, match=r"describe\(\) must give plain text"):
-        play({"p": Odd(OFUL())}, WORLD, 10**9)
+        play({"p": Odd(OFUL())}, WORLD, 10**9, keep=[10**9])  # every round kept would be 8 GB
     with pytest.raises(ValueError, match=r"means must be finite numbers, got .* in round 1"):
         play({"p": OFUL()}, Lost(WORLD), 10)
 

@@ -233,7 +233,7 @@ def test_many_decisions_take_blocks_that_are_used_again_and_given_back() -> None
     for key in range(10_000, 15_000):
         pending.add(key, rows[key - 10_000], float(key), 0.5, key)
     assert len(pending._blocks) == blocks == 3
-    for copied in (pending, pending.copy(), Pending.from_record(*_plain(pending))):
+    for copied in (pending, pending.copy(), Pending.from_record(*_plain(pending), 2)):
         assert list(copied.slots) == [*range(1, 10_000, 2), *range(10_000, 15_000)]
         for key in (1, 9_999, 10_000, 14_999):
             assert_array_equal(copied.decision(key).row, rows[key % 10_000])

@@ -201,7 +201,7 @@ def test_bad_input_is_one_clear_error_and_changes_nothing(name: str, learned: in
         (lambda: policy.choose(np.full((2, 3), np.inf)), "finite numbers.* inf in row 0"),
         (lambda: policy.choose(np.full((2, 3), 1e200)), "finite numbers below 6e.19"),
         (lambda: policy.choose(np.ones(3)), "a row for each action"),
-        (lambda: policy.choose([["a", "b"]]), "table of numbers"),
+        (lambda: policy.choose([["a", "b"]]), "actions must hold numbers, got text"),
         (lambda: policy.index(np.full((1, 3), np.nan)), "nan in row 0"),
         (lambda: policy.learn([1.0, np.nan, 0.0], 1.0), "finite numbers"),
         (lambda: policy.learn([[1.0, 2.0, 0.0]], 1.0), "one row"),

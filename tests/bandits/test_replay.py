@@ -308,6 +308,9 @@ def test_a_log_that_says_nothing_says_so() -> None:
         assert value.matched == 0
     value = ips(never, events)
     assert (value.value, value.lower, value.upper) == (0.0, 1.0, 4.0)  # nothing but the range of rewards
+    assert value.value_inside == 1.0
+    assert "The estimate itself, 0, is outside its interval, which is cut to the range of rewards [1, 4]" in str(value)
+    assert math.isnan(replay(never, events).value_inside)
     assert not value.reliable
     assert "NOT RELIABLE" in str(value)
     assert math.isinf(dr(never, events).standard_error)
@@ -320,6 +323,7 @@ def test_values_read_well() -> None:
         "like 4,322 of equal weight; 12 weights clipped"
     )
     assert value.reliable
+    assert (value.value_inside, value.all_warnings) == (value.value, ())
 
 
 def test_compare_gives_a_row_for_each() -> None:

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from onward.bandits.arm_summaries import N_NUMBERS, NO_FORM, STALE, form_width, summary_width
+from onward.bandits.buffer_checks import LARGEST, check_buffer, check_size, lam_in
 from onward.bandits.buffers import (
     CAPACITY,
     LEARNED,
@@ -18,7 +19,6 @@ from onward.bandits.buffers import (
 )
 from onward.bandits.growing import with_coordinates
 from onward.bandits.legacy import from_first_version, with_room_for_settings
-from onward.bandits.memories import Memory
 from onward.bandits.policy import Policy
 from onward.bandits.settings import N_SETTINGS
 from onward.core.types import Matrix, Vector
@@ -142,6 +142,8 @@ class ArmBuffers:
     @classmethod
     def from_parts(cls, policy: Policy, d: int, rows: Matrix, table: Matrix) -> Self:
         """What `parts` gave, from a file; ValueError if it does not fit together."""
+        if rows.ndim != 2 or not len(rows) or not ((table >= 0) & (table < LARGEST)).all():
+            raise ValueError(f"arms in buffers of {rows.shape} numbers, expected a row and a size for each")
         slots = table[:, 0]
         if not (np.isin(slots, np.arange(len(rows))).all() and len(np.unique(slots[slots > 0])) == (slots > 0).sum()):
             raise ValueError(f"arms in slots {slots}, expected places in {len(rows)} buffers, each once")
@@ -149,9 +151,10 @@ class ArmBuffers:
         if len(np.unique(rows[:, CAPACITY])) != 1:
             raise ValueError(f"buffers for {np.unique(rows[:, CAPACITY])} rows or models, expected one number")
         rows[:, :N_SETTINGS] = first[:N_SETTINGS]
-        if type(policy.memory).check is not Memory.check:
-            for row in rows:
-                policy.memory.check(row, d)
+        for row in rows:
+            check_buffer(policy._settings, policy.memory, row, d)
+            if not np.array_equal(head_in(row).lam, head_in(first).lam):
+                raise ValueError(f"arms with lam {head_in(row).lam} and {head_in(first).lam}, expected the same")
         return cls(policy, d, rows, table)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -174,8 +177,13 @@ def saved_arms(
         saved = [with_room_for_settings(buffer, d, settings) for buffer in arrays["buffers"]]
     if "arms" in arrays:
         return np.array(saved), arrays["arms"]
-    fresh = fresh_buffer(policy._settings, policy.memory, d, d, head_in(saved[0]).lam)
+    if not len(saved):
+        raise ValueError("no buffer of an arm, expected one for each")
+    check_size(policy._settings, policy.memory, saved[0], d)
+    fresh = fresh_buffer(policy._settings, policy.memory, d, d, lam_in(saved[0], d))
     while len(fresh) < len(saved[0]):
-        fresh = grown(policy.memory, fresh)
+        before, fresh = fresh, grown(policy.memory, fresh)
+        if len(fresh) == len(before):
+            break
     table = [(slot, buffer[OFFERED]) for slot, buffer in enumerate(saved, 1)]
     return np.array([fresh, *saved]), np.array(table)

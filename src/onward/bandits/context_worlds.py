@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from onward.bandits.environments import Gaussian, Noise
 from onward.bandits.world_parts import Part, finite_matrix
 from onward.core.checks import whole
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 _ROWS, _NOISE = 0, 1  # the streams of a run
@@ -52,7 +53,7 @@ class ContextRun:
     def reward(self, chosen: int) -> float:
         """The reward of the arm with this number; the next round begins."""
         if not isinstance(chosen, numbers.Integral) or not 0 <= chosen < len(self._means):
-            raise ValueError(f"chosen must be a whole number from 0 to {len(self._means) - 1}, got {chosen!r}")
+            raise ValueError(f"chosen must be a whole number from 0 to {len(self._means) - 1}, got {brief(chosen)}")
         reward = float(self._means[chosen] + next(self._noise))
         self._context, self._means = next(self._rows)
         return reward

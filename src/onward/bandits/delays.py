@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from onward.bandits.world_parts import Part
 from onward.core.checks import whole
+from onward.core.shown import brief
 
 Rounds = NDArray[np.int64]
 
@@ -60,7 +61,7 @@ class GeometricDelay(Part):
 
     def __init__(self, mean: float) -> None:
         if isinstance(mean, bool) or not isinstance(mean, int | float) or not 0 <= mean < float("inf"):
-            raise ValueError(f"mean must be a number >= 0, got {mean!r}")
+            raise ValueError(f"mean must be a number >= 0, got {brief(mean)}")
         self.mean = float(mean)
 
     def _settings(self) -> dict[str, Any]:
@@ -81,6 +82,6 @@ def as_delay(value: Any) -> Delay | None:
 
 def _described(value: Any) -> Delay:
     if not callable(getattr(value, "describe", None)):
-        raise ValueError(f"delay must have a method describe beside draw, got {value!r}")
+        raise ValueError(f"delay must have a method describe beside draw, got {brief(value)}")
     delay: Delay = value
     return delay

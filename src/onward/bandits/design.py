@@ -12,6 +12,7 @@ from onward.bandits.memories import KINDS, Everything, Memory
 from onward.bandits.policy_known import Known
 from onward.bandits.rules import ESTIMATORS, RULES, Estimator, Optimistic, Rule, Sampling, one_of
 from onward.core.checks import fraction
+from onward.core.shown import brief
 
 Lam = float | ArrayLike | None
 
@@ -57,10 +58,12 @@ class Design(NamedTuple):
             if (estimator, given.bias) != ("forward", "paper"):
                 raise ValueError(
                     "width='printed' is Algorithm 3 as printed: expected estimator='forward' and bias='paper', "
-                    f"got {estimator!r} and {given.bias!r}"
+                    f"got {brief(estimator)} and {given.bias!r}"
                 )
             if not isinstance(design.lam, float):
-                raise ValueError(f"width='printed' is Algorithm 3 as printed: expected one lam for all, got {lam!r}")
+                raise ValueError(
+                    f"width='printed' is Algorithm 3 as printed: expected one lam for all, got {brief(lam)}"
+                )
         return design
 
     def plain(self) -> dict[str, Any]:
@@ -141,7 +144,7 @@ def _settled(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> 
 
 def _instance(name: str, value: Any, kind: type) -> Any:
     if not isinstance(value, kind):
-        raise ValueError(f"{name} must be a {kind.__name__}, got {value!r}")
+        raise ValueError(f"{name} must be a {kind.__name__}, got {brief(value)}")
     return value
 
 
@@ -164,9 +167,9 @@ def _lam(lam: Lam) -> float | tuple[float, ...] | None:
         or not values.size
         or not (np.isfinite(values) & (values > 0)).all()
     ):
-        raise ValueError(f"lam must be a number > 0, or one for each feature, got {lam!r}")
+        raise ValueError(f"lam must be a number > 0, or one for each feature, got {brief(lam)}")
     if not ((values >= 1e-15) & (values <= 1e15)).all():
-        raise ValueError(f"lam must be between 1e-15 and 1e15, got {lam!r}")
+        raise ValueError(f"lam must be between 1e-15 and 1e15, got {brief(lam)}")
     return tuple(values.astype(float).tolist()) if values.ndim else float(values)
 
 
@@ -175,5 +178,5 @@ def _mean(prior_mean: ArrayLike | None) -> tuple[float, ...] | None:
         return None
     values = np.asarray(prior_mean)
     if values.dtype.kind not in "iuf" or values.ndim != 1 or not np.isfinite(values).all():
-        raise ValueError(f"prior_mean must be finite numbers, one for each feature, got {prior_mean!r}")
+        raise ValueError(f"prior_mean must be finite numbers, one for each feature, got {brief(prior_mean)}")
     return tuple(values.astype(float).tolist())

@@ -36,6 +36,7 @@ from onward.core import Information
 from onward.core.checks import positive, whole
 from onward.core.fast_path import close
 from onward.core.interrupts import interrupts_deferred
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 
@@ -58,7 +59,7 @@ class Disjoint(SavedDisjoint):
 
     def __init__(self, policy: Policy, n_arms: int | Iterable[Hashable]) -> None:
         if not isinstance(policy, Policy):
-            raise ValueError(f"policy must be one of onward.bandits, such as OFUL(), got {policy!r}")
+            raise ValueError(f"policy must be one of onward.bandits, such as OFUL(), got {brief(policy)}")
         if type(policy).index is not Policy.index:
             raise ValueError(f"the index of {type(policy).__name__} is its own, in Python: arms need a compiled one")
         if policy.dimension is not None:
@@ -107,9 +108,9 @@ class Disjoint(SavedDisjoint):
             if name is None:
                 name = next(number for number in itertools.count(self._next) if number not in self._serial_of)
             if not isinstance(name, str | int) or isinstance(name, bool):
-                raise ValueError(f"an arm's name must be text or a whole number, got {name!r}")
+                raise ValueError(f"an arm's name must be text or a whole number, got {brief(name)}")
             if name in self._serial_of:
-                raise ValueError(f"there is an arm {name!r} already; expected a new name")
+                raise ValueError(f"there is an arm {brief(name)} already; expected a new name")
             with interrupts_deferred():
                 if self._arms is not None:
                     self._arms.add()
@@ -125,7 +126,7 @@ class Disjoint(SavedDisjoint):
         with self._lock:
             at = self._place(name)
             if len(self._names) == 1:
-                raise ValueError(f"cannot remove {name!r}: it is the only arm")
+                raise ValueError(f"cannot remove {brief(name)}: it is the only arm")
             with interrupts_deferred():
                 self._pending.cancel_of(self._serials[at])
                 if self._arms is not None:
@@ -142,7 +143,7 @@ class Disjoint(SavedDisjoint):
                 *map(repr, self._names[:_SHOWN]),
                 *([f"… ({len(self._names)} in all)"] * (len(self._names) > _SHOWN)),
             ]
-            raise ValueError(f"there is no arm {name!r}; expected one of {', '.join(shown)}")
+            raise ValueError(f"there is no arm {brief(name)}; expected one of {', '.join(shown)}")
         return self._place_of(serial)
 
     # Choosing
@@ -241,8 +242,15 @@ class Disjoint(SavedDisjoint):
 
     def _learn(self, at: int, row: Vector, reward: float, first: Vector) -> None:
         """Learn a context that was checked; the lock is held. If nothing is known yet, it begins for such a `first`."""
-        buffers = self._start(first.reshape(1, -1))
-        slot, serial = self._own_slot(at), float(self._serials[at])
+        begins, buffers = self._arms is None, self._start(first.reshape(1, -1))
+        serial = float(self._serials[at])
+        if self._names[at] not in self._slots:  # what is refused gives it no buffer of its own
+            tried = self._learn_loop(buffers.read(at), self._record.copy(), row, reward, serial)
+            if tried < 0 and tried != Status.FULL:
+                if begins:
+                    self._arms, self._dimension, self._ready, self._quick = None, 0, False, False
+                raise refusal(tried, row.reshape(1, -1), self._policy.known.action_bound)
+        slot = self._own_slot(at)
         while (status := self._learn_loop(buffers.rows[slot], self._record, row, reward, serial)) == Status.FULL:
             buffers.grow()
         if status < 0:
@@ -261,8 +269,9 @@ class Disjoint(SavedDisjoint):
         `Policy.learn`.
         """
         with self._lock:
+            places = np.array([self._place(arm) for arm in arms], dtype=int)
             table = self._table(contexts)
-            places, column = np.array([self._place(arm) for arm in arms], dtype=int), as_rewards(rewards, len(table))
+            column = as_rewards(rewards, len(table))
             if len(places) != len(table):
                 raise ValueError(f"arms must be {len(table)} names, one for each context, got {len(places)}")
             told: dict[str, Any] = {"arms": list(arms), "contexts": table, "rewards": column}
@@ -316,7 +325,7 @@ class Disjoint(SavedDisjoint):
         For policies of one design whose memory counts all rewards alike. Decisions that wait there stay there.
         """
         if not isinstance(other, Disjoint):
-            raise ValueError(f"cannot merge: expected another Disjoint, got {other!r}")
+            raise ValueError(f"cannot merge: expected another Disjoint, got {brief(other)}")
         check_mergeable(self._policy.design, other._policy.design)
         other = copy.deepcopy(other)  # as it is now, whatever other threads do to it
         with self._lock:

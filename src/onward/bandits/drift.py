@@ -13,6 +13,7 @@ from onward.bandits.arms import BallArms, SphereArms
 from onward.bandits.world_parts import Part, finite_matrix, finite_vector
 from onward.core.checks import positive, whole
 from onward.core.compile import unlocked
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 _ROUNDING = 1e-12  # norms that agree to this are the same
@@ -57,7 +58,7 @@ class RandomTheta(Part):
 
     def __init__(self, d: int, law: Literal["sphere", "ball"] = "sphere", radius: float = 1.0) -> None:
         if law not in ("sphere", "ball"):
-            raise ValueError(f"law must be 'sphere' or 'ball', got {law!r}")
+            raise ValueError(f"law must be 'sphere' or 'ball', got {brief(law)}")
         self.law = law
         self._one = SphereArms(1, d, radius) if law == "sphere" else BallArms(1, d, radius)
         self.dimension, self.bound = self._one.dimension, self._one.bound

@@ -49,6 +49,7 @@ from onward.bandits.noise import Bounded, Gaussian, Noise, Rademacher
 from onward.bandits.world_parts import Part
 from onward.core.checks import whole
 from onward.core.compile import unlocked
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 __all__ = [
@@ -134,7 +135,7 @@ class LinearWorld(Part):
             ("noise", self.noise, "Gaussian(1.0)"),
         ):
             if not hasattr(part, "draw"):
-                raise ValueError(f"{name} must be a part of a world, such as {example}, got {part!r}")
+                raise ValueError(f"{name} must be a part of a world, such as {example}, got {brief(part)}")
         if arms.dimension != theta.dimension:
             raise ValueError(f"theta has dimension {theta.dimension}, but the arms have {arms.dimension}")
 
@@ -211,7 +212,7 @@ class LinearRun:
         """The reward of the action with this number; the next round begins."""
         k = self.world.n_arms
         if not isinstance(chosen, numbers.Integral) or not 0 <= chosen < k:
-            raise ValueError(f"chosen must be a whole number from 0 to {k - 1}, got {chosen!r}")
+            raise ValueError(f"chosen must be a whole number from 0 to {k - 1}, got {brief(chosen)}")
         block = self._current()
         reward = float(block.means[self._at, chosen] + block.noise[self._at])
         self._at += 1

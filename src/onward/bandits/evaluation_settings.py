@@ -6,6 +6,7 @@ from onward.bandits.log_walk import RewardModel
 from onward.bandits.policy_value import Interval, Learn, Method
 from onward.bandits.value_estimators import SHRINKING
 from onward.core.checks import positive, probability, whole
+from onward.core.shown import brief
 
 WITH_MODEL: tuple[Method, ...] = ("dm", "dr", "switch", "dros")
 BOUNDED: tuple[Method, ...] = ("ips", "dr")  # whose events have values in a range
@@ -25,12 +26,12 @@ def checked_settings(
 ) -> tuple[Learn, int | None]:
     """What the policy learns and how many folds there are, or an error that says which settings do not fit together."""
     if method not in get_args(Method):
-        raise ValueError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
+        raise ValueError(f"method must be one of {', '.join(get_args(Method))}, got {brief(method)}")
     known: tuple[Learn, ...] = ("matched", "all", "none") if method == "replay" else ("none", "all")
     if learn is None:
         learn = known[0]
     if learn not in known:
-        raise ValueError(f"learn must be one of {', '.join(known)} with method={method!r}, got {learn!r}")
+        raise ValueError(f"learn must be one of {', '.join(known)} with method={method!r}, got {brief(learn)}")
     probability("delta", delta)
     if method not in WITH_MODEL:
         for name, given in (("model", model), ("folds", folds)):
@@ -47,7 +48,7 @@ def checked_settings(
         if method not in SHRINKING:
             raise ValueError(f"shrinkage is for methods {', '.join(SHRINKING)}, got it with method={method!r}")
     if interval not in get_args(Interval):
-        raise ValueError(f"interval must be one of {', '.join(get_args(Interval))}, got {interval!r}")
+        raise ValueError(f"interval must be one of {', '.join(get_args(Interval))}, got {brief(interval)}")
     if interval != "normal":
         if method not in BOUNDED:
             raise ValueError(f"interval={interval!r} is for methods ips and dr, got method={method!r}")

@@ -4,11 +4,13 @@ import itertools
 import math
 import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from onward.core.factor import ORDINARY
+from onward.core.shown import brief, came
 from onward.core.types import Matrix
 from onward.tables import as_mapping
 from onward.tables.levels import level_name
@@ -89,7 +91,7 @@ class FeatureNames:
             if len(pairs) < len(list(interactions)) or not all(
                 len(pair) == 2 and all(isinstance(name, str) for name in pair) for pair in pairs
             ):
-                raise ValueError(f"interactions must be True, False or pairs of names, got {interactions!r}")
+                raise ValueError(f"interactions must be True, False or pairs of names, got {brief(interactions)}")
             self.interactions = [(pair[0], pair[1]) for pair in pairs]
         self.columns: dict[str, int] = {}
         self.kinds: dict[str, str] = {}
@@ -107,9 +109,11 @@ class FeatureNames:
         return Encoded(encoded, kinds)
 
     def _parts(self, row: Mapping[str, Any], kinds: dict[str, str]) -> Iterator[Part]:
+        if not isinstance(row, Mapping):
+            raise ValueError(f"features must be a dict of values by their names, got {came(row)}")
         for name, value in row.items():
             if not isinstance(name, str):
-                raise ValueError(f"a feature's name must be text, got {name!r}")
+                raise ValueError(f"a feature's name must be text, got {brief(name)}")
             if self.intercept and name == INTERCEPT:
                 raise ValueError(
                     f"{INTERCEPT!r} is the name of the constant: expected another name, or intercept=False"
@@ -118,12 +122,13 @@ class FeatureNames:
             if isinstance(value, str):
                 kind, feature, number = CATEGORY, level_name(name, value), 1.0
             elif isinstance(value, numbers.Real | np.bool_):
-                number = float(value)
+                with suppress(OverflowError):  # a whole number beyond 1e308
+                    number = float(value)
             if not abs(number) < ORDINARY:
-                raise ValueError(f"{name!r} must be a finite number or text, got {value!r}")
+                raise ValueError(f"{name!r} must be a finite number or text, got {brief(value)}")
             known = self.kinds.get(name) or kinds.setdefault(name, kind)
             if known != kind:
-                raise ValueError(f"{name!r} was {known} before, got {value!r}")
+                raise ValueError(f"{name!r} was {known} before, got {brief(value)}")
             yield Part(name, feature, number)
 
     def _features(self, own: list[Part], around: list[Part]) -> dict[str, float]:
@@ -176,9 +181,15 @@ class FeatureNames:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """What `to_record` described."""
-        pairs = record["interactions"]
+        pairs, features, kinds = record["interactions"], record["features"], record["kinds"]
+        if not (isinstance(features, list) and all(isinstance(name, str) for name in features)):
+            raise ValueError(f"expected the names of features in a list, got {brief(features)}")
+        if not (isinstance(kinds, dict) and set(kinds.values()) <= {NUMBER, CATEGORY}):
+            raise ValueError(f"expected {NUMBER!r} or {CATEGORY!r} for each name, got {brief(kinds)}")
+        if not isinstance(record["intercept"], bool):
+            raise ValueError(f"intercept must be True or False, got {brief(record['intercept'])}")
         names = cls(record["intercept"], pairs if isinstance(pairs, bool) else [(one, two) for one, two in pairs])
-        names.add(record["features"], record["kinds"])
-        if len(names.columns) != len(record["features"]):
-            raise ValueError(f"features {record['features']}, expected different names")
+        names.add(features, kinds)
+        if len(names.columns) != len(features):
+            raise ValueError(f"features {features}, expected different names")
         return names

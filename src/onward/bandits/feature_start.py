@@ -1,13 +1,16 @@
 """Where features begin that are known by their names: λ and the prior mean of each."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from onward.bandits.buffers import PolicySettings, head_in, usual_lam
+from onward.bandits.growing import with_coordinates
 from onward.bandits.policy import Policy
 from onward.core.checks import positive
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.regression.start import lam_of, prior_of
 
@@ -25,7 +28,7 @@ class Start(NamedTuple):
             raise ValueError("lam and prior_mean of a policy have no names: expected them by name, here")
         for given, name in ((lam, "lam"), (prior_mean, "prior_mean")):
             if given is not None and not isinstance(given, Mapping):
-                raise ValueError(f"{name} must be a dict of named features, got {given!r}")
+                raise ValueError(f"{name} must be a dict of named features, got {brief(given)}")
         return cls(
             {name: positive("lam", value) for name, value in (lam or {}).items()},
             {name: prior_of(prior_mean, name) for name in prior_mean or ()},
@@ -43,6 +46,18 @@ class Start(NamedTuple):
         """The policy's settings for features of these names with these λ."""
         prior = tuple(prior_of(self.prior_mean, name) for name in names) if self.prior_mean else None
         return policy._settings._replace(lam=tuple(lam.tolist()), prior_mean=prior)
+
+    def grown(self, policy: Policy, names: Sequence[str], table: Matrix) -> Policy:
+        """A policy that knows features of these names, of which this one knows the first; rows of them come.
+
+        It shares its random numbers with this one, which stays as it is.
+        """
+        larger = copy.copy(policy)
+        larger._settings = self.settings(policy, names, table)
+        if policy.dimension is not None:
+            larger._buffer = with_coordinates(larger._settings, policy.memory, policy._buffer, len(names))
+            larger._dimension = len(names)
+        return larger
 
     def to_record(self) -> dict[str, Any]:
         """Plain values; nothing of what was not told."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from onward.core.checks import positive, whole
+from onward.core.shown import brief, several
 
 _ROUNDING = 1e-8  # entries that agree to this share of the largest are the same
 
@@ -49,7 +50,7 @@ def as_laplacian(graph: Any) -> Laplacian:
         )
     if isinstance(graph, str) or hasattr(graph, "columns") or not isinstance(graph, Iterable):
         raise ValueError(
-            f"graph must be a square array, a sparse matrix, a networkx graph or a list of edges, got {graph!r}"
+            f"graph must be a square array, a sparse matrix, a networkx graph or a list of edges, got {brief(graph)}"
         )
     return _of_edges(graph, None)
 
@@ -124,7 +125,7 @@ def _of_edges(edges: Iterable[Any], nodes: tuple[Hashable, ...] | None) -> Lapla
         nodes = tuple(sorted(named) if all(isinstance(node, int) for node in named) else named)  # type: ignore[type-var]
     for node in nodes:
         if not isinstance(node, str | int) or isinstance(node, bool):
-            raise ValueError(f"a node must be text or a whole number, got {node!r}")
+            raise ValueError(f"a node must be text or a whole number, got {brief(node)}")
     if not nodes:
         raise ValueError("graph must have at least one node, got no edges")
     places = {node: place for place, node in enumerate(nodes)}
@@ -137,12 +138,13 @@ def _of_edges(edges: Iterable[Any], nodes: tuple[Hashable, ...] | None) -> Lapla
 
 
 def _edge(edge: Any) -> tuple[Hashable, Hashable, float]:
-    parts = tuple(edge)
+    parts = tuple(edge) if isinstance(edge, Iterable) and not isinstance(edge, str | bytes) else ()
     if len(parts) not in (2, 3):
-        raise ValueError(f"an edge must be (u, v) or (u, v, weight), got {edge!r}")
+        raise ValueError(f"an edge must be (u, v) or (u, v, weight), got {brief(edge)}")
     weight = parts[2] if len(parts) == 3 else 1.0
     if not isinstance(weight, numbers.Real) or not math.isfinite(weight) or weight < 0:
-        raise ValueError(f"the weight of an edge must be a finite number >= 0, got {weight!r} between {parts[:2]}")
+        between = several(parts[:2])
+        raise ValueError(f"the weight of an edge must be a finite number >= 0, got {brief(weight)} between {between}")
     return _node(parts[0]), _node(parts[1]), float(weight)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward import storage
+from onward.bandits.buffer_checks import check_hybrid, checked_arms
 from onward.bandits.buffers import PolicySettings, usual_lam
 from onward.bandits.chances import draw_from
 from onward.bandits.hybrid_factor import N_PIVOT, learn_hybrid, read_hybrid, sample_hybrid, solve_hybrid
@@ -22,8 +23,9 @@ from onward.bandits.randomness import share_of_best
 from onward.bandits.rules import EpsilonGreedily, Optimistic, Sampling
 from onward.bandits.without_journal import WithoutJournal
 from onward.confidence.widths import radius_of_both, radius_of_noise
-from onward.core.checks import whole
+from onward.core.checks import not_negative, positive, whole
 from onward.core.interrupts import interrupts_deferred
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 
@@ -81,10 +83,10 @@ class Hybrid(WithoutJournal):
     def add_arm(self, name: Hashable) -> None:
         """A new arm, of which only the shared coefficients are known."""
         if not isinstance(name, str | int) or isinstance(name, bool):
-            raise ValueError(f"an arm's name must be text or a whole number, got {name!r}")
+            raise ValueError(f"an arm's name must be text or a whole number, got {brief(name)}")
         with self._lock, interrupts_deferred():
             if name in self._slots:
-                raise ValueError(f"there is an arm {name!r} already; expected a new name")
+                raise ValueError(f"there is an arm {brief(name)} already; expected a new name")
             slot = self._free.pop() if self._free else len(self._slots)
             self._slots[name] = slot
             if self._sizes[0]:
@@ -96,7 +98,7 @@ class Hybrid(WithoutJournal):
         with self._lock, interrupts_deferred():
             slot = self._slot(name)
             if len(self._slots) == 1:
-                raise ValueError(f"cannot remove {name!r}: it is the only arm")
+                raise ValueError(f"cannot remove {brief(name)}: it is the only arm")
             self._pending.cancel_of(slot)
             if self._sizes[0]:
                 d = self._sizes[0]
@@ -108,7 +110,7 @@ class Hybrid(WithoutJournal):
     def _slot(self, name: Hashable) -> int:
         if not isinstance(name, str | int) or isinstance(name, bool) or name not in self._slots:
             shown = ", ".join(map(repr, list(self._slots)[:20]))
-            raise ValueError(f"there is no arm {name!r}; expected one of {shown}")
+            raise ValueError(f"there is no arm {brief(name)}; expected one of {shown}")
         return self._slots[name]
 
     # Choosing
@@ -374,17 +376,16 @@ class Hybrid(WithoutJournal):
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
         """The policy in a model file."""
-        policy = cls(Policy.described(settings["of"]), settings["arms"])
-        slots, free = [int(slot) for slot in settings["slots"]], [int(slot) for slot in settings["free"]]
+        policy = cls(Policy.described(settings["of"]), checked_arms(settings["arms"]))
+        slots, free = ([whole("each slot", slot, 0) for slot in settings[name]] for name in ("slots", "free"))
         if sorted([*slots, *free]) != list(range(len(slots) + len(free))):
             raise ValueError(f"arms in slots {slots} with {free} free, expected each once")
         policy._slots, policy._free = dict(zip(policy._slots, slots, strict=True)), free
-        d, k = (int(size) for size in settings["sizes"])
-        own, shared = arrays["own"], arrays["shared"]
-        if d and (own.shape[1] != d + k + N_PIVOT or len(own) < d * len(slots) or shared.shape != (k, k + N_PIVOT)):
-            raise ValueError(f"factors of {own.shape} and {shared.shape} do not fit {d} and {k} features")
-        policy._sizes, policy._own, policy._shared, policy._sums = (d, k), own, shared, arrays["sums"]
+        d, k = (whole("each of sizes", size, 0) for size in settings["sizes"])
+        policy._lam = (positive if d else not_negative)("lam", settings["lam"])
+        policy._sizes, policy._sums = (d, k), arrays["sums"]
+        check_hybrid(arrays["own"], arrays["shared"], arrays["sums"], (d, k), len(slots) + len(free))
+        policy._own, policy._shared = arrays["own"], arrays["shared"]
         policy._rng.bit_generator.state = settings["generator"]
-        policy._lam = float(settings["lam"])
-        policy._pending = Pending.from_record(settings, arrays, with_arms=True)
+        policy._pending = Pending.from_record(settings, arrays, d + k, slots)
         return policy

@@ -8,14 +8,16 @@ from onward.bandits.memories import Everything
 from onward.bandits.policy import Policy
 from onward.bandits.rules import EpsilonGreedily, Greedily, Optimistic, Sampling
 from onward.core.factor import ORDINARY
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.tables import as_row
+from onward.tables.number_arrays import as_array
 
 
 def check_fits_hybrid(policy: Policy) -> None:
     """Raise ValueError unless a policy can choose by a hybrid model."""
     if not isinstance(policy, Policy) or type(policy).index is not Policy.index:
-        raise ValueError(f"policy must be one of onward.bandits, such as LinUCB(), got {policy!r}")
+        raise ValueError(f"policy must be one of onward.bandits, such as LinUCB(), got {brief(policy)}")
     if policy.dimension is not None:
         raise ValueError("policy must not have learned or chosen anything yet, got one that has")
     if not isinstance(policy.memory, Everything) or policy.estimator != "ridge":
@@ -45,7 +47,8 @@ def as_features(name: str, values: ArrayLike) -> Vector:
 
 def as_features_of_arms(name: str, values: ArrayLike, n: int) -> Matrix:
     """One row for all arms, or a row for each."""
-    table = as_features(name, values).reshape(1, -1) if np.ndim(values) == 1 else as_actions(values)
+    given = as_array(values, name, "one row of numbers, or a row for each arm") if isinstance(values, list) else values
+    table = as_features(name, given).reshape(1, -1) if np.ndim(given) == 1 else as_actions(given)
     if len(table) not in (1, n) or not table.shape[1]:
         raise ValueError(f"{name} must be one row, or a row for each of {n} arms, got shape {table.shape}")
     if not (np.abs(table) < ORDINARY).all():

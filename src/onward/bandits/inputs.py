@@ -2,15 +2,17 @@
 
 import math
 import numbers
-from collections.abc import Hashable, Mapping, Sequence, Sized
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onward.core.factor import ORDINARY
+from onward.core.shown import came, several
 from onward.core.types import Matrix, Vector
 from onward.tables import as_mapping, as_rows, frame_columns
+from onward.tables.number_arrays import as_array, numbers_in
 
 Columns = list[Hashable] | None
 """The names of a table's columns, in order; None if it has none."""
@@ -54,29 +56,30 @@ def series_names(action: Any) -> Columns:
 
 def _check_names(names: Sequence[Hashable], columns: Sequence[Hashable]) -> None:
     if len(names) != len(columns) or set(names) != set(columns):
-        raise ValueError(f"actions have columns {list(names)}, but this policy knows {list(columns)}")
+        raise ValueError(f"actions have columns {several(names)}, but this policy knows {several(columns)}")
 
 
 def as_actions(actions: Any) -> Matrix:
     """A row for each action: an array, nested lists, or a data frame."""
-    if not isinstance(actions, np.ndarray) and isinstance(actions, Sized) and len(actions) == 0:
+    expected = "actions must be a table of numbers, a row for each action"
+    if isinstance(actions, list | tuple) and len(actions) == 0:
         raise ValueError("no action given: expected at least one row, got none")
+    if isinstance(actions, str | bytes | Mapping | None) or hasattr(actions, "tocsr"):
+        sparse = ", which is sparse" if hasattr(actions, "tocsr") else ""
+        raise ValueError(f"{expected}, got {came(actions)}{sparse}")
     if isinstance(actions, np.ndarray) and actions.ndim != 2:
         raise ValueError(f"actions must be a table, a row for each action, got an array of shape {actions.shape}")
-    try:
-        rows = as_rows(np.asarray(actions) if isinstance(actions, list | tuple) else actions)
-        return np.require(rows.block(0, rows.shape[0]), dtype=np.float64, requirements=["C", "A", "W"])
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"actions must be a table of numbers, a row for each action: {error}") from error
+    rows = as_rows(actions, name="actions")
+    return np.require(rows.block(0, rows.shape[0]), dtype=np.float64, requirements=["C", "A", "W"])
 
 
 def as_mask(available: Any, count: int) -> NDArray[np.bool_]:
     """Whether each action may be played; at least one must be."""
-    mask = np.asarray(available)
+    mask = as_array(available, "available", f"true or false for each of {count} actions")
     if mask.shape != (count,):
         raise ValueError(f"available must have shape ({count},) as there are {count} actions, got {mask.shape}")
     if mask.dtype != np.bool_ and not (mask.dtype.kind in "iuf" and np.isin(mask, (0, 1)).all()):
-        raise ValueError(f"available must hold true or false for each action, got {available!r}")
+        raise ValueError(f"available must hold true or false for each action, got {came(available)}")
     if not mask.any():
         raise ValueError(f"no action is available: expected at least one of {count}, got none")
     return np.require(mask, dtype=np.bool_, requirements=["C", "A", "W"])
@@ -84,20 +87,21 @@ def as_mask(available: Any, count: int) -> NDArray[np.bool_]:
 
 def as_reward(reward: Any) -> float:
     """A finite number."""
-    if isinstance(reward, numbers.Real) or (isinstance(reward, np.ndarray) and reward.ndim == 0):
-        number = float(reward)
+    if isinstance(reward, np.ndarray) and reward.ndim == 0:
+        reward = reward.item()
+    if isinstance(reward, numbers.Real):
+        try:
+            number = float(reward)
+        except OverflowError:
+            raise ValueError(f"reward must be a finite number below {ORDINARY:g}, got one beyond 1e308") from None
         if math.isfinite(number) and abs(number) < ORDINARY:
             return number
-    raise ValueError(f"reward must be a finite number below {ORDINARY:g}, got {reward!r}")
+    raise ValueError(f"reward must be a finite number below {ORDINARY:g}, got {came(reward)}")
 
 
 def as_rewards(rewards: Any, count: int) -> Vector:
     """So many finite numbers."""
-    if hasattr(rewards, "to_numpy"):
-        rewards = rewards.to_numpy()
-    column = np.asarray(rewards)
-    if column.dtype.kind not in "biuf" or column.shape != (count,):
-        raise ValueError(f"rewards must be {count} numbers, one for each action, got {column.dtype} of {column.shape}")
+    column = _column("rewards", rewards, count, "action")
     wrong = ~(np.abs(column) < ORDINARY)
     if wrong.any():
         i = int(np.argmax(wrong))
@@ -105,13 +109,19 @@ def as_rewards(rewards: Any, count: int) -> Vector:
     return np.require(column, dtype=np.float64, requirements=["C", "A", "W"])
 
 
+def _column(name: str, values: Any, count: int, each: str) -> NDArray[Any]:
+    expected = f"{count} numbers, one for each {each}"
+    column = as_array(values.to_numpy() if hasattr(values, "to_numpy") else values, name, expected)
+    if column.shape != (count,):
+        raise ValueError(f"{name} must be {expected}, got {came(values)}")
+    return cast(NDArray[Any], numbers_in(column, name))
+
+
 def as_weights(weights: Any, count: int) -> Vector:
     """So many numbers > 0; all are 1 if None."""
     if weights is None:
         return np.ones(count)
-    column = np.asarray(weights.to_numpy() if hasattr(weights, "to_numpy") else weights)
-    if column.dtype.kind not in "iuf" or column.shape != (count,):
-        raise ValueError(f"weights must be {count} numbers, one for each reward, got {column.dtype} of {column.shape}")
+    column = _column("weights", weights, count, "reward")
     wrong = ~((column > 0) & (column < ORDINARY))
     if wrong.any():
         i = int(np.argmax(wrong))

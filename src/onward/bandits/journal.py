@@ -110,8 +110,20 @@ class Journal:
         self.close()
 
 
+def is_begun(path: Path) -> bool:
+    """Whether there is a file that holds something: one that died as it made a journal has left it without a record."""
+    if not path.exists():
+        return False
+    with open(path, "rb") as file:
+        head = file.read(len(SIGNATURE))
+    whole = len(head) == len(SIGNATURE)
+    return sound_size(path) > len(SIGNATURE) if whole and head == SIGNATURE else not SIGNATURE.startswith(head)
+
+
 def create_journal(path: Path, fsync: bool) -> Journal:
-    """A new file; FileExistsError if there is one."""
+    """A new file, in the place of one that holds nothing; FileExistsError if there is another."""
+    if path.exists() and not is_begun(path):
+        os.unlink(path)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
     os.write(descriptor, SIGNATURE)
     return Journal(path, descriptor, len(SIGNATURE), fsync)

@@ -11,7 +11,7 @@ import numpy as np
 
 from onward import storage
 from onward.bandits.filed import Filed
-from onward.bandits.journal import Journal, create_journal, read_journal, reopen_journal
+from onward.bandits.journal import Journal, create_journal, is_begun, read_journal, reopen_journal
 from onward.bandits.randomness import part_from_parent
 from onward.core.sharing import Shared
 from onward.storage import StorageError
@@ -45,7 +45,7 @@ class Journaled(Filed, Shared):
             if self._journal is not None and self._journal.is_open:
                 raise ValueError(f"this policy writes to the journal {self._journal.path} already: close it first")
             known, digest = self._replayed, self.digest()
-            if target.exists():
+            if is_begun(target):
                 if known != (str(target.resolve()), digest) and _last_digest(target) != digest:
                     raise ValueError(
                         f"{path} is the journal of another policy, or does not end where this one is: expected a new "

@@ -21,6 +21,7 @@ from onward.bandits.disjoint import Disjoint
 from onward.bandits.logs import LoggedData
 from onward.bandits.world_parts import Part
 from onward.core.checks import whole
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 Scaling = Literal["beforehand", "online"]
@@ -51,7 +52,7 @@ class LabelledWorld(Part):
 
     def __init__(self, X: ArrayLike, y: ArrayLike, scaling: Scaling | None, intercept: bool) -> None:
         if scaling is not None and scaling not in get_args(Scaling):
-            raise ValueError(f"scaling must be one of {', '.join(get_args(Scaling))} or None, got {scaling!r}")
+            raise ValueError(f"scaling must be one of {', '.join(get_args(Scaling))} or None, got {brief(scaling)}")
         try:
             rows = np.array(X, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -63,7 +64,9 @@ class LabelledWorld(Part):
             raise ValueError(f"y must have shape ({len(rows)},) as X has {len(rows)} rows, got {labels.shape}")
         missing = labels != labels if labels.dtype.kind == "f" else np.array([_is_missing(each) for each in labels])
         if missing.any():
-            raise ValueError(f"y must hold a class in each row, got {labels[missing][0]!r} in row {np.argmax(missing)}")
+            raise ValueError(
+                f"y must hold a class in each row, got {brief(labels[missing][0])} in row {np.argmax(missing)}"
+            )
         self.classes, self.labels = np.unique(labels, return_inverse=True)
         if len(self.classes) > max(10, len(rows) / 2):
             raise ValueError(
@@ -173,7 +176,7 @@ class LabelledRun:
     def reward(self, chosen: int) -> float:
         """1 if it is right; the next round begins."""
         if not isinstance(chosen, numbers.Integral) or not 0 <= int(chosen) < self.world.n_arms:
-            raise ValueError(f"chosen must be a whole number from 0 to {self.world.n_arms - 1}, got {chosen!r}")
+            raise ValueError(f"chosen must be a whole number from 0 to {self.world.n_arms - 1}, got {brief(chosen)}")
         earned = float(self.means()[int(chosen)])
         self._at += 1
         self._meet()

@@ -15,6 +15,7 @@ from onward.bandits.pending import Counts, Pending, PendingDecision, PendingView
 from onward.core.checks import whole
 from onward.core.durations import as_microseconds
 from onward.core.interrupts import interrupts_deferred
+from onward.core.shown import brief
 from onward.core.types import Vector
 
 When = float | datetime.datetime | None
@@ -29,7 +30,7 @@ def as_time(name: str, at: Any) -> float:
         return at.timestamp()
     if isinstance(at, numbers.Real) and not isinstance(at, bool) and math.isfinite(at):
         return float(at)
-    raise ValueError(f"{name} must be a date, or a finite number of seconds, got {at!r}")
+    raise ValueError(f"{name} must be a date, or a finite number of seconds, got {brief(at)}")
 
 
 def as_seconds(name: str, span: Any) -> float:
@@ -39,7 +40,7 @@ def as_seconds(name: str, span: Any) -> float:
     if microseconds is None and isinstance(span, numbers.Real) and not isinstance(span, bool):
         seconds = float(span)
     if not 0.0 <= seconds < math.inf:
-        raise ValueError(f"{name} must be a number of seconds >= 0, or a span such as '12h', got {span!r}")
+        raise ValueError(f"{name} must be a number of seconds >= 0, or a span such as '12h', got {brief(span)}")
     return seconds
 
 

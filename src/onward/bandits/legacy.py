@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from onward.bandits import memories
+from onward.bandits.buffer_checks import check_whole
 from onward.bandits.buffers import PolicySettings, acting, fresh_buffer, grown, head_in
 from onward.bandits.memories import Memory, detecting, window
 from onward.bandits.memories.detecting import Detecting
@@ -23,24 +24,30 @@ _HEADER, _HEAD = 10, 5  # slots of a memory's header, and of a model's head
 
 def from_first_version(settings: PolicySettings, kind: Memory, old: Vector, d: int) -> Vector:
     """The buffer for what an old memory of d coordinates holds; ValueError if it is of another size."""
-    buffer = fresh_buffer(settings, kind, d, d)
+    if old.ndim != 1 or d < 1 or _HEADER + d * d > len(old):
+        raise ValueError(f"memory of {old.shape} numbers does not fit {kind} of {d} features")
     learned, counted, offered, following, held, removed, growth, capacity = old[:8]
-    while head_in(buffer).log["capacity"][0] < capacity:
-        buffer = grown(kind, buffer)
-    head, model_size = head_in(buffer), _HEAD + _factor_size(d)
-    head.log["learned"], head.log["counted"], head.log["offered"] = learned, counted, offered
-    slots = int(capacity)
+    slots, model_size = check_whole("capacity", capacity, len(old)), _HEAD + _factor_size(d)
     extra = {
         memories.DISCOUNTED: model_size + _factor_size(d),
         memories.WINDOW: model_size + slots * (d + 1),
         memories.RESTARTING: model_size + slots,
         memories.DETECTING: slots * (model_size + getattr(kind, "window", 0)),
     }
-    if head.log["capacity"][0] != capacity or len(old) != _HEADER + extra.get(kind.kind, model_size):
+    if len(old) != _HEADER + extra.get(kind.kind, model_size):
         raise ValueError(f"memory of {old.shape} numbers does not fit {kind} of {d} features")
+    buffer = fresh_buffer(settings, kind, d, d)
+    while (room := head_in(buffer).log["capacity"][0]) < slots:
+        buffer = grown(kind, buffer)
+        if head_in(buffer).log["capacity"][0] == room:
+            break
+    head = head_in(buffer)
+    if head.log["capacity"][0] != slots:
+        raise ValueError(f"room for {slots} in a memory of {kind}, expected {head.log['capacity'][0]:g}")
+    head.log["learned"], head.log["counted"], head.log["offered"] = learned, counted, offered
     if isinstance(kind, Detecting):
         owned(buffer, detecting.header_of(buffer, d))["n_models"] = held
-        for m in range(int(held)):
+        for m in range(check_whole("n_models of a detector", held, slots)):
             at = _HEADER + m * (model_size + kind.window)
             watched = owned(buffer, detecting.memory_in(buffer, d, float(kind.window), m))
             _take_model(watched.model, old, at, d)
@@ -64,9 +71,12 @@ def from_first_version(settings: PolicySettings, kind: Memory, old: Vector, d: i
 
 def with_room_for_settings(saved: Vector, d: int, settings: Mapping[str, Any]) -> Vector:
     """A buffer from a file with room for the settings that have come since; they are those of before, 0."""
-    count, kept = int(settings.get("n_settings", _FIRST_SETTINGS)), N_LOG + 3 * d
+    count = check_whole("n_settings", settings.get("n_settings", _FIRST_SETTINGS), N_SETTINGS)
+    kept = N_LOG + 3 * d
     if count == N_SETTINGS:
         return saved
+    if saved.ndim != 1 or not count + kept <= len(saved) or count < _FIRST_SETTINGS:
+        raise ValueError(f"buffer of {saved.shape} numbers with {count} settings does not fit {d} features")
     head = np.zeros(aligned(N_SETTINGS + kept))
     head[N_SETTINGS : N_SETTINGS + kept] = saved[count : count + kept]
     return np.concatenate([head, saved[aligned(count + kept) :]])

@@ -12,6 +12,7 @@ import numpy as np
 from narwhals.exceptions import NarwhalsError
 from numpy.typing import NDArray
 
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 KINDS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
@@ -51,7 +52,7 @@ class Table:
         needed = special[:3] if n_arms is not None else special
         missing = [name for name in [*needed, *features] if name not in columns]
         if missing:
-            raise ValueError(f"{source}there is no column {missing[0]!r}, expected it among {columns}")
+            raise ValueError(f"{source}there is no column {brief(missing[0])}, expected it among {columns}")
         if not features:
             raise ValueError(f"{source}expected at least one column of features beside {needed}, got none")
         frame = frame.select(*dict.fromkeys([*needed, *features]))
@@ -88,7 +89,7 @@ class Table:
         wrong = [row for row, value in enumerate(values) if value is not None and not isinstance(value, numbers.Real)]
         if wrong:  # a single word makes text of a whole column: find the word
             row = next((row for row in wrong if not _reads_as_number(values[row])), wrong[0])
-            raise ValueError(f"{self.source}column {name!r} holds {values[row]!r} in row {row}, expected numbers")
+            raise ValueError(f"{self.source}column {brief(name)} holds {values[row]!r} in row {row}, expected numbers")
         return np.array([math.nan if value is None else float(value) for value in values])
 
     def features(self) -> Matrix:
@@ -107,7 +108,7 @@ class Table:
         if len(wrong):
             row = int(np.arange(len(values))[rows][wrong[0]])
             came = "nothing, or NaN," if math.isnan(values[row]) else f"{values[row]:g}"
-            raise ValueError(f"{self.source}column {name!r} holds {came} in row {row}, expected {expected}")
+            raise ValueError(f"{self.source}column {brief(name)} holds {came} in row {row}, expected {expected}")
 
     def events(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows in the order of events, each event's together, and how many each has."""
@@ -115,7 +116,9 @@ class Table:
         codes = np.empty(len(self._frame), dtype=np.int64)
         for row, value in enumerate(self._frame[name].to_list()):
             if value is None or value != value:
-                raise ValueError(f"{self.source}column {name!r} holds nothing in row {row}, expected an event's name")
+                raise ValueError(
+                    f"{self.source}column {brief(name)} holds nothing in row {row}, expected an event's name"
+                )
             codes[row] = numbered.setdefault(value, len(numbered))
         return np.argsort(codes, kind="stable"), np.bincount(codes)
 
@@ -133,7 +136,7 @@ def checked_kind(file: Path) -> Literal["csv", "jsonl", "parquet"]:
 def checked_arms(n_arms: int) -> int:
     """A number of arms, or an error."""
     if isinstance(n_arms, bool) or not isinstance(n_arms, numbers.Integral) or n_arms < 1:
-        raise ValueError(f"n_arms must be a whole number >= 1, got {n_arms!r}")
+        raise ValueError(f"n_arms must be a whole number >= 1, got {brief(n_arms)}")
     return int(n_arms)
 
 

@@ -14,6 +14,7 @@ from onward.bandits.logs import LoggedData
 from onward.bandits.policy_value import Learn
 from onward.bandits.rules import AtRandom
 from onward.bandits.without_journal import WithoutJournal
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 
@@ -94,7 +95,7 @@ class Subject:
         if self._arms is not None:
             return self._arms.index(choice)
         if not isinstance(choice, numbers.Integral) or not 0 <= int(choice) < len(offer):
-            raise ValueError(f"a policy must choose 0 … {len(offer) - 1} in event {event}, got {choice!r}")
+            raise ValueError(f"a policy must choose 0 … {len(offer) - 1} in event {event}, got {brief(choice)}")
         return int(choice)
 
     def probabilities(self, offer: NDArray[np.float64], event: int) -> Vector:

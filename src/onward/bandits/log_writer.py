@@ -25,6 +25,7 @@ from onward.bandits.log_records import (
     named_arms_in,
 )
 from onward.bandits.log_tables import KINDS
+from onward.core.shown import brief
 from onward.storage import replacing
 
 
@@ -113,7 +114,7 @@ class LogWriter:
         if probabilities is not None:
             chances = np.asarray(probabilities, dtype=np.float64)
             if chances.shape != (k,) or not (chances.min() >= 0 and abs(chances.sum() - 1) <= 1e-6):
-                raise ValueError(f"probabilities must be {k} numbers >= 0 that sum to 1, got {probabilities!r}")
+                raise ValueError(f"probabilities must be {k} numbers >= 0 that sum to 1, got {brief(probabilities)}")
             if propensity is not None and abs(float(chances[taken]) - float(propensity)) > 1e-6:
                 raise ValueError(
                     f"probabilities say {chances[taken]:g} of the action that was taken, "
@@ -124,15 +125,17 @@ class LogWriter:
         if propensity is None:
             propensity = getattr(decision, "probability", None)
         if not isinstance(propensity, numbers.Real) or not 0 < float(propensity) <= 1:
-            raise ValueError(f"propensity must be a number in (0, 1], got {propensity!r}")
+            raise ValueError(f"propensity must be a number in (0, 1], got {brief(propensity)}")
         record |= {"propensity": float(propensity), "reward": _checked_reward(reward)}
         key = getattr(decision, "key", None) if key is None else key
         if key is not None:
             if not _is_plain(key):
-                raise ValueError(f"key must be text or a whole number, got {key!r}")
+                raise ValueError(f"key must be text or a whole number, got {brief(key)}")
             key = key if isinstance(key, str) else int(key)
             if key in self._waiting:
-                raise ValueError(f"a decision already waits under key {key!r}; expected a new key for each decision")
+                raise ValueError(
+                    f"a decision already waits under key {brief(key)}; expected a new key for each decision"
+                )
         elif reward is None:
             raise ValueError("expected a reward, or a key by which it comes later, got neither")
         record |= {KEY: key, TIME: clock.time() if time is None else float(time)}
@@ -152,7 +155,7 @@ class LogWriter:
         self._check_open()
         if key not in self._waiting and key not in self._earlier:
             count = len(self._waiting) + len(self._earlier)
-            raise ValueError(f"no decision waits under key {key!r} ({count:,} wait)")
+            raise ValueError(f"no decision waits under key {brief(key)} ({count:,} wait)")
         checked = _checked_reward(reward)
         if checked is None:
             raise ValueError("reward must be a finite number, got None")
@@ -183,10 +186,10 @@ class LogWriter:
     def _place(self, taken: Any, k: int) -> int:
         if self._arms is not None:
             if taken not in self._arms:
-                raise ValueError(f"there is no arm {taken!r}; expected one of {', '.join(map(repr, self._arms))}")
+                raise ValueError(f"there is no arm {brief(taken)}; expected one of {', '.join(map(repr, self._arms))}")
             return self._arms.index(taken)
         if not isinstance(taken, numbers.Integral) or isinstance(taken, bool) or not 0 <= int(taken) < k:
-            raise ValueError(f"the action taken must be a position, 0 … {k - 1}, got {taken!r}")
+            raise ValueError(f"the action taken must be a position, 0 … {k - 1}, got {brief(taken)}")
         return int(taken)
 
     def _put(self, record: dict[str, Any]) -> None:
@@ -228,7 +231,7 @@ def _checked_reward(reward: float | np.bool_ | None) -> float | None:
     if reward is None:
         return None
     if not isinstance(reward, numbers.Real | np.bool_) or not math.isfinite(float(reward)):
-        raise ValueError(f"reward must be a finite number, got {reward!r}")
+        raise ValueError(f"reward must be a finite number, got {brief(reward)}")
     return float(reward)
 
 

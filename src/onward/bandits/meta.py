@@ -15,7 +15,9 @@ from onward.bandits.rules import Optimistic, one_of
 from onward.confidence import confidence_set
 from onward.core import Information
 from onward.core.checks import not_negative, positive, whole
+from onward.core.factor import ORDINARY
 from onward.core.sharing import Shared
+from onward.core.shown import brief
 from onward.core.types import Vector
 
 Trust = Literal["proven", "spread"]
@@ -119,21 +121,31 @@ class MetaOFUL(Filed, Shared):
 
     def choose(self, actions: ArrayLike, available: ArrayLike | None = None) -> int:
         """The number of the action to play, among the rows of `actions`: see `Policy.choose`."""
-        return self._policy.choose(actions, available)
+        return self._policy.choose(self._as_before(actions), available)
 
     def index(self, actions: ArrayLike) -> Vector:
         """The index of each action. Changes nothing."""
-        return self._policy.index(actions)
+        return self._policy.index(self._as_before(actions))
 
     def estimate(self, actions: ArrayLike) -> Vector:
         """The estimated reward of each action. Changes nothing."""
-        return self._policy.estimate(actions)
+        return self._policy.estimate(self._as_before(actions))
 
     def learn(self, action: ArrayLike, reward: float) -> None:
         """Learn the reward of an action in the current task; with `rounds`, the last one of a task ends it."""
         with self._lock:  # no other thread's reward comes between the last one of a task and its end
-            self._policy.learn(action, reward)
+            self._policy.learn(self._as_before(action), reward)
             self.end_task_if_over()
+
+    def _as_before(self, actions: ArrayLike) -> ArrayLike:
+        """The actions themselves; ValueError if they have another number of features than the tasks before."""
+        try:
+            shape = np.shape(actions)
+        except ValueError:  # rows of several lengths: the policy has words for it
+            return actions
+        if self._n_tasks and shape and shape[-1] != len(self._sum):
+            raise ValueError(f"actions have {shape[-1]} features, but those of the tasks before had {len(self._sum)}")
+        return actions
 
     @property
     def rounds_left(self) -> int | None:
@@ -180,12 +192,14 @@ class MetaOFUL(Filed, Shared):
         """The policy in a model file."""
         given = {name: value for name, value in settings["of"].items() if name != "policy"}
         meta = cls(**given)
-        meta._n_tasks, meta._errors, meta._sum = int(settings["n_tasks"]), float(settings["errors"]), arrays["sum"]
-        meta._policy = Policy.from_record(settings["policy"], arrays)
-        if meta._n_tasks < 0 or meta._errors < 0 or not np.isfinite(meta._sum).all():
-            raise ValueError(
-                f"n_tasks, errors and sum of {meta._n_tasks}, {meta._errors}, expected finite, not negative"
-            )
+        meta._n_tasks = whole("n_tasks", settings["n_tasks"], 0)
+        meta._errors = not_negative("errors", settings["errors"])
+        meta._sum, meta._policy = arrays["sum"], Policy.from_record(settings["policy"], arrays)
+        known, d = meta._policy.known, meta._policy.dimension or meta._sum.size
+        if meta._sum.shape != ((d,) if meta._n_tasks else (0,)) or not (np.abs(meta._sum) < ORDINARY**2).all():
+            raise ValueError(f"expected the sum of {meta._n_tasks} estimates, got {meta._sum}")
+        if not isinstance(meta._policy, OFUL) or known.sigma is None or known.theta_bound is None:
+            raise ValueError(f"expected OFUL with sigma and theta_bound for the task, got {brief(meta._policy)}")
         return meta
 
 

@@ -18,6 +18,7 @@ from onward.bandits.proposing import ALL_AVAILABLE
 from onward.bandits.without_journal import WithoutJournal
 from onward.core.checks import positive
 from onward.core.interrupts import interrupts_deferred
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 Names = Mapping[str, Any]
@@ -46,7 +47,7 @@ class NamedArms(WithoutJournal):
         prior_mean: Mapping[str, float] | None = None,
     ) -> None:
         if not isinstance(arms, Disjoint):
-            raise ValueError(f"arms must be Disjoint arms, such as Disjoint(LinUCB(), 3), got {arms!r}")
+            raise ValueError(f"arms must be Disjoint arms, such as Disjoint(LinUCB(), 3), got {brief(arms)}")
         if arms.dimension is not None or arms.pending:
             raise ValueError("arms must not have learned or chosen anything yet, got some that have")
         if interactions is True:
@@ -230,12 +231,12 @@ class NamedArms(WithoutJournal):
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
         """The policy in a model file."""
-        inside = arrays | {"pending": np.empty((0, int(settings["of"]["dimension"]))), "decisions": np.empty((0, 4))}
+        inside = arrays | {"pending": np.empty((0, 0)), "decisions": np.empty((0, 4))}
         arms = Disjoint.from_record(settings["of"] | {"pending": []}, inside)
         fresh = Disjoint(arms._policy, arms.arms)
         named = cls(fresh, lam=dict(settings.get("lam", ())), prior_mean=settings.get("prior_mean"))
         named._features, named._arms = FeatureNames.from_record(settings), arms
         if arms.dimension is not None and arms.dimension != len(named.names):
             raise ValueError(f"arms of {arms.dimension} features, expected {len(named.names)}")
-        named._pending = Pending.from_record(settings, arrays)
+        named._pending = Pending.from_record(settings, arrays, len(named.names), arms._serials)
         return named

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onward import storage
-from onward.bandits.buffers import head_in
+from onward.bandits.buffer_checks import check_size, check_whole, lam_in
 from onward.bandits.feature_names import FeatureNames, Interactions, named_row, named_rows
 from onward.bandits.feature_start import Start
-from onward.bandits.growing import with_coordinates
 from onward.bandits.inputs import as_mask, as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.late_rewards import When, as_time
@@ -23,6 +22,7 @@ from onward.bandits.without_journal import WithoutJournal
 from onward.core import Information
 from onward.core.checks import positive, whole
 from onward.core.interrupts import interrupts_deferred
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 Names = Mapping[str, Any]
@@ -60,7 +60,7 @@ class Named(WithoutJournal):
         prior_mean: Mapping[str, float] | None = None,
     ) -> None:
         if not isinstance(policy, Policy):
-            raise ValueError(f"policy must be one of onward.bandits, such as LinUCB(), got {policy!r}")
+            raise ValueError(f"policy must be one of onward.bandits, such as LinUCB(), got {brief(policy)}")
         if policy.dimension is not None:
             raise ValueError("policy must not have learned or chosen anything yet, got one that has")
         self._policy = copy.deepcopy(policy)
@@ -160,7 +160,7 @@ class Named(WithoutJournal):
         For policies of one design whose memory counts all rewards alike. Decisions that wait there stay there.
         """
         if not isinstance(other, Named):
-            raise ValueError(f"cannot merge: expected another Named, got {other!r}")
+            raise ValueError(f"cannot merge: expected another Named, got {brief(other)}")
         other = copy.deepcopy(other)  # as it is now, whatever other threads do to it
         with self._lock:
             self._merge(other)
@@ -212,14 +212,7 @@ class Named(WithoutJournal):
         if not new:
             policy.checked_table(table)
             return policy
-        larger = copy.copy(policy)  # which shares its random numbers
-        names = [*self._features.columns, *new]
-        larger._settings = self._start.settings(policy, names, table)
-        if policy.dimension is None:
-            larger.checked_table(table)
-            return larger
-        larger._buffer = with_coordinates(larger._settings, policy.memory, policy._buffer, len(names))
-        larger._dimension = len(names)
+        larger = self._start.grown(policy, [*self._features.columns, *new], table)
         larger.checked_table(table)
         return larger
 
@@ -309,8 +302,8 @@ class Named(WithoutJournal):
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
         """The policy in a model file."""
-        given, d = settings["of"], int(settings["of"]["dimension"])
-        policy = Policy.from_record(given | {"pending": []}, {"pending": np.empty((0, d))})
+        given, d = settings["of"], check_whole("dimension", settings["of"]["dimension"])
+        policy = Policy.from_record(given | {"pending": [], "dimension": 0}, {"pending": np.empty((0, 0))})
         named = cls(policy, lam=dict(settings.get("lam", ())), prior_mean=settings.get("prior_mean"))
         named._features = FeatureNames.from_record(settings)
         named._policy = policy
@@ -318,8 +311,9 @@ class Named(WithoutJournal):
             if d != len(named.names):
                 raise ValueError(f"a policy of {d} features, expected {len(named.names)}")
             saved = with_room_for_settings(arrays["buffer"], d, given)
-            policy._settings = named._start.settings_of(policy, named.names, head_in(saved).lam)
+            check_size(policy._settings, policy.memory, saved, d)
+            policy._settings = named._start.settings_of(policy, named.names, lam_in(saved, d))
             policy._buffer = policy.fitting(saved, d)
             policy._dimension = d
-        named._pending = Pending.from_record(settings, arrays)
+        named._pending = Pending.from_record(settings, arrays, len(named.names))
         return named

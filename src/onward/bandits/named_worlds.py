@@ -11,6 +11,7 @@ from onward.bandits.environments import LinearWorld
 from onward.bandits.labelled_world import LabelledWorld, Scaling
 from onward.bandits.log_tables import checked_kind
 from onward.bandits.noise import Gaussian
+from onward.core.shown import brief
 
 Maker = Callable[[int, int, float, int], LinearWorld]
 
@@ -70,10 +71,10 @@ def labelled_file(
     names = [name for name in frame.columns if name != label] if features is None else list(features)
     for name in [label, *names]:
         if name not in frame.columns:
-            raise ValueError(f"{path}: there is no column {name!r}, expected it among {frame.columns}")
+            raise ValueError(f"{path}: there is no column {brief(name)}, expected it among {frame.columns}")
         if frame[name].null_count():
             row = int(frame[name].is_null().arg_max() or 0)
-            raise ValueError(f"{path}: column {name!r} holds nothing in row {row}, expected a value")
+            raise ValueError(f"{path}: column {brief(name)} holds nothing in row {row}, expected a value")
     if not names:
         raise ValueError(f"{path}: expected at least one column beside {label!r}, got none")
     table = frame.select(names)

@@ -3,11 +3,14 @@
 import math
 import numbers
 from array import array
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from onward.core.checks import whole
+from onward.core.factor import ORDINARY
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 _BITS = 12
@@ -100,9 +103,9 @@ class Pending:
         if key is None:
             return self.next_key
         if not isinstance(key, str | numbers.Integral) or isinstance(key, bool):
-            raise ValueError(f"key must be text or a whole number, got {key!r}")
+            raise ValueError(f"key must be text or a whole number, got {brief(key)}")
         if key in self.slots:
-            raise ValueError(f"a decision already waits under key {key!r}; expected a new key for each decision")
+            raise ValueError(f"a decision already waits under key {brief(key)}; expected a new key for each decision")
         own: Hashable = self.plain(key)
         return own
 
@@ -110,7 +113,7 @@ class Pending:
         """Where the decision under the key is, or ValueError."""
         if not isinstance(key, str | numbers.Integral) or isinstance(key, bool) or key not in self.slots:
             raise ValueError(
-                f"no decision waits under key {key!r} ({len(self.slots)} wait): "
+                f"no decision waits under key {brief(key)} ({len(self.slots)} wait): "
                 "it was never decided, or its reward has come already, or it was cancelled or has expired"
             )
         return self.slots[key]
@@ -224,35 +227,65 @@ class Pending:
         return {"pending": list(self.slots), "counts": counts}, {"pending": rows, "decisions": about}
 
     @classmethod
-    def from_record(cls, settings: dict[str, Any], arrays: dict[str, Any], with_arms: bool = False) -> Self:
-        """What `record` gave, or what files held before: rows alone, `with_arms` behind the arm's number."""
+    def from_record(
+        cls, settings: dict[str, Any], arrays: dict[str, Any], width: int, arms: Collection[int] | None = None
+    ) -> Self:
+        """What `record` gave for rows of that width, or what files held before: rows alone, behind the arm's number.
+
+        `arms` are the numbers that actions can have where they are arms. ValueError if it does not fit together.
+        """
         pending, keys, rows = cls(), settings["pending"], arrays["pending"]
         about = arrays.get("decisions")
+        if not isinstance(keys, list) or rows.ndim != 2 or len(keys) != len(rows):
+            raise ValueError(f"expected a row for each key of a decision that waits, got {rows.shape} numbers")
         if about is None:
-            actions, rows = (rows[:, 0], rows[:, 1:]) if with_arms and len(rows) else (np.zeros(len(keys)), rows)
+            actions, rows = (rows[:, 0], rows[:, 1:]) if arms is not None and len(rows) else (np.zeros(len(keys)), rows)
             about = np.column_stack([np.full((len(keys), 2), [0.0, math.nan]), actions, range(len(keys))])
-        if len(keys) != len(rows) or about.shape != (len(keys), _COLUMNS):
-            raise ValueError(f"{len(keys)} keys, {len(rows)} rows and {about.shape} numbers of decisions that wait")
+        if about.shape != (len(keys), _COLUMNS) or (len(rows) and rows.shape[1] != width):
+            raise ValueError(
+                f"{len(keys)} keys, rows of {rows.shape} and {about.shape} numbers of decisions that wait, "
+                f"expected {width} features"
+            )
         for key in keys:
             pending.new_key(key)
         pending.slots = dict(zip(keys, range(len(keys)), strict=True))
         if len(pending.slots) != len(keys):
             raise ValueError("two decisions wait under one key")
+        pending.rounds = len(keys)
+        pending.next_key = max([0, *(key + 1 for key in keys if isinstance(key, int))])
+        if "counts" in settings:
+            counts = [whole("each of counts", count, 0) for count in settings["counts"]]
+            rounds, next_key, pending.rewarded, pending.expired, pending.cancelled, pending.overridden = counts
+            if not pending.rounds <= rounds < 2**53 or next_key < pending.next_key:
+                raise ValueError(f"{rounds} rounds and {next_key} as the next key cannot be of decisions that wait")
+            pending.rounds, pending.next_key = rounds, next_key
+        _check_waiting(rows, about, pending.rounds, arms)
         for first in range(0, len(keys), _ROWS):
             pending._free.clear()  # the block before is full
-            pending._new_slot(rows.shape[1])
+            pending._new_slot(width)
             held = rows[first : first + _ROWS]
             pending._blocks[-1][: len(held)] = held
         pending._keys[: len(keys)] = keys
         pending._free = list(range(len(pending._keys) - 1, len(keys) - 1, -1))
         for (column, _), values in zip(pending._columns(0, 0, 0, 0), about.T, strict=True):
             column[: len(keys)] = array(column.typecode, values.astype(column.typecode).tobytes())
-        pending.rounds = len(keys)
-        pending.next_key = max((key + 1 for key in keys if isinstance(key, int)), default=0)
-        if "counts" in settings:
-            pending.rounds, pending.next_key, *counts = (int(count) for count in settings["counts"])
-            pending.rewarded, pending.expired, pending.cancelled, pending.overridden = counts
         return pending
+
+
+def _check_waiting(rows: Matrix, about: Matrix, rounds: int, arms: Collection[int] | None) -> None:
+    """ValueError if these cannot be decisions that wait: their features, times, probabilities, actions and rounds."""
+    times, probabilities, actions, numbers_ = about.T
+    if not (np.abs(rows) < ORDINARY).all():
+        raise ValueError("the features of decisions that wait must be finite")
+    if not np.isfinite(times).all():
+        raise ValueError("the times of decisions that wait must be finite")
+    if not (np.isnan(probabilities) | ((probabilities > 0) & (probabilities <= 1 + 1e-9))).all():
+        raise ValueError("the probabilities of decisions that wait must be above 0 and at most 1")
+    known = np.isin(actions, list(arms)) if arms is not None else (actions >= UNKNOWN) & (actions < 2**53)
+    if not (known.all() and (actions == np.round(actions)).all()):
+        raise ValueError("the actions of decisions that wait must be some that there are")
+    if not ((numbers_ >= 0) & (numbers_ < rounds) & (numbers_ == np.round(numbers_))).all():
+        raise ValueError(f"the rounds of decisions that wait must be among {rounds}")
 
 
 class PendingView:

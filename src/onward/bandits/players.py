@@ -16,6 +16,7 @@ from onward.bandits.policy import Policy
 from onward.bandits.randomness import own_generator
 from onward.bandits.settings import Status
 from onward.bandits.task_game import TaskGame
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 P = TypeVar("P", bound="Player")
@@ -74,7 +75,7 @@ class Steps:
         if not isinstance(best, numbers.Integral) or not 0 <= int(best) < len(actions):
             raise ValueError(
                 f"policy {self._name!r} must choose a whole number from 0 to {len(actions) - 1} "
-                f"in round {self._round}, got {best!r}"
+                f"in round {self._round}, got {brief(best)}"
             )
         return int(best)
 

@@ -45,6 +45,7 @@ from onward.bandits.rules import (
     Width,
 )
 from onward.core.checks import not_negative
+from onward.core.shown import brief
 
 
 class Exploration(TypedDict, total=False):
@@ -124,7 +125,7 @@ class LinUCB(_Exploring):
                 raise TypeError(f"LinUCB has no parameter {name!r}: alpha is its width; OFUL has what theory has")
         if isinstance(alpha, str):
             if alpha != "auto":
-                raise ValueError(f"alpha must be a number ≥ 0 or 'auto', got {alpha!r}")
+                raise ValueError(f"alpha must be a number ≥ 0 or 'auto', got {brief(alpha)}")
             self._explore(Everything(), lam, {**settings, "width": 1.0, "scale": "auto"})
         else:
             self._explore(Everything(), lam, {**settings, "width": not_negative("alpha", alpha), "scale": 1.0})

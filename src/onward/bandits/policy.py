@@ -50,6 +50,7 @@ from onward.core import Information
 from onward.core.checks import positive
 from onward.core.fast_path import close, is_float64_array
 from onward.core.interrupts import interrupts_deferred
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 from onward.tables import as_row
@@ -219,7 +220,7 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
     def _own_index(self, table: Matrix) -> Vector:
         index = np.asarray(self.index(table), dtype=np.float64)
         if index.shape != (len(table),) or np.isnan(index).any():
-            raise ValueError(f"index must give a number for each of {len(table)} actions, got {index!r}")
+            raise ValueError(f"index must give a number for each of {len(table)} actions, got {brief(index)}")
         return index
 
     def index(self, actions: ArrayLike) -> Vector:
@@ -242,10 +243,14 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
 
     def _offer(self, actions: ArrayLike, available: ArrayLike | None) -> tuple[Matrix, NDArray[np.bool_]]:
         """The actions as the loops take them and the mask, once it is sure that a choice can be made."""
-        table = self.checked_table(actions)
+        columns, table = self._columns, self.checked_table(actions)
         if available is None:
             return table, ALL_AVAILABLE
-        return table, as_mask(available, len(table))
+        try:
+            return table, as_mask(available, len(table))
+        except ValueError:
+            self._columns = columns  # what was refused leaves nothing behind
+            raise
 
     def checked_table(self, actions: ArrayLike) -> Matrix:
         """Actions as the loops take them, or an error that says what is wrong with them."""
@@ -296,16 +301,17 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
 
         A reward of weight w counts as w rewards do in the estimate: as one whose noise has the variance σ²/w.
         """
-        if self._learn_loop and weight == 1.0 and type(action) is np.ndarray and isinstance(reward, float):
+        plain = type(weight) is float and weight == 1.0 and isinstance(reward, float)
+        if self._learn_loop and plain and type(action) is np.ndarray:
             try:
                 if self._learn_loop(self._buffer, action, reward) == 0:
                     return
             except TypeError:
                 pass
-        row, reward = self.checked_row(action), as_reward(reward)
+        row, reward, weight = self.checked_row(action), as_reward(reward), positive("weight", weight)
         scaled, paid = row, reward
         if weight != 1.0:
-            root = math.sqrt(positive("weight", weight))
+            root = math.sqrt(weight)
             scaled, paid = self.checked_row(row * root), reward * root
         with self._lock:
             self.started(row.reshape(1, -1))
@@ -331,9 +337,13 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         It is the past, before this policy began to play: change points are counted from here on. Weights (n,) are as in
         `learn`.
         """
-        table = self.checked_table(actions)
-        column = as_rewards(rewards, len(table))
-        counts = None if weights is None else as_weights(weights, len(table))
+        columns, table = self._columns, self.checked_table(actions)
+        try:
+            column = as_rewards(rewards, len(table))
+            counts = None if weights is None else as_weights(weights, len(table))
+        except ValueError:
+            self._columns = columns  # what was refused leaves nothing behind
+            raise
         with self._lock:
             self._learn_rows(table, column, counts, past=True)
             told = {"actions": table, "rewards": column}
@@ -375,7 +385,7 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         Decisions that wait there stay there.
         """
         if not isinstance(other, Policy) or type(other) is not type(self):
-            raise ValueError(f"cannot merge: expected another {type(self).__name__}, got {other!r}")
+            raise ValueError(f"cannot merge: expected another {type(self).__name__}, got {brief(other)}")
         check_mergeable(self.design, other.design)
         with other._closed() as there:
             d, theirs = other._dimension, other._columns

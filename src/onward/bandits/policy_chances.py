@@ -1,7 +1,7 @@
 """The probabilities of a policy's choices, and many choices at once: the part of `Policy` that a log needs."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from onward.bandits.sampling_chances import sampled_chances
 from onward.bandits.settings import N_SETTINGS, OPTIMISTIC, SAMPLING, SETTINGS, Status
 from onward.bandits.tuning import N_TUNING, last_choice
 from onward.core.fast_path import is_float64_array
+from onward.core.shown import came
 from onward.core.types import Matrix, Vector
 
 FEW_DIFFERENCES = 32  # so many are looked at in dimensions of their own, however few that saves
@@ -83,16 +84,16 @@ class PolicyChances(Proposing, Buffered):
 
     def _chances(self, checked: Matrix, mask: NDArray[np.bool_], samples: int) -> Matrix:
         if self.rule.kind == SAMPLING and self._has_compiled_index:
-            m = _dimensions(checked, mask)
+            m = directions_needed(checked, mask)
             design, law = spread_directions(m, samples), chi_law(m)
             with self._closed() as own:  # what is learned meanwhile must not come between scales
-                taken, buffers = self._scales(own if self._dimension else self.buffer_for(checked))
+                taken, buffers = self.at_scales(own if self._dimension else self.buffer_for(checked))
             each = [
                 sampled_chances(each, checked, mask, design.rows, law.table, law.step, design.blocks, False)
                 for each in buffers
             ]
             # Directions are the same at all scales, so errors add up.
-            return np.asarray(np.tensordot(taken, np.array(each), axes=1))
+            return averaged(taken, each)
         if self._has_compiled_index:
             buffer = self._to_read(checked)
             if self.rule.kind == OPTIMISTIC and self.is_tuned:
@@ -111,7 +112,7 @@ class PolicyChances(Proposing, Buffered):
             chances = self._chances_by_index(self._own_index(checked), mask)
         return np.array([chances, np.zeros(len(chances))])
 
-    def _scales(self, buffer: Vector) -> tuple[Vector, list[Vector]]:
+    def at_scales(self, buffer: Vector) -> tuple[Vector, list[Vector]]:
         """How often each scale is taken, and the buffer with each: the buffer itself where none are tuned."""
         if not self.is_tuned:
             return np.ones(1), [buffer]
@@ -144,21 +145,21 @@ class PolicyChances(Proposing, Buffered):
             place = self._choose(buffer, checked, mask)
             return place, float(last_choice(buffer[-N_TUNING:])[4])
         if self.rule.kind == SAMPLING:
-            m = _dimensions(checked, mask)
+            m = directions_needed(checked, mask)
             directions, law = drawn_directions(self._rng, m, LOGGED_SAMPLES), chi_law(m)
             if not self.is_tuned:
                 chances = sampled_chances(buffer, checked, mask, directions, law.table, law.step, 1, True)[0]
                 place = draw_from(chances, self._rng.random())
                 return place, float(chances[place])
             with self._closed() as own:  # what is learned meanwhile must not come between scales
-                taken, buffers = self._scales(own)
+                taken, buffers = self.at_scales(own)
                 each = np.array(
                     [
                         sampled_chances(one, checked, mask, directions, law.table, law.step, 1, True)[0]
                         for one in buffers
                     ]
                 )
-                chances = taken @ each
+                chances = averaged(taken, each)
                 place = draw_from(chances, self._rng.random())
                 own[OFFERED] = buffers[0][OFFERED]
                 choosing.note_drawn(own, checked[place], each[:, place].copy())
@@ -190,6 +191,8 @@ class PolicyChances(Proposing, Buffered):
             contexts: (n, k, d), the actions of each; or a sequence of n tables of actions, of any numbers of them.
             available: whether each action may be played, in the same form without the last axis; None if all may.
         """
+        if isinstance(contexts, str | bytes | Mapping) or not isinstance(contexts, Iterable):
+            raise ValueError(f"contexts must be tables of actions, one after the other, got {came(contexts)}")
         tables = contexts if is_float64_array(contexts, 3) else [self.checked_table(table) for table in contexts]
         if not len(tables):
             raise ValueError("no context given: expected at least one table of actions, got none")
@@ -235,7 +238,15 @@ class PolicyChances(Proposing, Buffered):
         return place
 
 
-def _dimensions(table: Matrix, mask: NDArray[np.bool_]) -> int:
+def averaged(shares: Vector, each: Sequence[Any] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Σ share · array, added in order: BLAS adds in an order of its own on each kind of processor."""
+    total = np.asarray(shares[0] * each[0])
+    for share, one in zip(shares[1:], each[1:], strict=True):
+        total = total + share * one
+    return total
+
+
+def directions_needed(table: Matrix, mask: NDArray[np.bool_]) -> int:
     """In how many dimensions to look at the available actions: those of their differences, where that is quick."""
     free, d = int(np.count_nonzero(mask)) if len(mask) else len(table), table.shape[1]
     differences = max(1, free - 1)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from scipy.special import erfinv
 
-from onward.core.checks import not_negative, positive, probability
+from onward.core.checks import LARGEST_BOUND, not_negative, positive, probability
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Known:
     def __post_init__(self) -> None:
         checked = {"delta": probability("delta", self.delta)}
         if self.sigma is not None:
-            checked["sigma"] = positive("sigma", self.sigma)
+            checked["sigma"] = positive("sigma", self.sigma, LARGEST_BOUND)
         if self.theta_bound is not None:
-            checked["theta_bound"] = not_negative("theta_bound", self.theta_bound)
+            checked["theta_bound"] = not_negative("theta_bound", self.theta_bound, LARGEST_BOUND)
         if self.action_bound is not None:
             checked["action_bound"] = positive("action_bound", self.action_bound)
         for name, value in checked.items():

@@ -8,6 +8,7 @@ from typing import Any
 from onward.bandits import policies
 from onward.bandits.disjoint import Disjoint
 from onward.bandits.policy import Policy
+from onward.core.shown import brief
 
 ALIASES = {
     "thompson": "lints",
@@ -54,7 +55,7 @@ def named_policy(text: str, n_arms: int | Sequence[Hashable] | None = None, seed
     for word in words[1:]:
         name, found, value = word.partition("=")
         if not found or not name:
-            raise ValueError(f"policy {text!r}: expected parameter=value, got {word!r}")
+            raise ValueError(f"policy {text!r}: expected parameter=value, got {brief(word)}")
         given[name] = _value(value)
     try:
         policy = kinds[wanted](**given)

@@ -10,6 +10,7 @@ from scipy.special import stdtr
 from onward.bandits import mean_intervals
 from onward.bandits.mean_intervals import with_error
 from onward.bandits.weight_checks import Diagnostics
+from onward.core.shown import brief
 from onward.core.types import Vector
 
 Method = Literal["replay", "ips", "snips", "dm", "dr", "switch", "dros"]
@@ -28,7 +29,8 @@ class Value:
     method: Method
     learn: Learn
     value: float
-    """The estimate; NaN if `replay` or `snips` found no event that counts."""
+    """The estimate, the mean of `terms`; NaN if `replay` or `snips` found no event that counts. That of few events, or
+    of large weights, may lie outside the range of the reward, and so outside the interval: see `value_inside`."""
     standard_error: float
     """Infinite if fewer than two events count. With shrinkage its bias, as estimated, is counted in."""
     lower: float
@@ -62,6 +64,23 @@ class Value:
     """The log that it comes from."""
 
     @property
+    def value_inside(self) -> float:
+        """The estimate, or if it is outside the interval, the end of that which is nearest."""
+        return min(max(self.value, self.lower), self.upper)
+
+    @property
+    def all_warnings(self) -> tuple[str, ...]:
+        """`warnings`, and what is said of an estimate that is outside its own interval."""
+        if math.isnan(self.value) or self.value_inside == self.value:
+            return self.warnings
+        low, high = self.reward_range
+        said = (
+            f"The estimate itself, {self.value:.4g}, is outside its interval, which is cut to the range of rewards "
+            f"[{low:.4g}, {high:.4g}]: the events that count are too few, or their weights too uneven."
+        )
+        return (*self.warnings, said)
+
+    @property
     def reliable(self) -> bool:
         """Whether there are enough effective samples (50) for the normal interval to mean something."""
         return self.effective_sample_size >= RELIABLE
@@ -76,7 +95,7 @@ class Value:
             raise ValueError("values by replay cannot be paired: each policy is judged on other events")
         if self.log is not other.log or self.method != other.method:
             raise ValueError(
-                f"expected two values of one log by one method, got {self.method!r} and {other.method!r} "
+                f"expected two values of one log by one method, got {brief(self.method)} and {other.method!r} "
                 f"of {'one log' if self.log is other.log else 'two logs'}"
             )
         delta = self.delta if delta is None else delta
@@ -99,7 +118,7 @@ class Value:
             text += f"; {self.clipped:,} weights clipped"
         if not self.reliable:
             text += f"; NOT RELIABLE: fewer than {RELIABLE} effective samples"
-        return "\n".join([text, *(f"  warning: {each}" for each in self.warnings)])
+        return "\n".join([text, *(f"  warning: {each}" for each in self.all_warnings)])
 
 
 @dataclass(frozen=True)
@@ -131,7 +150,7 @@ def reward_bounds(reward: Vector, given: tuple[float, float] | None) -> tuple[tu
         return (float(reward.min()), float(reward.max())), "log"
     low, high = given
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-        raise ValueError(f"reward_range must be two finite numbers, low <= high, got {given!r}")
+        raise ValueError(f"reward_range must be two finite numbers, low <= high, got {brief(given)}")
     inside = (reward >= low) & (reward <= high)
     if not inside.all():
         event = int(np.argmin(inside))

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from onward.bandits.journaling import Journaled
 from onward.core.checks import whole
 from onward.core.interrupts import interrupts_deferred
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 SAMPLES = 128  # directions that probabilities are averaged over
@@ -111,6 +112,7 @@ class Proposing(Journaled):
         For a rule that samples it is one sample that ranks them all. No lots are drawn otherwise: neither those of
         `explore` nor those of a rule that draws among estimates. For these, see `propose`.
         """
+        whole("k", k, 1)
         with self._lock:
             checked, mask = self._offer(offered, available)
             free = np.flatnonzero(mask) if len(mask) else np.arange(self._count(checked))
@@ -127,6 +129,7 @@ class Proposing(Journaled):
         A slate for places one after the other. The probability of each is that at its place, given those before it;
         their product is that of the slate.
         """
+        whole("k", k, 1)
         with self._lock:
             checked, mask = self._offer(offered, available)
             free = mask.copy() if len(mask) else np.ones(self._count(checked), dtype=np.bool_)
@@ -151,7 +154,7 @@ class Proposing(Journaled):
 
 def _at_most(k: int, free: int) -> int:
     if whole("k", k, 1) > free:
-        raise ValueError(f"k must be at most the number of available actions, {free}, got {k}")
+        raise ValueError(f"k must be at most the number of available actions, {free}, got {brief(k)}")
     return int(k)
 
 

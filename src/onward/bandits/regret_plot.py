@@ -7,6 +7,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import StrMethodFormatter
 from numpy.typing import NDArray
 
+from onward.core.shown import brief
 from onward.core.types import Matrix
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def plot(runs: RegretRuns, band: Band | None, log: bool, ax: "Axes | None") -> F
     points of the environment, if its settings name them, are thin vertical lines.
     """
     if band not in SAYS:
-        raise ValueError(f"band must be one of {', '.join(map(repr, SAYS))}, got {band!r}")
+        raise ValueError(f"band must be one of {', '.join(map(repr, SAYS))}, got {brief(band)}")
     if ax is None:
         longest = max(map(len, runs.names))
         size = 7.5 + 0.085 * max(0, longest - 14), max(4.2, 0.7 + 0.215 * len(runs.names))

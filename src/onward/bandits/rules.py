@@ -27,6 +27,7 @@ from onward.bandits.settings import (
     UNIFORM_AT_RANDOM,
 )
 from onward.core.checks import fraction, not_negative, positive
+from onward.core.shown import brief
 
 Estimator = Literal["forward", "ridge"]
 Width = Literal["determinant", "trace", "uniform", "printed"]
@@ -47,7 +48,7 @@ LEAST_OF_DEVIATIONS, LEAST_OF_WIDTHS = 0.25, 0.05
 def one_of(name: str, value: object, allowed: Mapping[str, int]) -> int:
     """The code of a named choice, or an error that lists the choices."""
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {brief(value)}")
     return allowed[value]
 
 
@@ -88,7 +89,7 @@ class _Exploring(Rule):
             one_of("radius", self.radius, RADII)
         if isinstance(self.scale, str):
             if self.scale != "auto":
-                raise ValueError(f"scale must be a number ≥ 0 or 'auto', got {self.scale!r}")
+                raise ValueError(f"scale must be a number ≥ 0 or 'auto', got {brief(self.scale)}")
         elif self.scale is not None:
             object.__setattr__(self, "scale", not_negative("scale", self.scale))
 
@@ -145,7 +146,7 @@ class Optimistic(_Exploring):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.clipped, bool):
-            raise ValueError(f"clipped must be True or False, got {self.clipped!r}")
+            raise ValueError(f"clipped must be True or False, got {brief(self.clipped)}")
         object.__setattr__(self, "index", _function("index", self.index))
         if self.clipped and (self.index is not None or self.width == "printed"):
             other = "an index of one's own" if self.index is not None else "width='printed'"
@@ -225,7 +226,7 @@ class _Weighing(Rule):
         if given is not None:
             object.__setattr__(self, self.told, positive(self.told, given))
             if self.scale is not None:
-                raise ValueError(f"{self.told} leaves nothing to scale: expected scale=None, got {self.scale!r}")
+                raise ValueError(f"{self.told} leaves nothing to scale: expected scale=None, got {brief(self.scale)}")
         else:
             object.__setattr__(self, "scale", self.usual_scale if self.scale is None else positive("scale", self.scale))
 
@@ -292,11 +293,13 @@ def _function(kind: str, value: Any) -> Any:
     if isinstance(value, str) and value.startswith("function "):
         return find_function(kind, value.removeprefix("function "))
     if isinstance(value, CompiledFunction) and value.kind != kind:
-        raise ValueError(f"{kind} must be made by @{kind}_function, got {value!r} of @{value.kind}_function")
+        raise ValueError(f"{kind} must be made by @{kind}_function, got {brief(value)} of @{value.kind}_function")
     if kind == "index" and isinstance(value, str):
-        raise ValueError(f"index must be made by @index_function, got {value!r}; clipped=True cuts indices at ‖x‖S")
+        raise ValueError(
+            f"index must be made by @index_function, got {brief(value)}; clipped=True cuts indices at ‖x‖S"
+        )
     if callable(value) and not isinstance(value, CompiledFunction):
-        raise ValueError(f"{kind} must be made by @{kind}_function, got {value!r}")
+        raise ValueError(f"{kind} must be made by @{kind}_function, got {brief(value)}")
     return value
 
 

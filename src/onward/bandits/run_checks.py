@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onward.core.shown import brief
+
 Whole = NDArray[Any]  # whole numbers, of whatever size they came in
 T = TypeVar("T", bound=np.generic)
 
@@ -15,7 +17,7 @@ T = TypeVar("T", bound=np.generic)
 def checked_names(names: Sequence[str]) -> tuple[str, ...]:
     """Different names of policies."""
     if isinstance(names, str) or not names or not all(isinstance(name, str) and name for name in names):
-        raise ValueError(f"names must be at least one policy's name, each some text, got {names!r}")
+        raise ValueError(f"names must be at least one policy's name, each some text, got {brief(names)}")
     if len(set(names)) < len(names):
         raise ValueError(f"names must be different, got {list(names)}")
     return tuple(names)
@@ -46,7 +48,7 @@ def checked_seconds(seconds: Mapping[str, float] | None, names: tuple[str, ...])
     """How long each policy took."""
     taken = {name: float(value) for name, value in (seconds or {}).items()}
     if not set(taken) <= set(names) or not all(0 <= value < math.inf for value in taken.values()):
-        raise ValueError(f"seconds must be numbers >= 0 for some of {', '.join(names)}, got {seconds!r}")
+        raise ValueError(f"seconds must be numbers >= 0 for some of {', '.join(names)}, got {brief(seconds)}")
     return taken
 
 

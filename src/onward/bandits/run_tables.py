@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from onward.core.shown import brief
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -40,7 +42,7 @@ def summary(runs: "Runs") -> "pl.DataFrame":
 def tidy_frame(runs: "Runs", backend: Literal["polars", "pandas", "pyarrow"], repeats: bool, every: int) -> Any:
     """See `Runs.to_frame`."""
     if isinstance(every, bool) or not isinstance(every, numbers.Integral) or every < 1:
-        raise ValueError(f"every must be a whole number >= 1, got {every!r}")
+        raise ValueError(f"every must be a whole number >= 1, got {brief(every)}")
     kept = np.arange(len(runs.rounds) - 1, -1, -int(every))[::-1]
     names, rounds = np.array(runs.names, dtype=object), runs.rounds[kept]
     columns: dict[str, Any]

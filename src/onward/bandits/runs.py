@@ -29,6 +29,7 @@ from onward.bandits.run_checks import (
     plain_settings,
 )
 from onward.core.checks import probability
+from onward.core.shown import brief
 from onward.core.types import Matrix
 
 if TYPE_CHECKING:
@@ -62,6 +63,9 @@ class Difference:
             f"{self.first} − {self.second}: {self.mean:.4g}, {100 * (1 - self.delta):g}% interval "
             f"[{self.lower:.4g}, {self.upper:.4g}] over {self.repeats} repeats"
         )
+
+
+_WHOLE = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 
 
 @storage.kind("runs")
@@ -119,9 +123,9 @@ class Runs:
         rounds = np.arange(1, kept + 1) if rounds is None else np.array(rounds)
         horizon = int(rounds[-1]) if horizon is None and rounds.shape == (kept,) else horizon
         if isinstance(horizon, bool) or not isinstance(horizon, numbers.Integral) or horizon < 1:
-            raise ValueError(f"horizon must be a whole number >= 1, got {horizon!r}")
+            raise ValueError(f"horizon must be a whole number >= 1, got {brief(horizon)}")
         if rounds.shape != (kept,) or rounds.dtype.kind not in "iu":
-            raise ValueError(f"rounds must be {kept} whole numbers, one for each kept round, got {rounds!r}")
+            raise ValueError(f"rounds must be {kept} whole numbers, one for each kept round, got {brief(rounds)}")
         if rounds[0] < 1 or rounds[-1] > horizon or (np.diff(rounds) <= 0).any():
             raise ValueError(f"rounds must increase from 1 or more to {horizon} (the horizon) or less, got {rounds}")
         numbered = tuple(range(repeats)) if repeat_numbers is None else tuple(int(i) for i in repeat_numbers)
@@ -192,7 +196,7 @@ class Runs:
     def quantile(self, q: float) -> Matrix:
         """Over repeats, (policy, kept round)."""
         if not isinstance(q, numbers.Real) or not 0 <= float(q) <= 1:
-            raise ValueError(f"q must be a number between 0 and 1, got {q!r}")
+            raise ValueError(f"q must be a number between 0 and 1, got {brief(q)}")
         return np.asarray(np.quantile(self.regret, float(q), axis=1))
 
     def difference(self, first: str, second: str, delta: float = 0.05) -> Difference:
@@ -333,6 +337,11 @@ class Runs:
         """The runs that a file holds."""
         others = dict(settings)
         kind = others.pop("chosen", None)
+        if kind is not None and kind not in _WHOLE:
+            raise ValueError(f"chosen must be of one of {', '.join(_WHOLE)}, got {brief(kind)}")
+        for name in ("chosen", "rounds"):
+            if name in arrays and not (np.abs(arrays[name]) < 2**53).all():
+                raise ValueError(f"{name} must be whole numbers, got others")
         chosen = None if kind is None else arrays["chosen"].astype(np.dtype(kind))
         failures = [Failure(**failure) for failure in others.pop("failures", ())]
         trace = {name.removeprefix("trace_"): arrays[name] for name in arrays if name.startswith("trace_")}

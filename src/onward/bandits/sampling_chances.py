@@ -22,7 +22,7 @@ from onward.core.reading_tiles import substitute
 from onward.core.simd import dot_from, fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "4f457ba87e2d3d95"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "fcbcd64a6fc133c4"  # other files whose code is compiled into this one: see tools/digests.py
 
 SAME = 1e-12  # what is left of a difference in other differences' span, as a share of it, and counts as nothing
 
@@ -255,7 +255,8 @@ def sampled_chances(
             squares += (each[b, i] / size - mean) ** 2
         for j in range(places[i], n):
             if first[j] == places[i]:
-                out[0, j] = mean / shared[places[i]]
+                # A sum of differences of the law may come out below 0 by rounding.
+                out[0, j] = max(mean, 0.0) / shared[places[i]]
                 if blocks > 1:
                     out[1, j] = math.sqrt(squares / (blocks * (blocks - 1.0))) / shared[places[i]]
     add_floor(head, available, out[0])

@@ -1,18 +1,23 @@
 """Arms in files, and in other processes."""
 
+import math
 from collections.abc import Hashable
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 
 from onward import storage
 from onward.bandits.arm_buffers import ArmBuffers, saved_arms
+from onward.bandits.buffer_checks import check_columns, check_whole, checked_arms, checked_record
 from onward.bandits.deciding_arms import DecidingArms
 from onward.bandits.pending import Pending
 from onward.bandits.policy import Policy
 from onward.bandits.settings import N_SETTINGS
 from onward.bandits.shared_record import NOTHING_SHARED
+from onward.core.checks import whole
 from onward.core.interrupts import interrupts_deferred
+from onward.core.shown import brief
 
 
 class SavedDisjoint(DecidingArms):
@@ -73,25 +78,38 @@ class SavedDisjoint(DecidingArms):
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
         """The policy in a model file."""
         make: Any = cls
-        policy: Self = make(Policy.described(settings["of"]), settings["names"])
-        policy._serials, policy._next = [int(number) for number in settings["serials"]], int(settings["next"])
+        policy: Self = make(Policy.described(settings["of"]), checked_arms(settings["names"]))
+        policy._serials = [whole("each of serials", number, 0) for number in settings["serials"]]
+        policy._next = whole("next", settings["next"], 0)
         policy._serial_of = dict(zip(policy._names, policy._serials, strict=True))
-        if policy._serials != sorted(policy._serials):
-            raise ValueError(f"serials {policy._serials}, expected growing ones")
+        if any(later <= earlier for earlier, later in pairwise([*policy._serials, policy._next])):
+            raise ValueError(f"serials {policy._serials} before {policy._next}, expected growing ones")
         policy._rng.bit_generator.state = settings["generator"]
         policy._policy._columns = settings.get("columns")
+        d = check_whole("dimension", settings["dimension"])
+        check_columns(policy._policy._columns, d)
         if "of_features" in settings:  # λ and the prior mean, where features have names
-            lam, mean = (tuple(each) if isinstance(each, list) else each for each in settings["of_features"])
+            lam, mean = (_of_features(each, d) for each in settings["of_features"])
             policy._policy._settings = policy._policy._settings._replace(lam=lam, prior_mean=mean)
-        d = int(settings["dimension"])
         if d:
             rows, table = saved_arms(policy._policy, d, settings, arrays)
-            if len(table) != len(policy._names):
-                raise ValueError(f"{len(table)} arms in the arrays, expected {len(policy._names)}")
+            if table.shape != (len(policy._names), 2):
+                raise ValueError(f"arms of {table.shape} numbers in the arrays, expected {len(policy._names)} arms")
             policy._dimension = d
             policy._take(ArmBuffers.from_parts(policy._policy, d, rows, table))
-        policy._pending = Pending.from_record(settings, arrays, with_arms=True)
+        policy._pending = Pending.from_record(settings, arrays, d, policy._serials)
         shared = arrays.get("shared", NOTHING_SHARED)
-        if shared.shape == policy._record.shape:
-            policy._record = np.require(shared, requirements=["W"])
+        if shared.shape == policy._record.shape and len(shared):
+            policy._record = checked_record(shared, policy._record)
         return policy
+
+
+def _of_features(given: Any, d: int) -> Any:
+    """λ or the prior mean as settings have it: None, a number, or one for each feature."""
+    if isinstance(given, list):
+        if len(given) != d or not all(isinstance(each, int | float) and math.isfinite(each) for each in given):
+            raise ValueError(f"expected a number for each of {d} features, got {given}")
+        return tuple(map(float, given))
+    if given is not None and not (isinstance(given, int | float) and math.isfinite(given)):
+        raise ValueError(f"expected a number, got {brief(given)}")
+    return given

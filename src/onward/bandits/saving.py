@@ -6,7 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from onward import storage
-from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, note_lam
+from onward.bandits.buffer_checks import check_buffer, check_columns, check_size, check_whole
+from onward.bandits.buffers import CAPACITY, PolicySettings, fresh_buffer, grown, note_lam
 from onward.bandits.class_names import made_again
 from onward.bandits.filed import Filed
 from onward.bandits.inputs import Columns
@@ -48,38 +49,39 @@ class SavedPolicy(Filed, Buffered):
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
         """The policy in a model file."""
         own = {"generator", "dimension", "pending", "counts", "n_settings", "columns"}
-        generator, d = settings["generator"], int(settings["dimension"])
+        generator, d = settings["generator"], check_whole("dimension", settings["dimension"])
         policy = cls.described({name: value for name, value in settings.items() if name not in own})
         policy._rng.bit_generator.state = generator
         policy._columns = settings.get("columns")
         if "memory" in arrays:
-            policy._buffer, policy._dimension = (
-                from_first_version(policy._settings, policy.memory, arrays["memory"], d),
-                d,
-            )
+            buffer = from_first_version(policy._settings, policy.memory, arrays["memory"], d)
+            check_buffer(policy._settings, policy.memory, buffer, d)
+            policy._buffer, policy._dimension = buffer, d
         elif "buffer" in arrays:
-            policy._buffer, policy._dimension = (
-                policy.fitting(with_room_for_settings(arrays["buffer"], d, settings), d),
-                d,
-            )
-        policy._pending = Pending.from_record(settings, arrays)
+            saved = with_room_for_settings(arrays["buffer"], d, settings)
+            policy._buffer, policy._dimension = policy.fitting(saved, d), d
+        elif d:
+            raise ValueError(f"nothing is known of {d} features, expected a buffer")
+        check_columns(policy._columns, d)
+        policy._pending = Pending.from_record(settings, arrays, d)
         return policy
 
     def fitting(self, saved: Vector, d: int) -> Vector:
         """A buffer from a file, with the settings of this policy; ValueError if it is none of its own."""
+        check_size(self._settings, self.memory, saved, d)
         buffer = fresh_buffer(self._settings, self.memory, d, d)
         while len(buffer) < len(saved):
             larger = grown(self.memory, buffer)
             if len(larger) == len(buffer):
                 break
             buffer = larger
-        if saved.shape != buffer.shape or head_in(saved).log["capacity"] != head_in(buffer).log["capacity"]:
+        if saved.shape != buffer.shape or saved[CAPACITY] != buffer[CAPACITY]:
             raise ValueError(f"buffer of {saved.shape} numbers, expected {buffer.shape}")
         head = buffer[:N_SETTINGS].copy()
         buffer[:] = saved
         buffer[:N_SETTINGS] = head  # addresses of functions are this process's own
         note_lam(buffer)
-        self.memory.check(buffer, d)
+        check_buffer(self._settings, self.memory, buffer, d)
         return buffer
 
     @classmethod

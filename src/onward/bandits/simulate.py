@@ -22,6 +22,7 @@ from onward.bandits.spectral import SpectralBandit
 from onward.bandits.stepped_game import SteppedGame, Terms
 from onward.bandits.without_journal import WithoutJournal
 from onward.core.checks import whole
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.progress_bar import open_progress_bar
 
@@ -101,7 +102,7 @@ def play(
     horizon, repeats = whole("horizon", horizon, 1), whole("repeats", repeats, 1)
     seed, first_repeat = whole("seed", seed, 0), whole("first_repeat", first_repeat, 0)
     if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs == 0:
-        raise ValueError(f"n_jobs must be a whole number other than 0, got {n_jobs!r}")
+        raise ValueError(f"n_jobs must be a whole number other than 0, got {brief(n_jobs)}")
     _check_players(policies)
     players = {name: one.policy if isinstance(one, SpectralBandit) else one for name, one in policies.items()}
     if not callable(getattr(environment, "start", None)):
@@ -188,7 +189,9 @@ def _results(game: _Game, numbers: Iterable[int], n_jobs: int) -> Iterator[_Repe
 
 def _check_players(policies: Mapping[str, Any]) -> None:
     if not isinstance(policies, Mapping) or not policies or not all(isinstance(name, str) for name in policies):
-        raise ValueError(f"policies must be at least one policy by its name, {{'name': policy, …}}, got {policies!r}")
+        raise ValueError(
+            f"policies must be at least one policy by its name, {{'name': policy, …}}, got {brief(policies)}"
+        )
     for name, policy in policies.items():
         methods = all(callable(getattr(policy, method, None)) for method in ("choose", "learn"))
         if isinstance(policy, type) or not methods:
@@ -236,7 +239,7 @@ def _kept_rounds(keep: int | ArrayLike | None, horizon: int) -> NDArray[np.int64
     rounds = np.asarray(keep)
     good = rounds.dtype.kind in "iu" and rounds.ndim == 1 and len(rounds) and rounds[0] >= 1 and rounds[-1] <= horizon
     if not good or (np.diff(rounds) <= 0).any():
-        raise ValueError(f"keep must hold increasing rounds from 1 to {horizon}, got {keep!r}")
+        raise ValueError(f"keep must hold increasing rounds from 1 to {horizon}, got {brief(keep)}")
     return rounds.astype(np.int64)
 
 

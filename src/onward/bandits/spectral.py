@@ -4,6 +4,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self, Unpack
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from onward import storage
@@ -15,6 +16,7 @@ from onward.bandits.policy import Policy
 from onward.bandits.randomness import Seed
 from onward.bandits.spectral_basis import SpectralBasis
 from onward.core.checks import not_negative, positive
+from onward.core.shown import brief
 from onward.core.types import Vector
 
 
@@ -174,8 +176,9 @@ class SpectralBandit(Filed):
         self._policy.reseed(seed)
 
     def _place(self, node: Hashable) -> int:
-        if node not in self._places:
-            raise ValueError(f"there is no node {node!r}; expected one of {len(self.nodes)}, such as {self.nodes[0]!r}")
+        if not isinstance(node, Hashable) or node not in self._places:
+            told = f"expected one of {len(self.nodes)}, such as {brief(self.nodes[0])}"
+            raise ValueError(f"there is no node {brief(node)}; {told}")
         return self._places[node]
 
     def describe(self) -> dict[str, Any]:
@@ -203,9 +206,16 @@ class SpectralBandit(Filed):
         nodes, eigenvalues, rows = tuple(settings["nodes"]), arrays["eigenvalues"], arrays["rows"]
         if rows.shape != (len(nodes), len(eigenvalues)):
             raise ValueError(f"rows of shape {rows.shape}, expected {(len(nodes), len(eigenvalues))}")
+        if len(set(nodes)) < len(nodes) or not all(isinstance(node, str | int | float) for node in nodes):
+            raise ValueError(f"nodes must have different names, got {nodes}")
+        if not ((np.abs(rows) <= 1 + 1e-6).all() and (eigenvalues >= -1e-6).all() and np.isfinite(eigenvalues).all()):
+            raise ValueError("rows must be of eigenvectors, and eigenvalues numbers >= 0")
         bandit.basis = SpectralBasis(nodes, eigenvalues, rows)
-        bandit.smoothness, bandit.lam = float(settings["smoothness"]), float(settings["lam"])
+        bandit.smoothness = not_negative("smoothness", settings["smoothness"])
+        bandit.lam = positive("lam", settings["lam"])
         bandit._policy = Policy.from_record(settings["policy"], arrays)
+        if bandit._policy.dimension not in (None, len(eigenvalues)):
+            raise ValueError(f"a policy of {bandit._policy.dimension} features, expected {len(eigenvalues)}")
         if bandit._policy.lam != tuple((eigenvalues + bandit.lam).tolist()):
             raise ValueError("lam of the policy, expected eigenvalues + lam")
         bandit._finish()

@@ -14,6 +14,7 @@ from scipy.sparse.linalg import eigsh
 from onward.bandits.graphs import as_laplacian
 from onward.bandits.world_parts import finite_vector
 from onward.core.checks import positive, whole
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 _DENSE = 500  # up to so many nodes, or if a quarter of the basis or more is wanted, all of it is found
@@ -47,7 +48,7 @@ class SpectralBasis:
         n = len(nodes)
         wanted = n if size is None else whole("size", size, 1)
         if wanted > n:
-            raise ValueError(f"size must be at most {n}, the number of nodes, got {size!r}")
+            raise ValueError(f"size must be at most {n}, the number of nodes, got {brief(size)}")
         if n <= _DENSE or 4 * wanted >= n:
             values, vectors = linalg.eigh(matrix.toarray(), subset_by_index=(0, wanted - 1))
         else:

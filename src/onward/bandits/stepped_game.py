@@ -17,6 +17,7 @@ from onward.bandits.disjoint import Disjoint
 from onward.bandits.environments import EnvironmentRun
 from onward.bandits.policy import Policy
 from onward.core.checks import whole
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 READERS = {"index": "index", "estimate": "estimate", "probability": "probabilities"}  # methods of policies
@@ -41,10 +42,10 @@ class Terms:
     ) -> "Terms":
         """The terms that `play` was told, checked."""
         if on_error not in ("raise", "record"):
-            raise ValueError(f"on_error must be 'raise' or 'record', got {on_error!r}")
+            raise ValueError(f"on_error must be 'raise' or 'record', got {brief(on_error)}")
         wanted = TRACES[:1] if trace is True else () if trace is False else tuple(trace)
         if isinstance(trace, str) or not set(wanted) <= set(TRACES):
-            raise ValueError(f"trace must be True or some of {', '.join(map(repr, TRACES))}, got {trace!r}")
+            raise ValueError(f"trace must be True or some of {', '.join(map(repr, TRACES))}, got {brief(trace)}")
         return cls(
             as_delay(delay),
             whole("update_every", update_every, 1),
@@ -87,7 +88,7 @@ def _available(given: ArrayLike | None, horizon: int) -> float | NDArray[np.bool
         return None
     if isinstance(given, numbers.Real) and not isinstance(given, bool):
         if not 0 < float(given) <= 1:
-            raise ValueError(f"available must be a share above 0 and at most 1, got {given!r}")
+            raise ValueError(f"available must be a share above 0 and at most 1, got {brief(given)}")
         return float(given)
     masks = np.array(given)
     if masks.dtype != bool or masks.ndim != 2 or len(masks) < horizon:
@@ -236,7 +237,7 @@ class SteppedGame:
             return np.zeros(horizon, dtype=np.int64)
         delays = np.asarray(self._terms.delay.draw(np.random.default_rng(self._seeds[0]), horizon))
         if delays.shape != (horizon,) or delays.dtype.kind not in "iu" or (delays < 0).any():
-            raise ValueError(f"delay must draw {horizon} whole numbers >= 0, got {delays!r}")
+            raise ValueError(f"delay must draw {horizon} whole numbers >= 0, got {brief(delays)}")
         return delays
 
     def _mask(self, rng: Generator, t: int, count: int) -> NDArray[np.bool_] | None:

@@ -14,6 +14,7 @@ from onward.bandits.noise import Noise
 from onward.bandits.spectral_basis import SpectralBasis
 from onward.bandits.world_parts import Part, finite_vector
 from onward.core.checks import not_negative, positive, whole
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 
@@ -28,7 +29,7 @@ class SmoothTheta(RandomTheta):
 
     def __init__(self, basis: SpectralBasis, components: int = 5, level: float = 1.0) -> None:
         if not isinstance(basis, SpectralBasis):
-            raise ValueError(f"basis must be a SpectralBasis, such as SpectralBasis.of(edges), got {basis!r}")
+            raise ValueError(f"basis must be a SpectralBasis, such as SpectralBasis.of(edges), got {brief(basis)}")
         self.basis, self.components, self.level = basis, whole("components", components), positive("level", level)
         if self.components > len(basis.eigenvalues):
             raise ValueError(f"components must be at most {len(basis.eigenvalues)}, got {components}")
@@ -77,7 +78,7 @@ class Tasks(Part):
         self.mean, self.spread = finite_vector("mean", mean), not_negative("spread", spread)
         self.rounds, self.n_tasks = whole("rounds", rounds), whole("n_tasks", n_tasks)
         if law not in ("sphere", "ball"):
-            raise ValueError(f"law must be 'sphere' or 'ball', got {law!r}")
+            raise ValueError(f"law must be 'sphere' or 'ball', got {brief(law)}")
         self.law, self.dimension = law, len(self.mean)
         self.bound = float(np.linalg.norm(self.mean)) + self.spread
         self.change_points = tuple(self.rounds * task for task in range(1, self.n_tasks))

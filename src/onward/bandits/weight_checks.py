@@ -48,12 +48,17 @@ class Diagnostics:
     checks: tuple[Check, ...]
     """Of the log's propensities, whatever the policy."""
 
+    @property
+    def is_mean_weight_off(self) -> bool:
+        """Whether the mean weight is farther from 1 than chance explains, so that weighed estimates are wrong."""
+        limit = NormalDist().inv_cdf(1 - FALSE_ALARMS / 2)
+        return abs(self.mean_weight - 1) - MARGIN > limit * self.mean_weight_error
+
     def warnings(self) -> list[str]:
         """What is wrong, a sentence each."""
         found = []
-        limit = NormalDist().inv_cdf(1 - FALSE_ALARMS / 2)
         off, error = self.mean_weight - 1, self.mean_weight_error
-        if abs(off) - MARGIN > limit * error:
+        if self.is_mean_weight_off:
             reason = (
                 "the propensities in the log are too small"
                 if off > 0

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 _WRITTEN_OUT = 16  # arrays of up to so many numbers are described by their numbers
@@ -41,7 +42,7 @@ def _finite(name: str, value: ArrayLike, ndim: int, shape: str) -> Matrix:
     try:
         array = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers of shape {shape}, got {value!r}") from error
+        raise ValueError(f"{name} must be an array of numbers of shape {shape}, got {brief(value)}") from error
     if array.ndim != ndim or not array.size:
         raise ValueError(f"{name} must be an array of shape {shape}, none of it 0, got shape {array.shape}")
     if not np.isfinite(array).all():

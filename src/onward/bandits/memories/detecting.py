@@ -17,7 +17,9 @@ from onward.core.ring import FIRST_CAPACITY
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "f9df5a2ba3ecf8af"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "9e2675a62be862b7"  # other files whose code is compiled into this one: see tools/digests.py
+
+MOST_FAILURES = 1_000_000  # of each model: 64 MB for those that there is room for at first
 
 HEADER = np.dtype([("n_models", "f8")])
 N_HEADER = 1
@@ -29,7 +31,7 @@ class Detecting(Memory):
     """Several models; those whose rewards surprise them too often are dropped (Wu et al. 2018).
 
     Args:
-        window: τ, over how many rewards failures are counted.
+        window: τ, over how many rewards failures are counted: at most 1,000,000, as each model has room for them.
         failure_delta: δ₂ of the margin `√(log(1/δ₂)/(2m))` for chance.
         tolerance: δ̃, a model is good while its badness is below the margin plus this. It is dropped at the margin
             plus `delta`; when none is good, a new one begins.
@@ -43,7 +45,7 @@ class Detecting(Memory):
     checks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "window", whole("window", self.window, 1))
+        object.__setattr__(self, "window", whole("window", self.window, 1, MOST_FAILURES))
         object.__setattr__(self, "failure_delta", probability("failure_delta", self.failure_delta))
         object.__setattr__(self, "tolerance", not_negative("tolerance", self.tolerance))
 

@@ -9,6 +9,7 @@ from onward.bandits.settings import BY_CONSTANTS, Head, memory_at, view_head
 from onward.core.checks import probability
 from onward.core.compile import compiled, inlined
 from onward.core.factor import Factor, absorb_one, clear, factor_size, new_scratch, view_factor
+from onward.core.shown import brief
 from onward.core.tiles import discount
 from onward.core.types import Vector
 
@@ -31,10 +32,10 @@ class Discounted(Memory):
             try:
                 probability("gamma", self.gamma)
             except ValueError:
-                raise ValueError(f"gamma must be a number in (0, 1], got {self.gamma!r}") from None
+                raise ValueError(f"gamma must be a number in (0, 1], got {brief(self.gamma)}") from None
         if self.gamma < 1e-100:
             raise ValueError(
-                f"gamma must be at least 1e-100, or its square is no longer a number > 0, got {self.gamma!r}"
+                f"gamma must be at least 1e-100, or its square is no longer a number > 0, got {brief(self.gamma)}"
             )
         object.__setattr__(self, "gamma", float(self.gamma))
 

@@ -13,6 +13,7 @@ from onward.bandits.settings import Head, memory_at, view_head
 from onward.core.checks import whole
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ALIGNED, new_scratch
+from onward.core.shown import brief
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
@@ -35,7 +36,7 @@ class Restarting(Memory):
     def __post_init__(self) -> None:
         given = self.change_points
         if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
-            raise ValueError(f"change_points must be whole numbers in a list, got {given!r}")
+            raise ValueError(f"change_points must be whole numbers in a list, got {brief(given)}")
         points = tuple(whole("each of change_points", point, 1) for point in given)
         if any(later <= earlier for earlier, later in pairwise(points)):
             raise ValueError(f"change_points must increase, got {list(given)}")
