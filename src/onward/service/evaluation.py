@@ -1,0 +1,247 @@
+"""What other policies would have earned on a loop's log, worked out in a process of its own so that nobody waits."""
+
+import asyncio
+import heapq
+import multiprocessing
+import os
+import threading
+import warnings
+from collections.abc import AsyncIterator, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onward.bandits.logs import LoggedData
+from onward.bandits.policy_value import Value
+from onward.bandits.replay import LogWarning
+from onward.bandits.replay import evaluate as evaluate_policy
+from onward.json_values import to_json_values
+from onward.service.answer_types import Estimate, EvaluateAnswer, PolicyValue
+from onward.service.configuration import LoopConfig
+from onward.service.encoder import Born, Encoder
+from onward.service.entries import Activate, Begin, Decide, Entry, Expire, Forget, Install, Reward
+from onward.service.http_errors import HttpError
+from onward.service.learner import make_policy
+from onward.service.loop_checks import seconds_to_wait
+from onward.service.request_errors import RequestError
+from onward.service.request_types import EvaluateRequest
+
+_MOST_DECISIONS = 100_000
+_MOST_ENTRIES = 500_000
+_MOST_NUMBERS = 20_000_000  # of all features of all actions: 160 MB
+_MOST_AT_ONCE = 4
+
+
+class Judged(NamedTuple):
+    """Decisions of a log with what came of them."""
+
+    decisions: list[Decide]
+    rewards: list[float]
+    left_out: int
+    """Decisions without a reward that counts, or whose probability nobody told."""
+    is_online: bool
+    """Whether the loop's policy made them all, not the application."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A decision that waits for its reward."""
+
+    decision: Decide
+    deadline: float
+    active: bool
+    is_online: bool
+    aggregate: str
+    count: int = 0
+    value: float = 0.0
+    seen: set[str] = field(default_factory=set)
+
+
+def judged_decisions(entries: Iterable[Entry], config: LoopConfig) -> Judged:
+    """The decisions with the rewards that the loop counted: by the settings in force then, `config` at first."""
+    wait = seconds_to_wait(config)
+    open_ones: dict[str, _Open] = {}
+    order: list[tuple[float, int, str]] = []  # by deadline; those that are over already are passed by
+    done: list[tuple[_Open, float]] = []
+    n = 0
+
+    def end(one: _Open) -> None:
+        default = config.reward.default if one.active else None
+        value = one.value if one.count else default
+        if value is not None:
+            count(one, value)
+
+    def count(one: _Open, value: float) -> None:
+        if one.decision.is_told:  # of choices whose probability nobody knows, nothing follows for other policies
+            done.append((one, value))
+
+    for entry in entries:
+        content, event = entry.content, str(entry.event_id)
+        found = open_ones.get(event)
+        if isinstance(content, Decide) and found is None:
+            open_ones[event] = _Open(
+                content, entry.at + wait, content.active, config.mode == "online", config.reward.aggregate
+            )
+            n += 1
+            heapq.heappush(order, (entry.at + wait, n, event))
+        elif isinstance(content, Activate) and found is not None:
+            found.active = True
+        elif isinstance(content, Reward) and found is not None:
+            if entry.at > found.deadline:
+                end(open_ones.pop(event))
+            elif found.aggregate == "first":
+                count(open_ones.pop(event), content.value)
+            elif content.id is None or content.id not in found.seen:
+                found.seen.update(() if content.id is None else (content.id,))
+                found.active, found.count = True, found.count + 1
+                found.value = content.value + (found.value if found.aggregate == "sum" else 0.0)
+        elif isinstance(content, Expire):
+            while order and order[0][0] <= entry.at:
+                deadline, _, over = heapq.heappop(order)
+                if over in open_ones and open_ones[over].deadline == deadline:
+                    end(open_ones.pop(over))
+        elif isinstance(content, Forget):
+            for each in content.events:
+                open_ones.pop(each, None)
+        elif isinstance(content, Begin):
+            config, wait = content.config, seconds_to_wait(content.config)
+    is_online = all(one.is_online for one, _ in done)
+    return Judged([one.decision for one, _ in done], [value for _, value in done], n - len(done), is_online)
+
+
+def logged_data(judged: Judged, config: LoopConfig, features: Sequence[Born]) -> LoggedData:
+    """The decisions as evaluation takes them, with the features that the loop knows: of actions that were available."""
+    encoder = Encoder(config.features)
+    encoder.add(features)
+    actions, taken, chances = [], [], []
+    for each in judged.decisions:
+        out = set(each.excluded)
+        places = [place for place in range(len(each.actions)) if place not in out]
+        actions.append(encoder.known_table(each.context, [each.actions[place] for place in places]))
+        taken.append(places.index(each.chosen))
+        chances.append(np.array([each.probabilities[place] for place in places]))
+    propensities = [each.probability for each in judged.decisions]
+    return LoggedData(actions, taken, propensities, judged.rewards, chances if judged.is_online else None)
+
+
+async def read_within_limits(entries: AsyncIterator[list[Entry]], d: int) -> list[Entry]:
+    """The entries that evaluation needs, of a loop of d features; RequestError as soon as they are too many."""
+    kept: list[Entry] = []
+    decisions = numbers = 0
+    async for some in entries:
+        for entry in some:
+            if isinstance(entry.content, Install):
+                continue
+            kept.append(entry)
+            if isinstance(entry.content, Decide):
+                decisions += 1
+                numbers += d * (len(entry.content.actions) - len(entry.content.excluded))
+        if decisions > _MOST_DECISIONS or numbers > _MOST_NUMBERS or len(kept) > _MOST_ENTRIES:
+            raise RequestError(
+                "too_much",
+                f"expected at most {_MOST_DECISIONS:,} decisions, {_MOST_ENTRIES:,} entries of the log and "
+                f"{_MOST_NUMBERS:,} numbers (features of all their actions) to judge on, got more: take less time by "
+                "since and until",
+                "since",
+            )
+    return kept
+
+
+def evaluate_entries(
+    entries: Sequence[Entry], config: LoopConfig, features: Sequence[Born], asked: EvaluateRequest
+) -> EvaluateAnswer:
+    """The answer; RequestError if nothing can be said."""
+    judged = judged_decisions(entries, config)
+    if not judged.decisions:
+        wanted = "decisions with rewards in the log whose probability is known"
+        raise RequestError("empty_log", f"expected {wanted}, got none of that time", "since")
+    log = logged_data(judged, config, features)
+    values = []
+    for number, settings in enumerate(asked.policies):
+        try:
+            policy = make_policy({"seed": 0} | settings)
+        except RequestError as error:
+            place = f"policies[{number}]" + (error.field or "").removeprefix("policy")
+            raise RequestError(error.code, error.message, place) from error
+        values.append(PolicyValue(settings, [_estimate(policy, log, method, asked) for method in asked.methods]))
+    return EvaluateAnswer(len(log), judged.left_out, float(log.reward.mean()), values)
+
+
+def _estimate(policy: Any, log: LoggedData, method: Any, asked: EvaluateRequest) -> Estimate:
+    interval = "normal" if method == "snips" else asked.interval
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LogWarning)  # they are in the value, too
+        try:
+            value: Value = evaluate_policy(
+                policy,
+                log,
+                method=method,
+                learn=asked.learn,
+                delta=asked.delta,
+                clip=asked.clip,
+                interval=interval,
+                reward_range=asked.reward_range,
+            )
+        except ValueError as error:
+            raise RequestError("not_evaluated", str(error)) from error
+    numbers = [value.value_inside, value.lower, value.upper, value.value, value.effective_sample_size]
+    inside, low, high, uncut, size = to_json_values(numbers)
+    is_off = value.diagnostics is not None and value.diagnostics.is_mean_weight_off
+    return Estimate(method, inside, low, high, uncut, size, value.reliable and not is_off, list(value.all_warnings))
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the server is killed: it holds both ends of its queue, and would wait for ever."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+class Evaluator:
+    """A process that evaluates, one log after the other."""
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+        self._waiting = 0
+
+    async def evaluate(
+        self,
+        entries: AsyncIterator[list[Entry]],
+        config: LoopConfig,
+        features: Sequence[Born],
+        asked: EvaluateRequest,
+    ) -> EvaluateAnswer:
+        """The answer of `evaluate_entries`; 422 if nothing can be said, 503 if too many ask.
+
+        `config` holds the settings in force before the first entry.
+        """
+        if self._waiting >= _MOST_AT_ONCE:
+            retry = [(b"retry-after", b"10")]
+            raise HttpError(503, "overloaded", "expected at most 4 evaluations at once; try again", headers=retry)
+        self._waiting += 1
+        try:
+            kept = await read_within_limits(entries, len(features))
+            if self._pool is None:
+                self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _end_with_parent)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._pool, evaluate_entries, kept, config, features, asked)
+        except BrokenProcessPool:
+            self._pool = None
+            raise HttpError(503, "unavailable", "the process that evaluates was ended; try again") from None
+        finally:
+            self._waiting -= 1
+
+    def close(self) -> None:
+        """End the process."""
+        if self._pool is not None:
+            for process in list((self._pool._processes or {}).values()):
+                process.terminate()  # what it is at is asked by nobody any more
+            self._pool.shutdown(wait=False, cancel_futures=True)

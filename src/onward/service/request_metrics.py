@@ -1,0 +1,118 @@
+"""Numbers for Prometheus: of requests as they come, of loops when they are asked for."""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+if TYPE_CHECKING:
+    from onward.service.routes import Route
+
+_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+CONTENT_TYPE = CONTENT_TYPE_LATEST.encode()
+
+# Of each loop or model: a metric, where `state()` has it, and what it is. Names that end in _total only grow.
+LOOP_METRICS = {
+    "decisions_total": ("decided", "Decisions made."),
+    "learned_total": ("learned", "Rewards or rows learned."),
+    "expired_total": ("expired", "Decisions whose wait was over without a reward."),
+    "changes_total": ("changes", "Changes that the alarm noticed."),
+    "pending": ("pending", "Decisions that wait for their reward."),
+    "oldest_pending_seconds": ("oldest_seconds", "For how long the oldest of them has waited."),
+    "version": ("version", "Of the model: how often it changed."),
+    "features": ("features", "Features of the model."),
+    "features_left_out_total": ("left_out", "Features and products of decisions that had no place in the model."),
+    "online_error": ("error", "Root mean square of rewards less their estimates from before they were learned."),
+    "leverage": ("leverage", "Mean leverage of contexts: how little is known in their direction."),
+    "alarm_e_value": ("e_value", "Evidence of a change: above 20, an alarm at level 5 %."),
+    "is_learner": ("is_learner", "1 if this server learns the loop, 0 if it follows another one."),
+}
+
+
+class RequestMetrics:
+    """Counts requests and times them by route."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "onward_requests", "Requests answered.", ["route", "method", "status"], registry=self.registry
+        )
+        self._seconds = Histogram(
+            "onward_request_seconds",
+            "Seconds from a request to its answer.",
+            ["route", "method"],
+            buckets=_BUCKETS,
+            registry=self.registry,
+        )
+        self.rewards = Counter(
+            "onward_rewards", "Rewards by what became of them.", ["loop", "status"], registry=self.registry
+        )
+        self._commits = Histogram(
+            "onward_commit_seconds", "Seconds of a transaction.", buckets=_BUCKETS, registry=self.registry
+        )
+        self._committed = Counter("onward_committed_entries", "Entries written to the log.", registry=self.registry)
+        self._known: dict[tuple[str, str, int], tuple[Any, Any]] = {}
+        self._known_rewards: dict[tuple[str, str], Any] = {}
+
+    def observe(self, method: str, route: "Route | None", status: int, seconds: float) -> None:
+        """Count a request that was answered."""
+        if route is None:  # anybody can make up paths and methods: these are counted together
+            method, path = "other", "other"
+        else:
+            method, path = route.method, route.path
+        key = path, method, status
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = (
+                self._requests.labels(path, method, str(status)),
+                self._seconds.labels(path, method),
+            )
+        found[0].inc()
+        found[1].observe(seconds)
+
+    def count_reward(self, loop: str, status: str) -> None:
+        """Count what became of a reward."""
+        found = self._known_rewards.get((loop, status))
+        if found is None:
+            found = self._known_rewards[loop, status] = self.rewards.labels(loop, status)
+        found.inc()
+
+    def commit(self, entries: int, seconds: float) -> None:
+        """Count a transaction."""
+        self._commits.observe(seconds)
+        self._committed.inc(entries)
+
+    def add_loops(self, states: Callable[[], dict[str, dict[str, Any]]]) -> None:
+        """Show the numbers of loops, which `states` gives by name when it is asked."""
+        self.registry.register(_Loops(states))
+
+    def text(self) -> bytes:
+        """What Prometheus reads."""
+        return generate_latest(self.registry)
+
+
+class _Loops:
+    def __init__(self, states: Callable[[], dict[str, dict[str, Any]]]) -> None:
+        self._states = states
+
+    def describe(self) -> Iterable[Metric]:
+        return []
+
+    def collect(self) -> Iterable[Metric]:
+        states = self._states()
+        now = time.time()
+        for state in states.values():
+            oldest = state.get("oldest")
+            state["oldest_seconds"] = 0.0 if oldest is None else max(0.0, now - oldest)
+        for name, (key, help_text) in LOOP_METRICS.items():
+            kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+            family = kind(f"onward_{name}", help_text, labels=["loop"])
+            for loop, numbers in states.items():
+                value = numbers.get(key)
+                if isinstance(value, list):
+                    value = len(value)
+                if value is not None:
+                    family.add_metric([loop], float(value))
+            yield family

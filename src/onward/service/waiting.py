@@ -1,0 +1,103 @@
+"""Decisions that wait for their rewards, in the order in which their time is over."""
+
+import heapq
+
+import msgspec
+import numpy as np
+
+from onward.core.types import Vector
+
+_SPARE = 1000  # places in the order of those that went
+
+
+class Waiting(msgspec.Struct, array_like=True, gc=False):
+    """A decision that waits: what its reward will be learned with.
+
+    Thousands of them stay for long, so none of it is anything that collecting garbage would look at again and again.
+    """
+
+    seq: int  # of its entry
+    at: float
+    deadline: float
+    action: str
+    row: bytes  # the features of the action taken, as float64; those that came later were 0
+    probability: float
+    estimate: float
+    policy_probability: float  # with which the policy takes that action
+    gain: float  # what the policy expects to earn more than this action does
+    active: bool
+    scales: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    shadow: float | None = None
+    subject: str | None = None
+    is_told: bool = True
+    aggregate: str = "first"
+    count: int = 0  # rewards that came, where several count
+    value: float = 0.0  # their sum, or the last
+    seen: list[str] | None = None  # the ids of those that had one
+    is_own: bool = False  # the application decided, and who decides has not changed since
+
+    def features(self, d: int) -> Vector:
+        """The row, of so many features."""
+        out = np.zeros(d)
+        known = np.frombuffer(self.row)
+        out[: len(known)] = known
+        return out
+
+
+class WaitingRoom:
+    """The decisions that wait, by event id."""
+
+    def __init__(self, held: dict[str, Waiting] | None = None) -> None:
+        self.by_event: dict[str, Waiting] = held or {}
+        self._sort()
+
+    def _sort(self) -> None:
+        self._order = [(waiting.deadline, waiting.seq, event) for event, waiting in self.by_event.items()]
+        heapq.heapify(self._order)
+
+    def __len__(self) -> int:
+        return len(self.by_event)
+
+    def __contains__(self, event_id: str) -> bool:
+        return event_id in self.by_event
+
+    def add(self, event_id: str, waiting: Waiting) -> None:
+        """Let a decision wait."""
+        self.by_event[event_id] = waiting
+        heapq.heappush(self._order, (waiting.deadline, waiting.seq, event_id))
+
+    def get(self, event_id: str | None) -> Waiting | None:
+        """The decision of an event, if it waits."""
+        return self.by_event.get(event_id) if event_id is not None else None
+
+    def pop(self, event_id: str) -> Waiting:
+        """Let a decision wait no longer."""
+        waiting = self.by_event.pop(event_id)
+        if len(self._order) > 2 * len(self.by_event) + _SPARE:  # behind one that waits long, those that went pile up
+            self._sort()
+        return waiting
+
+    def is_due(self, now: float) -> bool:
+        """Whether a decision has waited long enough."""
+        self._drop_gone()
+        return bool(self._order) and self._order[0][0] <= now
+
+    def pop_due(self, now: float) -> list[tuple[str, Waiting]]:
+        """The decisions that have waited long enough, those first whose time was over first."""
+        found = []
+        while self.is_due(now):
+            event = heapq.heappop(self._order)[2]
+            found.append((event, self.by_event.pop(event)))
+        return found
+
+    def oldest(self) -> float | None:
+        """When the oldest was decided."""
+        return next(iter(self.by_event.values())).at if self.by_event else None
+
+    def _drop_gone(self) -> None:
+        while self._order:
+            _, seq, event = self._order[0]
+            waiting = self.by_event.get(event)
+            if waiting is not None and waiting.seq == seq:
+                return
+            heapq.heappop(self._order)
