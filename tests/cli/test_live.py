@@ -15,6 +15,8 @@ import polars as pl
 import pytest
 
 from onward import AutoRegressor, Table, fit, load
+from tests.cli.conftest import Run, Stream
+from tests.processes import started
 from tools.live_streams import CODES, run_stream
 
 ONWARD = [sys.executable, "-m", "onward"]
@@ -28,21 +30,18 @@ def test_however_a_stream_ends_what_was_read_is_saved(tmp_path: Path) -> None:
     assert [(seed, outcome.faults) for seed, outcome in enumerate(outcomes) if outcome.faults] == []
 
 
-def streamed(text: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*ONWARD, "fit", "-", "-t", "y", *options], input=text, capture_output=True, timeout=120)
+FIT = ("fit", "-", "-t", "y")
 
 
-def test_a_bad_row_is_named_and_the_rows_before_it_are_saved(tmp_path: Path) -> None:
+def test_a_bad_row_is_named_and_the_rows_before_it_are_saved(stream: Stream, tmp_path: Path) -> None:
     rows = "".join(f"{i},{2 * i}\n" for i in range(50))
-    done = streamed(f"x,y\n{rows}51,oops\n52,1\n".encode(), "--save", str(tmp_path / "m"))
-    assert done.returncode == 1
-    assert done.stderr.decode().splitlines()[-1] == (
-        "onward: standard input, line 52, column 'y': got 'oops', expected a number"
-    )
+    code, _, errors = stream([f"x,y\n{rows}51,oops\n52,1\n"], *FIT, "--save", tmp_path / "m")
+    assert code == 1
+    assert errors.splitlines()[-1] == ("onward: standard input, line 52, column 'y': got 'oops', expected a number")
     assert load(tmp_path / "m").n_seen_ == 50
 
 
-def test_bad_rows_can_be_skipped_and_are_counted(tmp_path: Path) -> None:
+def test_bad_rows_can_be_skipped_and_are_counted(stream: Stream, tmp_path: Path) -> None:
     bad = {7: "1,oops", 20: "1,2,3", 33: "inf,1", 34: '"1"x,2'}
     lines = [bad.get(i, f"{i % 5},{(i * 7) % 11}") for i in range(60)]
     text = "\n".join(["x,y", *lines]) + "\n"
@@ -61,8 +60,8 @@ def test_bad_rows_can_be_skipped_and_are_counted(tmp_path: Path) -> None:
     written = pl.read_parquet(predictions)
     assert written["row"].to_list() == list(range(1, 61))
     assert written.filter(pl.col("prediction").is_null())["row"].to_list() == [i + 1 for i in sorted(bad)]
-    done = streamed(text.encode(), "--bad-rows", "skip", "--json", "--quiet")
-    assert json.loads(done.stdout)["rows"] == {"read": 60, "learned": 56, "skipped": dict(result.skipped)}
+    _, out, _ = stream([text], *FIT, "--bad-rows", "skip", "--json", "--quiet")
+    assert json.loads(out)["rows"] == {"read": 60, "learned": 56, "skipped": dict(result.skipped)}
 
 
 @pytest.mark.parametrize(
@@ -71,39 +70,32 @@ def test_bad_rows_can_be_skipped_and_are_counted(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("format", ["csv", "jsonl"])
 def test_what_a_column_holds_is_widened_by_later_rows(
-    tmp_path: Path, first: str, later: str, kind: str, format: str
+    stream: Stream, tmp_path: Path, first: str, later: str, kind: str, format: str
 ) -> None:
     rows = [(first, 1.0), (first, 2.0), (later, 3.0), (later, 5.0)]
     if format == "csv":
         lines = ["x,z,y", *(f"{x},{i},{y}" for i, (x, y) in enumerate(rows))]
     else:
         lines = [json.dumps({"x": x or None, "z": i, "y": y}) for i, (x, y) in enumerate(rows)]
-    process = subprocess.Popen(
-        [*ONWARD, "fit", "-", "-t", "y", "--missing", "zero", "--save", str(tmp_path / "m"), "--quiet"],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdin is not None
-    for line in lines:  # one after the other, so that the first row alone tells what columns hold
-        process.stdin.write(f"{line}\n".encode())
-        process.stdin.flush()
-        time.sleep(0.3)
-    _, errors = process.communicate(timeout=120)
-    assert (process.returncode, errors) == (0, b"")
+    # One after the other, so that the first row alone tells what columns hold.
+    texts = [f"{line}\n" for line in lines]
+    code, _, errors = stream(texts, *FIT, "--missing", "zero", "--save", tmp_path / "m", "--quiet")
+    assert (code, errors) == (0, "")
     recipe = load(tmp_path / "m").recipe_
     assert {column.name: column.kind for column in recipe.columns}["x"] == kind
     assert load(tmp_path / "m").n_seen_ == 4
 
 
-def test_a_schema_says_what_the_first_row_does_not(tmp_path: Path) -> None:
-    text = b"when,city,y\n,1,1\n2026-01-31,2,2\n2026-02-28,1,3\n"
-    done = streamed(text, "--schema", "when=time,city=category", "--missing", "skip", "--save", str(tmp_path / "m"))
-    assert done.returncode == 0, done.stderr
+def test_a_schema_says_what_the_first_row_does_not(stream: Stream, tmp_path: Path) -> None:
+    text = "when,city,y\n,1,1\n2026-01-31,2,2\n2026-02-28,1,3\n"
+    schema = ["--schema", "when=time,city=category"]
+    code, _, errors = stream([text], *FIT, *schema, "--missing", "skip", "--save", tmp_path / "m")
+    assert code == 0, errors
     model = load(tmp_path / "m")
     assert list(model.feature_names_in_) == ["when", "city=2", "city=1"]
-    wrong = streamed(text, "--schema", "when=date")
-    assert wrong.returncode == 2
-    assert b"number, boolean, time, duration, category" in b" ".join(wrong.stderr.split())
+    code, _, errors = stream([text], *FIT, "--schema", "when=date")
+    assert code == 2
+    assert "number, boolean, time, duration, category" in " ".join(errors.split())
 
 
 def test_the_model_is_saved_along_the_way(tmp_path: Path) -> None:
@@ -134,7 +126,7 @@ def test_what_is_no_distance_is_refused(tmp_path: Path, every: Any) -> None:
         fit(path, "y", save=tmp_path / "m", save_every=every)
 
 
-def test_a_checkpoint_is_a_model(tmp_path: Path) -> None:
+def test_a_checkpoint_is_a_model(run: Run, stream: Stream, tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_text("x,y\n" + "".join(f"{i % 7},{i % 5}\n" for i in range(100)))
 
@@ -155,12 +147,13 @@ def test_a_checkpoint_is_a_model(tmp_path: Path) -> None:
     model = load(checkpoint)
     assert 0 < model.n_seen_ < 100
     assert not (tmp_path / "m").exists()
-    shown = subprocess.run([*ONWARD, "show", str(checkpoint), "--json"], capture_output=True, check=True)
-    assert json.loads(shown.stdout)["rows"] == model.n_seen_
-    predicted = subprocess.run([*ONWARD, "predict", str(checkpoint), str(path)], capture_output=True, check=True)
-    assert predicted.stdout.count(b"\n") == 101
-    went_on = streamed(path.read_bytes(), "--start", str(checkpoint), "--save", str(tmp_path / "n"))
-    assert went_on.returncode == 0, went_on.stderr
+    _, shown, _ = run("show", checkpoint, "--json")
+    assert json.loads(shown)["rows"] == model.n_seen_
+    code, predicted, errors = run("predict", checkpoint, path)
+    assert code == 0, errors
+    assert predicted.count("\n") == 101
+    code, _, errors = stream([path.read_text()], *FIT, "--start", checkpoint, "--save", tmp_path / "n")
+    assert code == 0, errors
     assert load(tmp_path / "n").n_seen_ == model.n_seen_ + 100
 
 
@@ -173,7 +166,7 @@ def test_a_quote_that_is_left_open_costs_one_line(tmp_path: Path) -> None:
     assert (result.read, result.scores.rows, result.skipped) == (301, 300, {"the row cannot be read": 1})
     assert f"{path}, line 52: cannot be read as a record" in result.notes[0]
     command = [*ONWARD, "fit", "-", "-t", "y", "--save", str(tmp_path / "m"), "--quiet"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with started(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stderr is not None
         process.stdin.write(text.encode())
@@ -183,17 +176,17 @@ def test_a_quote_that_is_left_open_costs_one_line(tmp_path: Path) -> None:
     assert load(tmp_path / "m").n_seen_ == 50
 
 
-def test_a_stream_that_ends_in_a_bad_row_keeps_its_predictions(tmp_path: Path) -> None:
+def test_a_stream_that_ends_in_a_bad_row_keeps_its_predictions(stream: Stream, tmp_path: Path) -> None:
     rows = "".join(f"{i % 7},{i % 5}\n" for i in range(100))
     out = tmp_path / "p.csv"
-    text = f"x,y\n{rows}1e200,3\n{rows}".encode()
-    done = streamed(text, "--save", str(tmp_path / "m"), "--predictions", str(out), "-q")
-    assert done.returncode == 1
-    assert b"onward: row 101 of the data: " in done.stderr  # after a line on compiling, if that took long
+    text = f"x,y\n{rows}1e200,3\n{rows}"
+    code, _, errors = stream([text], *FIT, "--save", tmp_path / "m", "--predictions", out, "-q")
+    assert code == 1
+    assert "onward: row 101 of the data: " in errors  # after a line on compiling, if that took long
     assert load(tmp_path / "m").n_seen_ == 100
     assert pl.read_csv(out)["row"].to_list() == list(range(1, 101))
-    skipped = streamed(text, "--bad-rows", "skip", "--json", "-q")
-    assert json.loads(skipped.stdout)["rows"]["skipped"] == {"its numbers are too large": 1}
+    _, skipped, _ = stream([text], *FIT, "--bad-rows", "skip", "--json", "-q")
+    assert json.loads(skipped)["rows"]["skipped"] == {"its numbers are too large": 1}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="named pipes of POSIX")
@@ -206,7 +199,7 @@ def test_waiting_ends_with_a_signal(tmp_path: Path, command: str) -> None:
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     options = {"fit": ["fit", str(pipe), "-t", "y", "-q"], "predict": ["predict", str(tmp_path / "m"), "-"]}[command]
-    with subprocess.Popen([*ONWARD, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with started([*ONWARD, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         if command == "predict":

@@ -484,7 +484,18 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_every_command_has_help_with_examples(run: Run) -> None:
-    for command in ("fit", "compare", "predict", "score", "show", "export", "merge", "reproduce"):
+    for command in (
+        "fit",
+        "compare",
+        "predict",
+        "score",
+        "show",
+        "export",
+        "merge",
+        "serve",
+        "reproduce",
+        "simulate-traffic",
+    ):
         code, out, _ = run(command, "--help")
         assert code == 0
         assert "Examples:" in out

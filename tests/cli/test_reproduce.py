@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from onward.cli import app
 from onward.experiments import FIGURES
 from onward.experiments.reproduction import configure
+from tests.processes import started
 
 TINY = [
     "--repeats", "2", "--jobs", "1", "--undecided-times", "1",
@@ -88,7 +89,7 @@ def test_a_failure_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
 def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
     out, short = tmp_path / "out", ["--set", "figure3.horizon=5000"]  # so that the first pieces are soon done
     command = [sys.executable, "-m", "onward", "reproduce", "figure3", "--out", str(out), *short]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+    with started(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stderr is not None
         assert "figure3: 0 of" in process.stderr.readline()
         deadline = time.monotonic() + 200

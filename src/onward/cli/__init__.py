@@ -19,10 +19,16 @@ from onward.cli import (
     predict_command,
     reproduce_command,
     score_command,
+    serve_command,
+    service_command,
     show_command,
     simulate_command,
+    simulate_traffic_command,
+    warm_up_command,
 )
-from onward.core.stopping import StoppedError
+from onward.cli.terminal import say
+from onward.core.shown import printable_lines
+from onward.core.stopping import SIGNALS, StoppedError, forget_signals, raise_stop, unheeded
 
 
 def _without_types(params: list[Any]) -> list[Any]:
@@ -66,16 +72,28 @@ for name, module in (
     ("merge", merge_command),
     ("evaluate", evaluate_command),
     ("simulate", simulate_command),
+    ("simulate-traffic", simulate_traffic_command),
+    ("serve", serve_command),
     ("reproduce", reproduce_command),
+    ("warm-up", warm_up_command),
 ):
     app.command(name, cls=_Command, help=_paragraphs(module.command.__doc__), epilog=module.EXAMPLES)(module.command)
+
+_service = typer.Typer(cls=_Group, help=service_command.HELP, no_args_is_help=True)
+_tokens = typer.Typer(cls=_Group, help="Tokens of those who may call the service.", no_args_is_help=True)
+for group, commands in ((_service, service_command.COMMANDS), (_tokens, service_command.TOKEN_COMMANDS)):
+    for name, (function, example) in commands.items():
+        epilog = f"Example:\n\n{example}"
+        group.command(name, cls=_Command, help=_paragraphs(function.__doc__), epilog=epilog)(function)
+_service.add_typer(_tokens, name="tokens")
+app.add_typer(_service, name="service")
 
 
 def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"onward {version('onward')}")
+        say(f"onward {version('onward')}")
         raise typer.Exit
 
 
@@ -103,15 +121,11 @@ _SETTINGS = {
 
 def _end_in_order() -> None:
     """Let SIGTERM and SIGHUP end the program as Ctrl-C does: services are stopped so, and terminals closed."""
-
-    def stop(number: int, frame: object) -> None:
-        raise StoppedError(number)
-
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+    forget_signals()
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
             with contextlib.suppress(ValueError):  # in a thread, where signals cannot be seen to
-                signal.signal(number, stop)
+                signal.signal(number, raise_stop)
 
 
 def main() -> None:
@@ -129,10 +143,10 @@ def main() -> None:
         if code == 128 + signal.SIGINT:  # what typer makes of Ctrl-C
             raise KeyboardInterrupt
     except StoppedError as stopped:
-        typer.echo(f"onward: stopped{stopped.saying or _going_on(sys.argv[1:])}", err=True)
+        say(f"onward: stopped{stopped.saying or _going_on(sys.argv[1:])}", err=True)
         sys.exit(128 + stopped.number)
     except (KeyboardInterrupt, typer.Abort):
-        typer.echo(f"onward: stopped{_going_on(sys.argv[1:])}", err=True)
+        say(f"onward: stopped{_going_on(sys.argv[1:])}", err=True)
         sys.exit(128 + signal.SIGINT)
     except _UsageError as error:
         _show(error)
@@ -141,15 +155,21 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
+        number = unheeded()
+        if number is not None:  # what was interrupted made an error of it
+            say("onward: stopped", err=True)
+            sys.exit(128 + number)
         if debug:
             raise
-        typer.echo(f"onward: {_line(error)}", err=True)
+        say(f"onward: {_line(error)}", err=True)
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _show(error: BaseException) -> None:
     show = getattr(error, "show", None)
+    if isinstance(message := getattr(error, "message", None), str):
+        error.message = printable_lines(message)  # type: ignore[attr-defined]
     if callable(show):
         show()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onward.cli import options as o
+from onward.cli.terminal import console, say
 from onward.cli.value_options import usage
 from onward.core.words import counted, left_out
 
@@ -119,7 +120,7 @@ def command(
         show(result)
         for what, path in (("Plot", plot), ("Report", report)):
             if path is not None:
-                typer.echo(f"{what}: {path}")
+                say(f"{what}: {path}")
 
 
 def _numbers(text: str) -> list[float]:
@@ -138,7 +139,7 @@ def show(result: "Comparison") -> None:
     from onward.cli import display
     from onward.progressive.conclusion import conclude
 
-    out, said = display.console(), conclude(result)
+    out, said = console(), conclude(result)
     out.print(
         f"{result.target} of {result.source}: {said.rows:,} of {counted(result.read, 'row')}, "
         f"{counted(result.n_features, 'feature')}, "

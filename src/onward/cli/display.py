@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from onward.cli.terminal import console, say
+from onward.core.shown import printable
 from onward.core.words import counted
 from onward.progress_bar import open_progress_bar
 
 if TYPE_CHECKING:
     from collections import Counter
 
-    from rich.console import Console
     from rich.table import Table
 
     from onward.confidence.anytime import Contrast
@@ -57,7 +56,7 @@ def _lines(loss: str) -> "Watch":
         if not progress.mark:
             return
         if before["scores"] is None:
-            typer.echo(
+            say(
                 f"{loss:>12} {'since last':>12} {'running mean':>13} {'rows':>12} {'target':>12} {'prediction':>12} "
                 f"{'rows/s':>12}",
                 err=True,
@@ -65,7 +64,7 @@ def _lines(loss: str) -> "Watch":
         scores, last = progress.scores, before["scores"]
         since = scores.rmse if last is None else _since(last, scores)
         rate = rate_of(scores.rows)
-        typer.echo(
+        say(
             f"{scores.rmse:>12.6g} {since:>12.6g} {scores.mean_rmse:>13.6g} {scores.rows:>12,} "
             f"{progress.target:>12.6g} {_value(progress.prediction):>12} {rate:>12,.0f}",
             err=True,
@@ -118,13 +117,6 @@ def _bar(loss: str) -> "Iterator[Watch]":
         yield watch
 
 
-def console() -> "Console":
-    """Standard output; wide enough elsewhere than on a terminal that nothing is cut off."""
-    from rich.console import Console
-
-    return Console() if sys.stdout.isatty() else Console(width=120, soft_wrap=True)
-
-
 def pairs(rows: Mapping[str, str]) -> "Table":
     """Names and values, one below the other."""
     from rich.table import Table
@@ -175,7 +167,6 @@ def contrasts(found: Sequence["Contrast"], notes: Sequence[str]) -> "Table":
 
 
 def _titled(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> "Table":
-    from rich.markup import escape
     from rich.table import Table
 
     table = Table(
@@ -189,7 +180,7 @@ def _titled(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], not
     for head in heads[1:]:
         table.add_column(head, justify="right")
     for row in rows:
-        table.add_row(escape(row[0]), *row[1:])
+        table.add_row(row[0], *row[1:])
     return table
 
 
@@ -231,7 +222,7 @@ def chunks_done(quiet: bool, what: str = "chunks") -> "Iterator[Advance]":
 
         def advance(name: str, done: int, total: int) -> None:
             if name not in tasks:
-                tasks[name] = bar.add_task(name, total=total)
+                tasks[name] = bar.add_task(printable(name), total=total)
             bar.update(tasks[name], completed=done, total=total)  # it may grow
 
         yield advance
@@ -244,6 +235,6 @@ def _counted(what: str) -> "Advance":
         tenth = 10 * done // max(1, total)
         if said.get(name) != tenth:
             said[name] = tenth
-            typer.echo(f"{name}: {done} of {total} {what}", err=True)
+            say(f"{name}: {done} of {total} {what}", err=True)
 
     return advance

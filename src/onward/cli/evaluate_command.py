@@ -249,7 +249,7 @@ def _record(
 
     policies = []
     for name, value in values.items():
-        row: dict[str, Any] = {"policy": name} | as_row(value) | {"warnings": list(value.warnings)}
+        row: dict[str, Any] = {"policy": name} | as_row(value) | {"warnings": list(value.all_warnings)}
         row |= {"reward_range": list(value.reward_range)}
         row["diagnostics"] = None if value.diagnostics is None else asdict(value.diagnostics)
         if name in gaps:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from onward.cli import display
+from onward.cli.terminal import console
 from onward.core.words import counted
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def show_values(
     remarks: Sequence[str],
 ) -> None:
     """Print tables of the values by policy, of their differences to the first, and all warnings."""
-    out, first = display.console(), next(iter(values.values()))
+    out, first = console(), next(iter(values.values()))
 
     def say(line: str) -> None:
         out.print(line, markup=False, highlight=False)
@@ -52,7 +53,7 @@ def show_values(
         say(f"Warning: {line}")
     told_of: dict[str, list[str]] = {}
     for name, value in values.items():
-        lines = list(value.warnings)
+        lines = list(value.all_warnings)
         if not value.reliable and not lines:
             lines = [f"Only {counted(round(value.effective_sample_size), 'effective event')}: not to be relied on."]
         for line in lines:
@@ -62,14 +63,13 @@ def show_values(
 
 
 def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> "Table":
-    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=escape(title), title_justify="left", title_style="bold")
+    table = Table(title=title, title_justify="left", title_style="bold")
     for place, head in enumerate(heads):
         table.add_column(head, justify="right" if place else "left", overflow="fold")
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*row)
     return table
 
 

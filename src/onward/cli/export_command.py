@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onward.cli import options as o
+from onward.cli.terminal import say
 
 if TYPE_CHECKING:
     from onward.regression import OnlineRegressor
@@ -71,7 +72,7 @@ def command(
     else:
         write_atomically(out, text.encode())
     if note is not None and format == Format.csv:  # which has no place for it
-        typer.echo(f"onward: {note}", err=True)
+        say(f"onward: {note}", err=True)
 
 
 def _written(model: "OnlineRegressor", format: Format, table: str | None) -> str:
@@ -85,5 +86,8 @@ def _written(model: "OnlineRegressor", format: Format, table: str | None) -> str
         return json.dumps(exporting.export_record(model), ensure_ascii=False, allow_nan=False) + "\n"
     import polars as pl
 
+    from onward.progressive.spreadsheet_text import quote_formulas
+
     texts = dict.fromkeys(("feature", "column", "kind", "level"), pl.String)
-    return pl.DataFrame(exporting.export_terms(model), schema={**texts, "coefficient": pl.Float64}).write_csv()
+    terms = pl.DataFrame(exporting.export_terms(model), schema={**texts, "coefficient": pl.Float64})
+    return quote_formulas(terms).write_csv()

@@ -11,6 +11,7 @@ import typer
 
 from onward.cli import options as o
 from onward.cli.fit_models import check_workers_can_share, new_model, started_model
+from onward.cli.terminal import console, say
 from onward.cli.value_options import given_options, usage
 from onward.core.words import counted, left_out
 
@@ -204,7 +205,7 @@ def command(
     if engine is not None:
         check_workers_can_share(model, started=start is not None)
     if save is not None and not resume and beside(save).exists() and not quiet:
-        typer.echo(f"onward: starting anew; {beside(save)} is from a run that --resume would go on with", err=True)
+        say(f"onward: starting anew; {beside(save)} is from a run that --resume would go on with", err=True)
     what: _What = (
         (data, table, model),
         {
@@ -248,9 +249,9 @@ def command(
         show(result)
         for named, path in (("Model", save), ("Predictions", predictions), ("Report", report)):
             if path is not None:
-                typer.echo(f"{named}: {path}")
+                say(f"{named}: {path}")
             if path is not None and named == "Predictions":
-                typer.echo(f"Intervals in it: {describe_target_intervals(result.method, known)}")
+                say(f"Intervals in it: {describe_target_intervals(result.method, known)}")
     if result.stopped is not None:
         from onward.core.stopping import StoppedError
 
@@ -260,7 +261,7 @@ def command(
 
 def _tell(remark: str) -> None:
     """A remark for a person, on standard error."""
-    typer.echo(f"onward: {remark}", err=True)
+    say(f"onward: {remark}", err=True)
 
 
 def _still_to_tell(result: "Fit", assumed: str | None) -> list[str]:
@@ -329,7 +330,7 @@ def show(result: "Fit") -> None:
     from onward.progressive.changes import describe_changes
     from onward.progressive.summaries import model_line, said_of_contrasts, settled_lines
 
-    out, model = display.console(), result.model
+    out, model = console(), result.model
     rate = result.scores.rows / max(result.seconds, 1e-9)
     out.print(
         f"{model_line(model)}: {result.target} of {result.source}. Learned {result.scores.rows:,} of "

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onward.cli import options as o
+from onward.cli.terminal import say
 from onward.core.words import counted
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def command(
     if json:
         show_json(model_record(merged, Known()))
     else:
-        typer.echo(f"Merged {len(models)} models of {counted(merged.n_seen_, 'row')} in all: {save}")
+        say(f"Merged {len(models)} models of {counted(merged.n_seen_, 'row')} in all: {save}")
 
 
 def _load_mergeable(path: Path) -> "OnlineRegressor":

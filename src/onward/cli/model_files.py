@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from onward.core.shown import printable_json
+
 if TYPE_CHECKING:
     from onward.core.inference import Inference
     from onward.core.known import Known
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 def show_json(value: Any) -> None:
     """One object, on one line for each command."""
-    typer.echo(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    typer.echo(printable_json(json.dumps(value, ensure_ascii=False, allow_nan=False)))
 
 
 def load_learner(path: Path) -> "OnlineRegressor":

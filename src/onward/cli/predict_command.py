@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onward.cli import options as o
+from onward.cli.terminal import say
 from onward.cli.value_options import usage
 from onward.core.words import left_out
 
@@ -72,4 +73,4 @@ def command(
     from onward.cli.display import unknown_levels
 
     for line in (*describe_missing_intervals(learner), *left_out(notes.skipped, {}), *unknown_levels(notes.unknown)):
-        typer.echo(f"onward: {line}", err=True)
+        say(f"onward: {line}", err=True)

@@ -91,8 +91,10 @@ def _split(text: str) -> tuple[str, str]:
 
 def show(sections: "list[Section]", out: Path, quick: bool) -> None:
     """The verdicts, as a table."""
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
+
+    from onward.cli.terminal import console
 
     signs = {
         "supported": "[green]✔ supported[/]",
@@ -106,7 +108,7 @@ def show(sections: "list[Section]", out: Path, quick: bool) -> None:
     table.add_column("our runs", no_wrap=True)
     for section in sections:
         for claim in section.claims:
-            table.add_row(section.name, claim.statement, signs[claim.verdict])
-    console = Console()
-    console.print(table)
-    console.print(f"Report: {out / 'report.html'}", soft_wrap=True)
+            table.add_row(section.name, claim.statement, Text.from_markup(signs[claim.verdict]))
+    shown = console()
+    shown.print(table)
+    shown.print(f"Report: {out / 'report.html'}", soft_wrap=True)

@@ -47,9 +47,10 @@ def command(
 
 def _show(result: "ModelScores", without_intervals: list[str]) -> None:
     from onward.cli import display
+    from onward.cli.terminal import console
     from onward.confidence.assumptions import describe_target_intervals
 
-    out = display.console()
+    out = console()
     out.print(
         f"{result.target} of {result.source}: scored {result.rows:,} of {counted(result.read, 'row')}.",
         markup=False,

@@ -57,12 +57,13 @@ def command(
 
 def _show_learner(model: "OnlineRegressor", known: "Known", inference: "Inference", every: bool) -> None:
     from onward.cli import display
+    from onward.cli.terminal import console
     from onward.core.durations import show_time
     from onward.progressive.coefficient_intervals import coefficient_table
     from onward.progressive.contrasts import contrast_notes, find_contrasts
     from onward.regression import learner_name
 
-    out = display.console()
+    out = console()
     about = {
         "learner": learner_name(model),
         **model.describe(),
@@ -105,16 +106,15 @@ def _show_learner(model: "OnlineRegressor", known: "Known", inference: "Inferenc
 
 
 def _some(names: list[str], most: int = 12) -> str:
-    from rich.markup import escape
-
-    return escape(", ".join(names[:most])) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def _show_other(kind: str, settings: dict[str, object], json: bool) -> None:
     from onward.cli import display
     from onward.cli.model_files import show_json
+    from onward.cli.terminal import console
 
     plain = {name: value for name, value in settings.items() if isinstance(value, str | int | float | bool)}
     if json:
         return show_json({"kind": kind, **plain})
-    display.console().print(display.pairs({"kind": kind} | {name: str(value) for name, value in plain.items()}))
+    console().print(display.pairs({"kind": kind} | {name: str(value) for name, value in plain.items()}))

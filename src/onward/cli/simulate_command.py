@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from onward.cli import options as o
+from onward.cli.terminal import console, say
 from onward.cli.value_options import split_names, usage
 from onward.core.words import counted
 
@@ -170,7 +171,9 @@ def command(
     if plot is not None:
         runs.plot().savefig(plot, dpi=150)
     if csv is not None:
-        runs.to_frame().write_csv(csv)
+        from onward.progressive.spreadsheet_text import quote_formulas
+
+        quote_formulas(runs.to_frame()).write_csv(csv)
     if json:
         from onward.cli.model_files import show_json
 
@@ -179,7 +182,7 @@ def command(
         _show(runs, repr(environment), delta, table is not None)
         for what, path in (("Plot", plot), ("Table", csv)):
             if path is not None:
-                typer.echo(f"{what}: {path}")
+                say(f"{what}: {path}")
 
 
 def _record(runs: "Runs", delta: float, labelled: bool) -> Any:
@@ -199,12 +202,11 @@ def _record(runs: "Runs", delta: float, labelled: bool) -> Any:
 
 
 def _show(runs: "Runs", world: str, delta: float, labelled: bool) -> None:
-    from rich.markup import escape
     from rich.table import Table
 
     from onward.cli import display
 
-    out, number = display.console(), display.number
+    out, number = console(), display.number
     stopped = "" if runs.complete else ", stopped early"
     said = f"{world}: {counted(runs.horizon, 'round')}, {counted(runs.repeats, 'repeat')}{stopped}."
     out.print(said, markup=False, highlight=False)
@@ -215,12 +217,12 @@ def _show(runs: "Runs", world: str, delta: float, labelled: bool) -> None:
         table.add_column(head, justify="right" if place else "left")
     for row in runs.summary().to_dicts():
         error = float("nan") if row["standard_error"] is None else row["standard_error"]
-        cells = [escape(row["policy"]), number(row["mean"]), number(error), number(row["median"])]
+        cells = [row["policy"], number(row["mean"]), number(error), number(row["median"])]
         cells += [f"{1 - row['mean'] / runs.horizon:.1%}"] if labelled else []
         cells.append(f"{row['microseconds_a_round']:.1f}")
         if several:
             gap = runs.difference(row["policy"], runs.names[0], delta)
             ends = f"{number(gap.mean)} [{number(gap.lower)}, {number(gap.upper)}]"
-            cells.append("" if row["policy"] == runs.names[0] else escape(ends))
+            cells.append("" if row["policy"] == runs.names[0] else ends)
         table.add_row(*cells)
     out.print(table)
