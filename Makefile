@@ -6,6 +6,8 @@
 PYTHON ?= python3
 TESTS ?=
 WORKERS ?= auto
+MINUTES ?= 20
+ROUNDS ?= 200
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -21,14 +23,20 @@ HAVE_BENCH := $(VENV)/.stamp-bench
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test lint types layers browser reproduce examples bench format clean
+.PHONY: help test serve-check lint types layers fuzz matrix browser reproduce examples bench format clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: lint types layers $(HAVE_DEV) ## lint, types, layers, then every test, the examples of README.md and docs/ among them
-	@echo "==> tests"
-	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(TESTS)
+# mypy takes one core for a minute, so it runs beside the tests; what it says comes after what they say. Either fails both.
+test: lint layers $(HAVE_DEV) ## lint, layers, then types beside every test, the examples of README.md and docs/ among them
+	@echo "==> tests, and types beside them"
+	@said=$$(mktemp); $(BIN)/mypy >"$$said" 2>&1 & types=$$!; \
+	    trap 'kill $$types 2>/dev/null; rm -f "$$said"' EXIT; trap 'exit 130' INT TERM; \
+	    $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --max-worker-restart 1 $(TESTS); tests=$$?; \
+	    wait $$types; typed=$$?; echo "==> types"; cat "$$said"; \
+	    [ $$tests = 0 ] || echo "==> tests failed" >&2; [ $$typed = 0 ] || echo "==> types failed" >&2; \
+	    [ $$tests = 0 ] && [ $$typed = 0 ]
 
 lint: $(HAVE_DEV) ## ruff: rules and formatting
 	@echo "==> lint"
@@ -43,6 +51,14 @@ layers: $(HAVE_DEV) ## import-linter: imports go one way only, and inside rooms 
 	@echo "==> layers"
 	@$(BIN)/lint-imports --no-logo
 
+fuzz: $(HAVE_DEV) ## the harnesses of tests/fuzz, for MINUTES=20 in all: files that lie, tables, calls, runs that are killed
+	@echo "==> fuzz"
+	@$(ONE_THREAD) $(BIN)/python -m tests.fuzz --minutes $(MINUTES)
+
+matrix: $(HAVE_VENV) ## a part of the tests with the lowest and newest versions of all dependencies, and every Python here
+	@echo "==> matrix"
+	@$(BIN)/python tools/matrix.py
+
 browser: ## install Chromium and its driver, with which pages are tested (Debian's packages; as root, or with sudo)
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
 	    command -v apt-get >/dev/null || { echo "No apt-get here: install Chromium and chromedriver by hand." >&2; exit 1; }; \
@@ -53,6 +69,12 @@ browser: ## install Chromium and its driver, with which pages are tested (Debian
 reproduce: $(HAVE_RUNTIME) ## the paper at full size: run it, judge its claims, write reproduction/report.html
 	@echo "==> the paper's experiments (about ten minutes on two cores; stopped, it goes on where it was)"
 	@$(ONE_THREAD) $(BIN)/onward reproduce --out reproduction
+
+serve-check: $(HAVE_DEV) ## the service under odd requests, kills, crashes of its database and a full disk (half an hour)
+	@echo "==> the service under odd requests"
+	@PYTHONPATH=. $(ONE_THREAD) $(BIN)/python tests/service/fuzz_bodies.py 100000
+	@echo "==> the service under kills"
+	@$(ONE_THREAD) $(BIN)/python -m tests.service.kill_rounds --rounds $(ROUNDS)
 
 examples: $(HAVE_RUNTIME) ## run the examples of README.md and docs/ and show what they print
 	@echo "==> examples"

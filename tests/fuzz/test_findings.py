@@ -1,0 +1,138 @@
+"""What long runs of the harnesses found, each as a case of its own."""
+
+import pickle
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.ipc as ipc
+import pytest
+
+from onward import AutoRegressor, RidgeRegressor
+from onward.bandits import Disjoint, Greedy, LinTS, MetaOFUL, SquareCB
+from onward.tables import DataError, Table, stream
+from onward.tables.errors import RowError
+
+
+def _rows(path: Path, **how: Any) -> list[Any]:
+    return list(stream(path, Table("y", **how)))
+
+
+def _refusal(path: Path, content: bytes, **how: Any) -> str:
+    path.write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        _rows(path, **how)
+    return str(caught.value).removeprefix(str(path))
+
+
+# Tables
+
+
+def test_an_error_is_one_line_of_bounded_length_whatever_the_names(tmp_path: Path) -> None:
+    said = _refusal(tmp_path / "t.tsv", ("x" * 5000 + "\tq\n1\t2\n").encode())
+    assert len(said) < 900
+    assert "there is no column 'y'" in said
+    assert said.isprintable()
+    assert _refusal(tmp_path / "t.tsv", b'a\ty\n"1"2\t3\n').isprintable()  # the csv module says a tab is lacking
+
+
+def test_an_error_of_a_row_comes_back_from_another_process() -> None:
+    again = pickle.loads(pickle.dumps(RowError("t.csv, line 3: the value is missing", 2)))
+    assert (type(again), again.row, str(again)) == (RowError, 2, "t.csv, line 3: the value is missing")
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        (b"1,2,3\n" * 100 + b'"1,2,3\n' + b"1,2,3\n" * 120_000, 102),  # a quote is left open before many lines
+        (b'1,"a"b,3\n' * 60_000, 2),  # no row can be read
+        (b"1,2,3\n" * 50_000 + b'1,"a"b,3\n' * 60_000, 50_002),
+    ],
+)
+def test_rows_that_cannot_be_read_are_named_in_time(tmp_path: Path, rows: bytes, line: int) -> None:
+    # A search line by line would take minutes
+    assert f"line {line}:" in _refusal(tmp_path / "t.csv", b"a,b,y\n" + rows)
+
+
+def test_half_a_letter_in_json_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"y": 1, "a": "\\ud83d\\ude00"}\n{"y": 2, "a": "v"}\n')
+    assert len(_rows(path, categorical=["a"])) == 2
+    said = _refusal(path, b'{"y": 1, "a": "u"}\n{"y": 2, "a": "\\ud800"}\n', categorical=["a"])
+    assert said == ", line 2: half of a pair of surrogates, expected Unicode text"
+
+
+def test_missing_values_without_their_bits_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.arrow"
+    table = pa.table({"a": [1.0, 2.0, 3.0], "y": [1.0, 2.0, 3.0]})
+    with ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    whole, lying = (struct.pack("<qq", 3, nulls) for nulls in (0, 1))  # rows of a column, and how many lack
+    path.write_bytes(path.read_bytes().replace(whole, lying, 1))
+    with pytest.raises(DataError, match="too small"):
+        _rows(path, missing="skip")
+
+
+def test_infinite_values_are_left_out_where_bad_rows_are_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n1,2\ninf,3\n,4\n")
+    (block,) = _rows(path, missing="zero", bad_rows="skip")
+    assert block.X.tolist() == [[1.0], [0.0]]
+    assert block.rows.tolist() == [0, 2]
+
+
+# Calls
+
+
+def _refuses(thing: Any, call: Callable[[Any], Any], words: str) -> None:
+    before = thing.to_bytes()
+    with pytest.raises(ValueError, match=words):
+        call(thing)
+    assert thing.to_bytes() == before
+
+
+def test_what_is_refused_leaves_no_names_behind() -> None:
+    frame = pd.DataFrame([[1.0, 2.0], [2.0, 1.0]], columns=["a", "b"])
+    _refuses(Greedy(seed=1), lambda policy: policy.rank(frame, None), "k must be a whole number")
+    _refuses(SquareCB(seed=1), lambda policy: policy.choose(frame, [True]), "available must have shape")
+    _refuses(Greedy(seed=1), lambda policy: policy.learn_many(frame, None), "rewards must be 2 numbers")
+    arms = Disjoint(LinTS(seed=1), ["x", "y"])
+    _refuses(arms, lambda arms: arms.learn_many(["x", "z"], frame, [1.0, 2.0]), "there is no arm 'z'")
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_first_reward_that_is_refused_begins_nothing(begun: bool) -> None:
+    arms = Disjoint(LinTS(seed=1), ["x", "y"])
+    if begun:
+        arms.learn("x", np.ones(2), 1.0)
+    _refuses(arms, lambda arms: arms.learn("y", np.zeros(2), 1.0, 1e300), "below 1e")
+    arms.learn("y", np.ones(2 if begun else 3), 1.0)
+    assert arms.n_learned["y"] == 1
+
+
+def test_tasks_have_as_many_features_as_those_before() -> None:
+    meta = MetaOFUL(None, spread=1.0, sigma=1.0, theta_bound=1.0, seed=1)
+    meta.learn(np.ones(3), 1.0)
+    meta.next_task()
+    for call in (meta.choose, meta.index, meta.estimate):
+        with pytest.raises(ValueError, match="actions have 2 features, but those of the tasks before had 3"):
+            call(np.ones((4, 2)))
+    with pytest.raises(ValueError, match="had 3"):
+        meta.learn(np.ones(2), 1.0)
+    meta.learn(np.ones(3), 1.0)
+    meta.next_task()
+
+
+def test_a_share_of_misses_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="deltas must be 3e-16 or more, got 1e-300"):
+        RidgeRegressor().calibrate(1e-300)
+
+
+def test_a_leverage_that_overflows_is_infinite() -> None:
+    rows = np.random.default_rng(0).standard_normal((200, 3))
+    model = AutoRegressor(lams=(0.1, 10.0), half_lives=(None, 5.0)).fit(rows, rows.sum(axis=1))
+    assert model.leverage(np.full((1, 3), 1e160)).tolist() == [np.inf]

@@ -1,0 +1,158 @@
+"""What the harnesses and attacks of this folder have found, one case each."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from onward import AutoRegressor, RidgeRegressor, storage
+from onward.core.types import Matrix, Vector
+from onward.progressive import checkpoints
+from tests.fuzz.forging import Contents, pack, unpack
+from tests.fuzz.sample_files import FILES, data, resume
+
+# Calibrated models of one target that comes in a column
+
+
+@pytest.mark.parametrize("learner", [RidgeRegressor, AutoRegressor])
+def test_one_target_in_a_column_is_learned_and_has_intervals(learner: Callable[[], Any]) -> None:
+    X, y = data()
+    flat, column = learner().calibrate().fit(X, y), learner().calibrate().fit(X, y[:, None])
+    flat.learn_one(X[0], float(y[0]))
+    column.learn_one(X[0], y[:1])
+    ends = [model.interval(X, of="observation", method="conformal") for model in (flat, column)]
+    np.testing.assert_array_equal(ends[0], ends[1][:, 0])
+
+
+# Checkpoints with a right checksum
+
+
+def _settings(name: str, value: object) -> Callable[[Contents], None]:
+    def alter(contents: Contents) -> None:
+        *path, last = name.split("/")
+        place: Any = contents.header["settings"]
+        for key in path:
+            place = place[int(key) if isinstance(place, list) else key]
+        place[int(last) if isinstance(place, list) else last] = value
+
+    return alter
+
+
+def _array(name: str, change: Callable[[Any], Any]) -> Callable[[Contents], None]:
+    def alter(contents: Contents) -> None:
+        place = [entry["name"] for entry in contents.header["arrays"]].index(name)
+        contents.arrays[place] = change(contents.arrays[place].copy())
+        contents.header["arrays"][place]["shape"] = list(contents.arrays[place].shape)
+
+    return alter
+
+
+def _with(place: Any, value: float) -> Callable[[Any], Any]:
+    def change(array: Any) -> Any:
+        array[place] = value
+        return array
+
+    return change
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return resume(tmp_path_factory.mktemp("first"))
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        _array("totals", _with((0, 0), np.inf)),  # 50007190
+        _settings("files/0/name", 7),  # 50009207
+        _settings("files", 407),  # 50014960
+        _settings("models/model/settings/recipe/na", [None]),  # 50021735
+        _array("totals", lambda totals: totals[:, :, None]),  # 50024445
+        _settings("skipped", {"why": -1}),
+        lambda contents: contents.header["settings"].update(models={}),  # 90016867
+        _settings("recorder/widths/0", 1e9),
+        _array("spans", _with((0, 0), np.nan)),
+    ],
+)
+def test_a_checkpoint_that_lies_is_refused(
+    tmp_path: Path, checkpoint: bytes, alter: Callable[[Contents], None]
+) -> None:
+    assert resume(tmp_path, checkpoint)
+    contents = unpack(checkpoint)
+    alter(contents)
+    with pytest.raises(storage.StorageError, match="do not fit together") as caught:
+        resume(tmp_path, pack(contents))
+    assert len(str(caught.value)) < 600
+    assert checkpoints.beside(tmp_path / "model.onward").exists()
+
+
+# Intervals at extremes
+
+
+def _rows(sx: float, sy: float) -> tuple[Matrix, Vector]:
+    rng = np.random.default_rng(1)
+    return rng.standard_normal((13, 2)) * sx, rng.standard_normal(13) * sy
+
+
+@pytest.mark.parametrize(
+    ("lam", "sx", "sy", "sigma", "theta_bound"),
+    [
+        (1.9e-81, 1.7e99, 2.2e97, 2.2e97, 2.6e-43),  # squares of moments overflow
+        (2.9e16, 1.3e51, 6.6e107, 4e39, 5.2e56),
+        (1e-5, 3e54, 8.7e135, 9e74, 2.8e81),
+    ],
+)
+def test_the_ends_of_an_interval_are_in_order(
+    lam: float, sx: float, sy: float, sigma: float, theta_bound: float
+) -> None:
+    X, y = _rows(sx, sy)
+    model = RidgeRegressor(lam).fit(X, y)
+    region = model.confidence_set(0.05, sigma, theta_bound, radius="convex")
+    ends = model.interval(X, sigma=sigma, theta_bound=theta_bound, radius="convex")
+    assert getattr(region, "empty", False) == np.isnan(ends).all()
+    assert np.isnan(ends).all() or (ends[:, 0] <= ends[:, 1]).all()
+
+
+def test_a_radius_whose_square_overflows_is_one() -> None:
+    X, y = _rows(1.0, 1.0)
+    ends = RidgeRegressor(1e250).fit(X, y).interval(X, sigma=1.0, theta_bound=1e80, radius="regret")
+    assert (ends[:, 0] < ends[:, 1]).all()
+
+
+# Probabilities of Thompson sampling
+
+
+def test_probabilities_are_not_negative_by_rounding() -> None:
+    contents = unpack((FILES / "LinTS.onward").read_bytes())
+    place = [entry["name"] for entry in contents.header["arrays"]].index("memory")
+    contents.arrays[place][18] = -1e9  # an estimate that lies far from the others
+    policy, rng = storage.from_bytes(pack(contents)), np.random.default_rng(0)
+    for _ in range(300):
+        chances = policy.probabilities(rng.standard_normal((5, policy.dimension)))
+        assert (chances >= 0).all()
+        assert chances.sum() == pytest.approx(1.0, abs=1e-9)
+
+
+# Ensembles and parameters
+
+
+@pytest.mark.parametrize(("part", "value"), [("U", -1e300), ("D", 5e-324)])
+def test_an_ensemble_that_overflows_is_refused(part: str, value: float) -> None:
+    model = AutoRegressor().fit(*data())
+    assert storage.from_bytes(model.to_bytes()) is not None
+    state: Any = model._fitted().state
+    factor = state.factor(0, 0)
+    getattr(factor, part)[(0, 1) if part == "U" else 0] = value
+    with pytest.raises(storage.StorageError, match="of an ensemble"):
+        storage.from_bytes(model.to_bytes())
+
+
+def test_whole_numbers_beyond_floats_are_no_parameters() -> None:
+    X, y = data()
+    contents = unpack(RidgeRegressor(prior_mean={"a": 1.0}).fit(pd.DataFrame(X, columns=list("abc")), y).to_bytes())
+    contents.header["settings"]["parameters"]["prior_mean"]["values"] = [10**400]
+    with pytest.raises(storage.StorageError, match="prior_mean"):
+        storage.from_bytes(pack(contents))
