@@ -13,15 +13,35 @@ from tools.run_readme import blocks, pages_with_examples
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-WITH_EXAMPLES = {"README", "ab_tests", "bandits", "guarantees", "learners", "logs", "own_data", "own_policy", "scaling"}
+WITH_EXAMPLES = {
+    "README",
+    "ab_tests",
+    "bandits",
+    "guarantees",
+    "learners",
+    "logs",
+    "own_data",
+    "own_policy",
+    "scaling",
+} | {"service"}
 TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.M))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-COMMANDS = {"cd", "git", "python", "python3", *PROJECT.get("scripts", {})}
+COMMANDS = {"cd", "git", "python", "python3", "curl", "docker", "sudo", *PROJECT.get("scripts", {})}
 
 
 def run_readme(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "tools" / "run_readme.py"), str(path), *options]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def joined_quotes(lines: list[str]) -> list[str]:
+    """Lines of a shell, those of one quoted text as one."""
+    whole: list[str] = []
+    is_open = False
+    for line in lines:
+        whole[len(whole) :] = [line] if not is_open else [f"{whole.pop()} {line}"]
+        is_open = not whole[-1].lstrip().startswith("#") and whole[-1].count("'") % 2 == 1
+    return whole
 
 
 def shell_lines(markdown: str) -> list[str]:
@@ -30,7 +50,7 @@ def shell_lines(markdown: str) -> list[str]:
     for block in blocks(markdown):
         lines = block.code.replace("\\\n", " ").splitlines()
         if block.language in {"sh", "bash", "shell"}:
-            found += [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+            found += [line for line in joined_quotes(lines) if line.strip() and not line.lstrip().startswith("#")]
         elif block.language == "console":
             found += [line[2:] for line in lines if line.startswith("$ ")]
     return found
