@@ -2,8 +2,9 @@
 
 import time
 import uuid
-from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from onward.service.answer_types import (
     Explained,
@@ -22,6 +23,17 @@ from onward.service.outcomes import Answer, Outcome
 from onward.service.regression_model import Model
 from onward.service.request_errors import RequestError
 from onward.service.request_types import DecideRequest, LearnRequest, PolicyRequest, RewardRequest
+
+
+class ListedLog(NamedTuple):
+    """A log that is all here."""
+
+    config: LoopConfig
+    entries: list[Entry]
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[LoopConfig, list[Entry]]]:
+        yield self.config, self.entries
 
 
 class MemoryService:
@@ -62,6 +74,10 @@ class MemoryService:
 
     async def settings_before(self, name: str, at: float | None) -> LoopConfig:
         return self._loop(name).config
+
+    async def log_source(self, name: str, since: float | None, until: float | None) -> ListedLog:
+        entries = [entry async for some in self.log(name, since, until) for entry in some]
+        return ListedLog(self._loop(name).config, entries)
 
     async def make(self, name: str, config: LoopConfig | ModelConfig) -> bool:
         if isinstance(config, ModelConfig):

@@ -15,6 +15,7 @@ from onward.service.loop import Loop
 from onward.service.request_types import EvaluateRequest
 from tests.service.caller import Caller
 from tests.service.conftest import CONFIG, asked
+from tests.service.evaluating import EvaluatorHere
 
 
 def test_a_decision_and_its_reward_as_the_contract_says(call: Caller) -> None:
@@ -200,6 +201,7 @@ def test_evaluation_offers_what_was_available_and_counts_what_the_loop_counted()
 
 def test_evaluation_of_too_much_is_refused_while_it_is_read(call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onward.service.evaluation._MOST_DECISIONS", 3)
+    call.application.evaluator = EvaluatorHere()
     call("POST", "/v1/loops/news/decide", [asked(f"e{i}") for i in range(4)])
     got = call("POST", "/v1/loops/news/evaluate", {"policies": [{"name": "LinUCB"}]})
     assert (got.status, got.json["error"]["field"]) == (422, "since")

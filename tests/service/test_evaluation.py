@@ -1,22 +1,28 @@
 """Evaluation on a log: decisions whose probability is known, by the settings in force when they were made."""
 
+import pickle
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
-import sqlalchemy as sa
 
+from onward.service import loop_routes
+from onward.service.application import Call
 from onward.service.configuration import LoopConfig, RewardRule
 from onward.service.entries import Action, Begin, Decide, Entry
-from onward.service.evaluation import evaluate_entries, judged_decisions
+from onward.service.evaluation import evaluate_entries, evaluate_source, judged_decisions
 from onward.service.loop import Loop
 from onward.service.request_errors import RequestError
 from onward.service.request_types import EvaluateRequest
 from onward.service.service_engine import Service
 from onward.service.store import open_store
+from onward.service.store_errors import StoreError
 from onward.service.store_removal import prune
+from tests.service.caller import make_application
+from tests.service.evaluating import EvaluatorHere
 from tests.service.test_service_engine import ask, live, play, run
 
 ACTIONS = [Action("a", {"fa": 1.0}), Action("b", {"fb": 1.0})]
@@ -79,8 +85,7 @@ def test_an_estimate_by_propensities_that_cannot_be_right_is_not_reliable() -> N
         assert any("The mean weight is" in warning for warning in each.warnings)
 
 
-@pytest.mark.parametrize("has_settings", [True, False])
-def test_a_pruned_log_is_judged_by_the_settings_of_then(tmp_path: Path, has_settings: bool) -> None:
+def test_a_pruned_log_is_judged_by_the_settings_of_then(tmp_path: Path) -> None:
     config = LoopConfig(policy={"name": "Random"}, reward=RewardRule(wait=10.0, default=0.0), explore=0.1)
 
     async def work() -> None:
@@ -96,17 +101,50 @@ def test_a_pruned_log_is_judged_by_the_settings_of_then(tmp_path: Path, has_sett
         await service.make("news", msgspec.structs.replace(config, reward=RewardRule(wait="1h")))
 
         async def judged(since: float | None) -> tuple[int, int]:
-            entries = [entry async for some in service.log("news", since, None) for entry in some]
-            found = judged_decisions(entries, await service.settings_before("news", since))
+            with (await service.log_source("news", since, None)).opened() as (before, entries):
+                found = judged_decisions(entries, before)
             return len(found.decisions), found.left_out
 
         assert await judged(None) == (13, 0)
         prune(service.store, 150.0)
-        if not has_settings:  # as earlier versions pruned
-            delete = sa.text("DELETE FROM entries WHERE seq = 1")
-            service.store.database.run(lambda connection: connection.execute(delete), write=True)
         assert live(service).config.reward.default is None
         assert await judged(None) == await judged(150.0) == (8, 0)
         await service.stop()
+
+    run(work)
+
+
+def test_another_process_reads_the_log_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[bytes] = []
+
+    class Sent(EvaluatorHere):
+        async def evaluate(self, source: Any, features: Any, asked: EvaluateRequest) -> Any:
+            sent.append(pickle.dumps((source, features, asked)))
+
+    async def work() -> None:
+        store = open_store(f"sqlite:///{tmp_path / 'log.db'}")
+        service = await Service.start(store)
+        await service.make("news", LoopConfig(policy={"name": "Random"}))
+        await play(service, range(30))
+        expected = evaluate_entries(
+            [entry async for some in service.log("news", None, None) for entry in some],
+            live(service).config,
+            await service.features("news"),
+            WANTED,
+        )
+        application = make_application(service)
+        application.evaluator = Sent()
+        call = Call(application)
+        call.parameters, call.body = {"loop": "news"}, WANTED
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "iterate", None)  # it is not read here
+            await loop_routes.evaluate(call)
+        assert len(sent[0]) < 1000  # nor sent
+        assert evaluate_source(*pickle.loads(sent[0])) == expected
+        await service.stop()
+        (tmp_path / "log.db").rename(tmp_path / "away.db")
+        with pytest.raises(StoreError, match="is gone"):
+            evaluate_source(*pickle.loads(sent[0]))
+        assert not (tmp_path / "log.db").exists()  # it made no empty one
 
     run(work)

@@ -12,6 +12,8 @@ import sqlalchemy as sa
 from onward.service.store_errors import StoreError, store_error
 
 T = TypeVar("T")
+FileIdentity = tuple[int, int]
+"""Of a file: its device and its number there, which another file in its place does not have."""
 
 _BUSY_SECONDS = 10.0  # for which a lock of another process is waited for
 # A server that was frozen in the middle of a transaction must not keep the others out for ever.
@@ -32,15 +34,20 @@ _SQLITE_SETTINGS = (
 
 
 class Database:
-    """Connections to one database, and transactions on it. May be used by several threads."""
+    """Connections to one database, and transactions on it. May be used by several threads.
 
-    def __init__(self, url: str) -> None:
+    Args:
+        url: of the database.
+        file: of SQLite, which file it must be; None: any, until `remember_file`.
+    """
+
+    def __init__(self, url: str, file: FileIdentity | None = None) -> None:
         self.url = _checked_url(url)
         self.where = self.url.render_as_string(hide_password=True)
         self.is_postgres = self.url.get_backend_name() == "postgresql"
         self.path = None if self.is_postgres else Path(self.url.database or "").absolute()
         self.writer = uuid.uuid4().hex  # who tells others of what was written
-        self._file: tuple[int, int] | None = None  # which file it is, so that another in its place is noticed
+        self.file = file  # so that another in its place is noticed
         if self.is_postgres:
             self.engine = _postgres_engine(self.url)
         else:
@@ -80,7 +87,7 @@ class Database:
 
     def _check_file(self, *, is_uncertain: bool = False) -> None:
         """StoreError if the file of SQLite is gone: what is written to a deleted file is lost without an error."""
-        if self.path is None or self._file is None:
+        if self.path is None or self.file is None:
             return
         try:
             found = _identity(self.path)
@@ -88,7 +95,7 @@ class Database:
             raise StoreError(
                 f"the database {self.where} is gone: {error.strerror}", is_transient=True, is_uncertain=is_uncertain
             ) from error
-        if found != self._file:
+        if found != self.file:
             raise StoreError(
                 f"the database {self.where} is another file than at the start: start again to use it",
                 is_uncertain=is_uncertain,
@@ -97,7 +104,7 @@ class Database:
     def remember_file(self) -> None:
         """From now on, work only on the file that is there."""
         if self.path is not None:
-            self._file = _identity(self.path)
+            self.file = _identity(self.path)
 
     def checkpoint(self) -> int:
         """Copy what is in SQLite's WAL to the file, while others read and write; the pages that the WAL still has.
@@ -127,7 +134,7 @@ class _LostError(Exception):
         self.said = said
 
 
-def _identity(path: Path) -> tuple[int, int]:
+def _identity(path: Path) -> FileIdentity:
     status = os.stat(path)
     return status.st_dev, status.st_ino
 

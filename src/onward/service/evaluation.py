@@ -6,11 +6,12 @@ import multiprocessing
 import os
 import threading
 import warnings
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -127,19 +128,24 @@ def logged_data(judged: Judged, config: LoopConfig, features: Sequence[Born]) ->
     return LoggedData(actions, taken, propensities, judged.rewards, chances if judged.is_online else None)
 
 
-async def read_within_limits(entries: AsyncIterator[list[Entry]], d: int) -> list[Entry]:
+class LogSource(Protocol):
+    """Where a log is read from: what another process is sent instead of the log itself."""
+
+    def opened(self) -> AbstractContextManager[tuple[LoopConfig, Iterable[Entry]]]:
+        """The settings in force before the first entry, and the entries; read while the context is open."""
+
+
+def within_limits(entries: Iterable[Entry], d: int) -> Iterator[Entry]:
     """The entries that evaluation needs, of a loop of d features; RequestError as soon as they are too many."""
-    kept: list[Entry] = []
-    decisions = numbers = 0
-    async for some in entries:
-        for entry in some:
-            if isinstance(entry.content, Install):
-                continue
-            kept.append(entry)
-            if isinstance(entry.content, Decide):
-                decisions += 1
-                numbers += d * (len(entry.content.actions) - len(entry.content.excluded))
-        if decisions > _MOST_DECISIONS or numbers > _MOST_NUMBERS or len(kept) > _MOST_ENTRIES:
+    count = decisions = numbers = 0
+    for entry in entries:
+        if isinstance(entry.content, Install):
+            continue
+        count += 1
+        if isinstance(entry.content, Decide):
+            decisions += 1
+            numbers += d * (len(entry.content.actions) - len(entry.content.excluded))
+        if decisions > _MOST_DECISIONS or numbers > _MOST_NUMBERS or count > _MOST_ENTRIES:
             raise RequestError(
                 "too_much",
                 f"expected at most {_MOST_DECISIONS:,} decisions, {_MOST_ENTRIES:,} entries of the log and "
@@ -147,13 +153,19 @@ async def read_within_limits(entries: AsyncIterator[list[Entry]], d: int) -> lis
                 "since and until",
                 "since",
             )
-    return kept
+        yield entry
+
+
+def evaluate_source(source: LogSource, features: Sequence[Born], asked: EvaluateRequest) -> EvaluateAnswer:
+    """The answer on a log that is read here, as far as limits allow; RequestError if nothing can be said."""
+    with source.opened() as (config, entries):
+        return evaluate_entries(within_limits(entries, len(features)), config, features, asked)
 
 
 def evaluate_entries(
-    entries: Sequence[Entry], config: LoopConfig, features: Sequence[Born], asked: EvaluateRequest
+    entries: Iterable[Entry], config: LoopConfig, features: Sequence[Born], asked: EvaluateRequest
 ) -> EvaluateAnswer:
-    """The answer; RequestError if nothing can be said."""
+    """The answer on entries, `config` being in force before the first; RequestError if nothing can be said."""
     judged = judged_decisions(entries, config)
     if not judged.decisions:
         wanted = "decisions with rewards in the log whose probability is known"
@@ -206,33 +218,29 @@ def _end_with_parent() -> None:
 
 
 class Evaluator:
-    """A process that evaluates, one log after the other."""
+    """A process that evaluates, one log after the other.
+
+    Not a thread: reading a log makes Python objects of every entry and evaluation runs Python for every decision, which
+    holds the interpreter's lock, so that nobody would be answered. Nor is the log sent to it, which would do the same
+    here: it reads the database itself.
+    """
 
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
         self._waiting = 0
 
-    async def evaluate(
-        self,
-        entries: AsyncIterator[list[Entry]],
-        config: LoopConfig,
-        features: Sequence[Born],
-        asked: EvaluateRequest,
-    ) -> EvaluateAnswer:
-        """The answer of `evaluate_entries`; 422 if nothing can be said, 503 if too many ask.
-
-        `config` holds the settings in force before the first entry.
-        """
+    async def evaluate(self, source: LogSource, features: Sequence[Born], asked: EvaluateRequest) -> EvaluateAnswer:
+        """The answer of `evaluate_source`; 422 if nothing can be said, 503 if too many ask."""
         if self._waiting >= _MOST_AT_ONCE:
             retry = [(b"retry-after", b"10")]
-            raise HttpError(503, "overloaded", "expected at most 4 evaluations at once; try again", headers=retry)
+            told = f"expected at most {_MOST_AT_ONCE} evaluations at once; try again"
+            raise HttpError(503, "overloaded", told, headers=retry)
         self._waiting += 1
         try:
-            kept = await read_within_limits(entries, len(features))
             if self._pool is None:
                 self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _end_with_parent)
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._pool, evaluate_entries, kept, config, features, asked)
+            return await loop.run_in_executor(self._pool, evaluate_source, source, features, asked)
         except BrokenProcessPool:
             self._pool = None
             raise HttpError(503, "unavailable", "the process that evaluates was ended; try again") from None

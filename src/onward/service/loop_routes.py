@@ -139,8 +139,8 @@ async def evaluate(call: Call) -> Any:
         raise unfit(f"expected methods, each once, got {', '.join(asked.methods[:10]) or 'none'}", "methods")
     since, until = moment(asked.since, "since"), moment(asked.until, "until")
     features = await call.service.features(name)
-    config = await call.service.settings_before(name, since)
-    return await call.application.evaluator.evaluate(call.service.log(name, since, until), config, features, asked)
+    source = await call.service.log_source(name, since, until)
+    return await call.application.evaluator.evaluate(source, features, asked)
 
 
 async def put_policy(call: Call) -> Any:

@@ -10,14 +10,14 @@ from onward.service.answer_types import Explained, Names, SnapshotAnswer
 from onward.service.configuration import LoopConfig
 from onward.service.encoder import Born
 from onward.service.engine_answers import explained, next_page
-from onward.service.entries import Begin, Entry
+from onward.service.entries import Entry
 from onward.service.live_loops import Live, LiveLoops
 from onward.service.loop import Loop
 from onward.service.loop_facts import read_facts
-from onward.service.rebuilding import snapshot_at
 from onward.service.retention import seconds_kept
 from onward.service.store import Store
 from onward.service.store_errors import StoreError
+from onward.service.stored_log import StoredLog, settings_before
 
 
 class ServiceViews:
@@ -69,16 +69,16 @@ class ServiceViews:
         return list(loop.encoder.names.items())
 
     async def settings_before(self, name: str, at: float | None) -> LoopConfig:
-        """A loop's settings before a time; for None, before all that the log holds.
-
-        Where the log does not go back so far, those of the state from which it is folded: an empty one has those of the
-        log's first entry, so that it does not matter what is said of it here.
-        """
+        """A loop's settings before a time; for None, before all that the log holds."""
         _, loop = await self._loop(name)
-        found = None if at is None else await asyncio.to_thread(self.store.last_settings, name, at)
-        if found is not None and isinstance(found.content, Begin):
-            return found.content.config
-        return await asyncio.to_thread(_settings_of_base, self.store, name) or loop.config
+        return await asyncio.to_thread(settings_before, self.store, name, at, loop.config)
+
+    async def log_source(self, name: str, since: float | None, until: float | None) -> StoredLog:
+        """Where another process finds the log's entries of a time."""
+        _, loop = await self._loop(name)
+        database = self.store.database
+        url = database.url.render_as_string(hide_password=False)
+        return StoredLog(url, database.file, name, since, until, loop.config)
 
     async def log(self, name: str, since: float | None, until: float | None) -> AsyncIterator[list[Entry]]:
         """The log's entries of a time, some at a time."""
@@ -110,14 +110,3 @@ class ServiceViews:
     def _check_open(self) -> None:
         if self._is_stopping:
             raise StoreError("the server is stopping", is_transient=True)
-
-
-def _settings_of_base(store: Store, name: str) -> LoopConfig | None:
-    """The settings in the snapshot from which a loop is folded; None if it is folded from its beginning."""
-    stored = store.loop(name)
-    if stored is None or not stored.base_seq:
-        return None
-    try:
-        return Loop.from_bytes(snapshot_at(store, name, stored.base_seq).state).config
-    except ValueError:  # meanwhile there is another base
-        return None

@@ -15,6 +15,7 @@ from onward.service.answer_types import (
 from onward.service.configuration import LoopConfig, ModelConfig
 from onward.service.encoder import Born
 from onward.service.entries import Entry
+from onward.service.evaluation import LogSource
 from onward.service.outcomes import Answer
 from onward.service.request_types import DecideRequest, LearnRequest, PolicyRequest, RewardRequest
 
@@ -36,6 +37,9 @@ class Serving(Protocol):
 
     async def settings_before(self, name: str, at: float | None) -> LoopConfig:
         """A loop's settings before a time, as far as the log goes back; otherwise, and for None, those of now."""
+
+    async def log_source(self, name: str, since: float | None, until: float | None) -> LogSource:
+        """Where another process finds the log's entries of a time."""
 
     async def make(self, name: str, config: LoopConfig | ModelConfig) -> bool:
         """Make a loop or a model, or let it go on with other settings; whether it is new."""
