@@ -2,8 +2,10 @@
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from onward.service.loop import Loop
 from onward.service.rebuilding import load
@@ -49,8 +51,17 @@ def test_a_backup_of_a_file_goes_to_postgres(store: Store, tmp_path: Path) -> No
     with open_store(f"sqlite:///{tmp_path / 'source.db'}") as source:
         filled(source)
         backup(source, tmp_path / "copy.db")
+        at_once: list[int] = []
+
+        @sa.event.listens_for(store.database.engine, "before_cursor_execute")
+        def note(*told: Any) -> None:
+            _, _, statement, parameters, _, is_many = told
+            if statement.startswith("INSERT INTO snapshots"):
+                at_once.append(len(parameters) if is_many else 1)
+
         restore(store, tmp_path / "copy.db")
         assert contents(store) == contents(source)
+        assert at_once == [1, 1]  # however large they are, there is room for one of them
 
 
 def test_what_is_no_backup(store: Store, tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from onward.service.database import Database
 from onward.service.store import Store, open_store
 from onward.service.store_errors import StoreError, store_error
-from onward.service.store_schema import TABLES, prepare, schema_version
+from onward.service.store_schema import TABLES, prepare, schema_version, snapshots
 
-_ROWS = 1000  # that are copied at once
+_ROWS = 50  # that are copied at once: an entry has 2 MB at most, by the limit on bodies
 
 
 def backup(store: Store, path: Path) -> None:
@@ -113,7 +113,9 @@ def _reading(database: Database) -> Iterator[sa.Connection]:
 
 
 def _copy_tables(source: sa.Connection, target: sa.Connection) -> None:
+    """Copy all rows, a few at a time: a snapshot may have as many bytes as there is memory for two of them."""
     for table in TABLES:
-        found = source.execution_options(stream_results=True).execute(sa.select(table))
-        for rows in found.partitions(_ROWS):
-            target.execute(table.insert(), [dict(row._mapping) for row in rows])
+        rows = 1 if table is snapshots else _ROWS
+        found = source.execution_options(stream_results=True, yield_per=rows).execute(sa.select(table))
+        for some in found.partitions():
+            target.execute(table.insert(), [dict(row._mapping) for row in some])
