@@ -1,22 +1,15 @@
-"""What an entry says as the store holds it: all of it comes back, and what version 1 of the tables wrote is read."""
+"""What an entry says as the store holds it: all of it comes back."""
 
 import struct
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-import sqlalchemy as sa
 
-from onward.service import store_schema
 from onward.service.configuration import LoopConfig
-from onward.service.entries import Action, Activate, Begin, Content, Decide, Entry, Forget, Install, Reward, to_json
-from onward.service.folding import fold_all
+from onward.service.entries import Action, Activate, Begin, Content, Decide, Forget, Install, Reward, to_json
 from onward.service.loop import Loop
 from onward.service.packed_content import pack, unpack
-from onward.service.rebuilding import rebuild
-from onward.service.store import Store, open_store
-from onward.service.store_backup import backup, restore
 from tests.service.logs import decide
 
 
@@ -65,12 +58,6 @@ def test_a_content_comes_back_as_it_was(name: str) -> None:
         assert [list(each.features) for each in again.actions] == [list(each.features) for each in content.actions]
 
 
-@pytest.mark.parametrize("name", CONTENTS)
-def test_json_of_earlier_versions_is_read(name: str) -> None:
-    text = to_json(CONTENTS[name])
-    assert unpack(text) == unpack(text.decode()) == CONTENTS[name]
-
-
 def test_numbers_of_the_same_names_take_eight_bytes_each() -> None:
     actions = [Action(f"a{i}", {f"x{j}": 1 / (i + j + 1) for j in range(20)}) for i in range(10)]
     body = pack(decided(actions))
@@ -80,77 +67,6 @@ def test_numbers_of_the_same_names_take_eight_bytes_each() -> None:
 
 def test_a_whole_number_that_only_json_holds() -> None:
     content = msgspec.structs.replace(CONTENTS["words"], context={"big": 2**70})
-    assert pack(content).startswith(b"{")  # type: ignore[arg-type]
-
-
-def make_version_1(store: Store) -> None:
-    """The database as version 1 of the tables had it: JSON as text, and no counters."""
-    postgres = store.is_shared
-
-    def work(connection: sa.Connection) -> None:
-        rows = connection.execute(sa.select(store_schema.entries)).all()
-        connection.execute(sa.text("DELETE FROM entries"))
-        if postgres:
-            connection.execute(sa.text("ALTER TABLE entries ALTER body TYPE text USING ''"))
-        else:
-            [(ddl,)] = connection.execute(sa.text("SELECT sql FROM sqlite_master WHERE name = 'entries'")).all()
-            of_table = "SELECT sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'entries' AND sql IS NOT NULL"
-            indexes = connection.execute(sa.text(of_table)).all()
-            made = [ddl.replace("body BLOB", "body TEXT"), *(text for (text,) in indexes)]
-            assert made[0] != ddl
-            connection.execute(sa.text("DROP TABLE entries"))
-            for statement in made:
-                connection.execute(sa.text(statement))
-        insert = "INSERT INTO entries VALUES (:loop, :seq, :at, :kind, :event_id, :subject, :body)"
-        texts = [dict(row._mapping) | {"body": to_json(unpack(row.body)).decode()} for row in rows]
-        connection.execute(sa.text(insert), texts)
-        store_schema.counters.drop(connection)
-        connection.execute(store_schema.meta.update().values(value="1"))
-
-    store.database.run(work, write=True)
-
-
-def played(store: Store) -> Loop:
-    """A loop that has decided and learned, as it is in memory."""
-    entries = [Entry("news", Begin(LoopConfig()), at=0.0, seq=1)]
-    loop = fold_all(entries)
-    assert isinstance(loop, Loop)
-    for i in range(12):
-        actions = [Action(f"a{j}", {"x": 0.1 * i * j, "y": 1.0 / (1 + j)}) for j in range(4)]
-        for entry in (
-            loop.propose(f"e{i}", {"hour": 0.3}, actions, at=float(i)),
-            loop.propose_reward(f"e{i}", 0.1 * i, at=float(i)),
-        ):
-            loop.fold(entry)
-            entries.append(msgspec.structs.replace(entry, seq=loop.seq))
-    store.append(entries, {})
-    return loop
-
-
-def test_a_database_of_version_1_is_read_and_written_on(url: str, tmp_path: Path) -> None:
-    with open_store(url) as store:
-        loop = played(store)
-        make_version_1(store)
-    with open_store(url) as store:
-        assert store.database.run(store_schema.schema_version) == store_schema.current_version()
-        assert rebuild(store, "news").digest() == loop.digest()
-        assert store.events("news", ["e3"])["e3"][0].event_id == "e3"
-        entry = loop.propose("more", {}, [Action("a0", {"x": 1.5, "y": 0.5})], at=20.0)
-        loop.fold(entry)
-        stored = store.loop("news")
-        assert stored is not None
-        store.append([entry], {})
-        assert rebuild(store, "news").digest() == loop.digest()
-        backup(store, tmp_path / "copy.db")
-    with open_store(f"sqlite:///{tmp_path / 'other.db'}") as other:
-        restore(other, tmp_path / "copy.db")
-        assert rebuild(other, "news").digest() == loop.digest()
-
-
-def test_a_backup_of_version_1_goes_into_postgresql(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    with open_store(f"sqlite:///{tmp_path / 'log.db'}") as store:
-        loop = played(store)
-        make_version_1(store)
-    with open_store(request.getfixturevalue("postgres_server").url) as other:
-        restore(other, tmp_path / "log.db")
-        assert rebuild(other, "news").digest() == loop.digest()
+    packed = pack(content)  # type: ignore[arg-type]
+    assert packed.startswith(b"{")
+    assert unpack(packed) == content

@@ -69,7 +69,7 @@ class Decide(Content, frozen=True):
     subject: str | None = None  # whom it is about, so that what is known of a person can be deleted
     excluded: list[int] = []  # which actions were not available
     is_told: bool = True  # False: the application decided, and did not say with which probability
-    k: int = 0  # how many places of the ranking were drawn; 0: an earlier version did not write it down
+    k: int = 1  # how many places of the ranking were drawn
     left_out: int = 0  # features and products of the actions that had no place
 
 

@@ -1,4 +1,4 @@
-"""What an entry says as the bytes that the store holds: MessagePack, or JSON as earlier versions wrote it.
+"""What an entry says as the bytes that the store holds: MessagePack, or JSON where only that can hold a number.
 
 Most of a log are the features of all actions of all decisions. Where these are numbers of the same names, as they
 mostly are, names are there once and numbers as they are in memory: half of what JSON takes.
@@ -38,9 +38,9 @@ def pack(content: AnyContent) -> bytes:
         return to_json(content)
 
 
-def unpack(body: bytes | str) -> AnyContent:
-    """The content that `pack` packed, or that an earlier version wrote as JSON."""
-    if isinstance(body, str) or body[0] == 0x7B:  # a brace, which no object of MessagePack begins with
+def unpack(body: bytes) -> AnyContent:
+    """The content that `pack` packed."""
+    if body[0] == 0x7B:  # a brace, which no object of MessagePack begins with
         read: AnyContent = from_json(body)
         return read
     if body[0] & 0xF0 != 0x90:

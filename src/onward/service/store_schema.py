@@ -1,7 +1,6 @@
 """The tables of the store, their version, and how an older database becomes one of today."""
 
 from collections.abc import Callable
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, Boolean, Column, Double, Index, LargeBinary, MetaData, Text
@@ -9,20 +8,6 @@ from sqlalchemy import BigInteger, Boolean, Column, Double, Index, LargeBinary, 
 from onward.service.store_errors import StoreError
 
 metadata = MetaData()
-
-
-class Body(LargeBinary):
-    """Bytes, or a text in a database of version 1 on SQLite, where a column holds values of any type."""
-
-    cache_ok = True
-
-    def bind_processor(self, dialect: sa.Dialect) -> Callable[[Any], Any]:
-        """A text of a backup becomes bytes where it must."""
-        return lambda value: value.encode() if isinstance(value, str) else value
-
-    def result_processor(self, dialect: sa.Dialect, coltype: object) -> None:
-        """What the driver gives, as it is."""
-
 
 meta = sa.Table("meta", metadata, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
 
@@ -47,7 +32,7 @@ entries = sa.Table(
     Column("kind", Text, nullable=False),
     Column("event_id", Text),
     Column("subject", Text),
-    Column("body", Body, nullable=False),  # what `packed_content` packs
+    Column("body", LargeBinary, nullable=False),  # what `packed_content` packs
 )
 IS_FIRST = sa.text("kind IN ('decide', 'learn')")
 """Of the entries that begin an event: there is one for each, whoever asks twice."""
@@ -108,14 +93,7 @@ TABLES = (loops, entries, snapshots, tokens, counters)
 
 Upgrade = Callable[[sa.Connection], None]
 
-
-def _hold_bytes(connection: sa.Connection) -> None:
-    """Bodies were JSON as text. It is read as before; on SQLite, nothing needs to change to hold bytes beside it."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(sa.text("ALTER TABLE entries ALTER body TYPE bytea USING convert_to(body, 'UTF8')"))
-
-
-UPGRADES: list[Upgrade] = [_hold_bytes, counters.create]
+UPGRADES: list[Upgrade] = []
 """Upgrade i makes a database of version i + 1 one of version i + 2. A new database is made as the tables above say."""
 
 
