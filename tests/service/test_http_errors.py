@@ -76,6 +76,8 @@ def test_bad_bodies(call: Caller, body: bytes, status: int, code: str | None, fi
         ("POST", DECIDE, {"content-length": "9" * 30}, 413, "body_too_large"),
         ("POST", DECIDE, {"origin": "http://evil.example"}, 403, "other_origin"),
         ("POST", DECIDE, {"host": "evil.example"}, 403, "other_host"),
+        ("POST", DECIDE, {"content-type": "text/plain"}, 415, "other_content_type"),
+        ("POST", DECIDE, {"content-type": "application/x-www-form-urlencoded"}, 415, "other_content_type"),
         ("POST", DECIDE, {"host": "127.0.0.1", "x-forwarded-for": "1.2.3.4"}, 403, "forwarded"),
     ],
 )
@@ -172,8 +174,17 @@ def test_ids_are_those_that_the_document_allows(call: Caller) -> None:
         assert (got.status, got.json["action"]) == (200, each)
 
 
-def test_bodies_are_read_as_json_whatever_they_are_called(call: Caller) -> None:
+def test_bodies_are_json_and_may_say_so_in_several_ways(call: Caller) -> None:
     body = b'{"actions":[{"id":"a"}]}'
-    assert call("POST", DECIDE, body, {"content-type": "text/plain"}).status == 200
-    told = call("GET", "/openapi.json").json["paths"]["/v1/loops/{loop}/decide"]["post"]["responses"]
-    assert "415" not in told
+    for said in ("application/json", "Application/JSON; charset=utf-8", ""):
+        assert call("POST", DECIDE, body, {"content-type": said}).status == 200
+    told = call("GET", "/openapi.json").json["paths"]
+    assert "415" in told["/v1/loops/{loop}/decide"]["post"]["responses"]
+    assert "415" not in told["/v1/loops/{loop}"]["get"]["responses"]
+
+
+def test_names_of_models_are_not_empty(call: Caller) -> None:
+    for way, more in (("predict", {}), ("learn", {"targets": [1.0, 2.0]})):
+        got = call("POST", f"/v1/models/prices/{way}", {"rows": [{"km": 1.0}, {"": 1.0}]} | more)
+        assert (got.status, got.json["error"]["field"]) == (422, "rows[1]")
+        assert "got the empty name" in got.json["error"]["message"]

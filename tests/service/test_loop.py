@@ -558,3 +558,17 @@ def test_entries_must_come_in_order() -> None:
     loop = Loop("l", LoopConfig())
     with pytest.raises(ValueError, match="expected 1"):
         loop.fold(Entry("l", Expire(), None, 1.0, seq=3))
+
+
+def test_one_decision_cannot_fill_all_places() -> None:
+    many = [Action("a", {f"x{i}": 1.0 for i in range(251)})]
+    rule = FeatureRule(intercept=False, interactions=False)
+    loop = Loop("l", LoopConfig(features=rule))
+    with pytest.raises(RequestError, match="at most 250 new features in one decision, got 251") as refused:
+        loop.decide("e1", {}, many)
+    assert (refused.value.code, loop.seq) == ("too_many_new_features", 0)
+    loop.decide("e1", {}, [Action("a", {"x0": 1.0})])
+    loop.decide("e2", {}, many)  # of which one is known by now
+    told = Loop("l", LoopConfig(features=msgspec.structs.replace(rule, max_new=2)))
+    with pytest.raises(RequestError, match="at most 2 new"):
+        told.decide("e1", {}, many)

@@ -111,6 +111,8 @@ class Application:
                 if route.parameters:
                     call.query = read_query(scope["query_string"], route.parameters)
                 if route.decode is not None:
+                    if headers.get(b"content-type", _JSON) != _JSON:
+                        _check_content_type(headers[b"content-type"])
                     call.body = decoded(route.decode, await self._read(scope, headers, receive), route.body)
                 answer = await route.handler(call)
                 first = b""
@@ -219,6 +221,14 @@ def _request_id(headers: dict[bytes, bytes]) -> str | None:
     if sent is None or len(sent) > 64 or not sent.replace(b"-", b"").replace(b"_", b"").isalnum():
         return None
     return sent.decode("ascii")
+
+
+def _check_content_type(sent: bytes) -> None:
+    """415 unless it is JSON; where none is told, JSON is what is meant."""
+    kind = sent.partition(b";")[0].strip().lower()
+    if kind and kind != _JSON:
+        said = f"expected a body of content-type application/json, got {kind[:80].decode('latin-1')!r}"
+        raise HttpError(415, "other_content_type", said, "content-type", [(b"accept", _JSON)])
 
 
 def _too_large(most: int) -> HttpError:

@@ -35,9 +35,17 @@ class FeatureRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """So many features at most; what comes later is left out."""
     max_levels: AtMost = 100
     """So many texts of one name at most; all others share one feature, `name=(other)`."""
+    max_new: AtMost | UnsetType = UNSET
+    """So many new features of one decision at most; one with more is refused, so that it cannot fill all places. If it
+    is not told, half of `max_features`, or 100 if that is more."""
     exclude: list[str] | UnsetType = UNSET
     """Names that are never learned from: what contexts and actions hold under them is logged, and is no feature.
     `outer` stands for all of an object, `outer.inner` for one thing in it, `action` for the ids of actions."""
+
+    @property
+    def most_new(self) -> int:
+        """How many new features one decision may have."""
+        return max(100, self.max_features // 2) if isinstance(self.max_new, UnsetType) else self.max_new
 
 
 class LoopConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -19,6 +19,7 @@ from onward.service.loop_checks import (
     application_choice,
     check_finite,
     check_names,
+    check_new,
     check_work,
     places_of,
     seconds_to_wait,
@@ -79,6 +80,7 @@ class Loop(LoopState):
         own = application_choice(self.config.mode, actions, places, available, taken, probability)
         check_names(context, actions)
         encoded = self.encoder.encode(context, actions)
+        check_new(len(encoded.born), self.config.features)
         names = [*self.encoder.columns, *(feature for feature, _ in encoded.born)]
         check_work(len(actions), len(names))
         said = self.learner.look_at(encoded.table, names, available, self.config.explore)

@@ -9,7 +9,7 @@ from msgspec import UnsetType
 
 from onward.bandits.late_rewards import as_seconds
 from onward.core.factor import ORDINARY
-from onward.service.configuration import LoopConfig, Mode, Span
+from onward.service.configuration import FeatureRule, LoopConfig, Mode, Span
 from onward.service.entries import Action, Decide, Values
 from onward.service.request_errors import RequestError
 from onward.service.request_types import DecideRequest
@@ -57,8 +57,24 @@ def check_names(context: Values, actions: Sequence[Action]) -> None:
         ("context", context),
         *((f"actions[{i}].features", a.features) for i, a in enumerate(actions)),
     ):
-        if "" in values:
-            raise RequestError("bad_feature", "expected names of at least one character, got the empty name", where)
+        check_name_of_each(values, where)
+
+
+def check_name_of_each(values: Values, where: str) -> None:
+    """RequestError if a value has the empty name."""
+    if "" in values:
+        raise RequestError("bad_feature", "expected names of at least one character, got the empty name", where)
+
+
+def check_new(count: int, rule: FeatureRule) -> None:
+    """RequestError if one decision brings so many new features that it would fill places meant for others."""
+    if count > rule.most_new:
+        raise RequestError(
+            "too_many_new_features",
+            f"expected at most {rule.most_new:,} new features in one decision, got {count:,}: tell the loop a larger "
+            "features.max_new or max_features if all of them are meant",
+            "actions",
+        )
 
 
 def check_work(n_actions: int, d: int) -> None:

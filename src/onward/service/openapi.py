@@ -21,6 +21,7 @@ _REASONS = {
     408: "The body took too long.",
     409: "It cannot be done as things are.",
     413: "The body is too large.",
+    415: "The content-type of the body is not application/json.",
     422: "What was sent can be read, but does not fit; `field` says where.",
     429: "Too many requests; Retry-After says when to try again.",
     503: "Not now: too many requests at once, or the database is away. Try again.",
@@ -124,7 +125,7 @@ def _error_statuses(route: Route) -> list[int]:
     if route.parameters:
         found.append(422)
     if route.body is not None:
-        found += [408, 413, 422]
+        found += [408, 413, 415, 422]
     if route.method in {"PUT", "DELETE"}:
         found.append(409)
     return sorted(set(found))

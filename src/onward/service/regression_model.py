@@ -17,7 +17,7 @@ from onward.service import snapshots
 from onward.service.configuration import FeatureRule, ModelConfig
 from onward.service.encoder import Encoder
 from onward.service.entries import BeginModel, Entry, Learn, Values
-from onward.service.loop_checks import check_retain
+from onward.service.loop_checks import check_name_of_each, check_retain
 from onward.service.outcomes import Outcome
 from onward.service.request_errors import RequestError
 from onward.service.snapshots import ModelSnapshot
@@ -52,6 +52,8 @@ class Model:
 
         Changes nothing.
         """
+        for i, row in enumerate(rows):
+            check_name_of_each(row, f"rows[{i}]")
         encoded = [self.encoder.named_values(row, f"rows[{i}]", learning=False)[0] for i, row in enumerate(rows)]
         if self.version == 0:
             return [Prediction(0.0, None, None) for _ in rows]
@@ -81,6 +83,7 @@ class Model:
         if weights is not None and len(weights) != len(rows):
             raise RequestError("bad_request", f"expected {len(rows)} weights, got {len(weights)}", "weights")
         for i, row in enumerate(rows):
+            check_name_of_each(row, f"rows[{i}]")
             if not self.encoder.named_values(row, f"rows[{i}]", learning=True)[0]:
                 raise RequestError("bad_request", "a row has no features", f"rows[{i}]")
         for name, column, least in (("targets", targets, -ORDINARY), ("weights", weights or (), 0.0)):
