@@ -315,7 +315,8 @@ def judge(database: str, told: Told) -> dict[str, int]:
         if [entry.seq for entry in entries] != list(range(1, len(entries) + 1)):
             raise BrokenPromiseError("the log has gaps")
         if snapshot is None or snapshot.seq != entries[-1].seq:
-            raise BrokenPromiseError("the server that was stopped left no snapshot of its last state")
+            left = "none" if snapshot is None else f"one at entry {snapshot.seq}"
+            raise BrokenPromiseError(f"expected a snapshot at the last entry, {entries[-1].seq}, got {left}")
         if snapshot.digest != loop.digest():
             raise BrokenPromiseError("the state that was served is not the one that the log makes")
     return {"decisions": len(decided), "rewards": len(rewards), "entries": len(entries), "refused": told.refused}

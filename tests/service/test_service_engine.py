@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from onward.service import upkeep
 from onward.service.configuration import LoopConfig, ModelConfig, RewardRule
 from onward.service.entries import Action, Entry, Expire, Install
 from onward.service.loop import Loop
@@ -370,6 +371,39 @@ def test_two_servers_reach_the_same_state_and_one_takes_over(postgres_server: Po
             checked = list(verify(store, "news"))
             assert len(checked) > 5
             assert all(each.is_same for each in checked)
+
+    run(work)
+
+
+def test_whoever_stops_last_stores_the_last_state(postgres_server: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    for each in ("_FOLLOW_SECONDS", "_LEARNER_SECONDS", "_EXPIRE_SECONDS"):
+        monkeypatch.setattr(upkeep, each, 3600.0)  # nobody comes to it by themselves, as on a machine with much to do
+    monkeypatch.setattr(upkeep.Upkeep, "_heard", lambda *_: None)
+
+    def is_stored() -> bool:
+        with open_store(postgres_server.url) as store:
+            loop, last = store.loop("news"), store.snapshot("news")
+            return loop is not None and last is not None and last.seq == loop.last_seq
+
+    async def work() -> None:
+        one = await Service.start(open_store(postgres_server.url))
+        await one.make("news", CONFIG)
+        two = await Service.start(open_store(postgres_server.url))
+        await two.decide("news", [ask("e1")])
+        assert live(one).seq < live(two).seq
+        await one.stop()
+        assert is_stored()  # with what the other wrote
+        await two.decide("news", [ask("e2")])
+        assert not two.loops.by_name["news"].is_learner
+        await two.stop()
+        assert is_stored()
+        three = await Service.start(open_store(postgres_server.url))
+        await three.decide("news", [ask("e3")])
+        with open_store(postgres_server.url) as store:
+            end = sa.text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+            store.database.run(lambda connection: connection.execute(end).all())
+        await three.stop()
+        assert is_stored()
 
     run(work)
 

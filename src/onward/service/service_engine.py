@@ -87,6 +87,7 @@ class Service(ServiceViews):
             return
         self._is_stopping = True
         await self._upkeep.stop_working()
+        await self._upkeep.finish()
         await self.loops.close()
         await asyncio.to_thread(self._upkeep.release)
         self.store.close()

@@ -75,6 +75,25 @@ class Upkeep:
             with contextlib.suppress(asyncio.CancelledError, StoreError):
                 await task
 
+    async def finish(self) -> None:
+        """Be up to date before the last states are stored.
+
+        Whoever learned may have stopped just before this server, or the database may have been away: then nobody else
+        stores the last state. And what other servers wrote may not have been read here yet.
+        """
+        if self._locks is None:
+            return
+        for is_last in (False, True):
+            try:
+                await self.take_over()
+                for name, live in list(self._loops.by_name.items()):
+                    if live.is_learner:
+                        await self._loops.writer.catch_up(name)
+                return
+            except StoreError as error:  # if only the connection was lost, there is another one the next time
+                if is_last:
+                    log.warning("the last states may not be stored: %s", error)
+
     def release(self) -> None:
         """Let other servers learn."""
         if self._locks is not None:
