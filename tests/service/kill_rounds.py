@@ -38,8 +38,8 @@ CONFIG = {
     "reward": {"wait": "1d", "aggregate": "first"},
     "explore": 0.1,
 }
-_SECONDS = 60.0  # that a server may take to start
-_CALL = 10.0  # that a call may take
+_SECONDS = 180.0  # that a server may take to start
+_CALL = 30.0  # that a call may take
 
 
 Say = Callable[[str], None]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _BINARIES = Path("/usr/lib/postgresql")
-_SECONDS = 30.0
+_SECONDS = 120.0
 
 
 class NoPostgresError(Exception):

@@ -36,7 +36,7 @@ def served(folder: Path, address: str) -> Iterator["subprocess.Popen[bytes]"]:
     with (folder / "serve.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=folder, stderr=log)
         try:
-            client, deadline = Client(f"http://{address}", retries=0), time.monotonic() + 60
+            client, deadline = Client(f"http://{address}", retries=0), time.monotonic() + 180
             while time.monotonic() < deadline:
                 try:
                     client.loops()
@@ -86,7 +86,7 @@ def test_what_guides_say_works(
                     process.send_signal(signal.SIGINT)
                     assert process.wait(20) == 0
                 elif not line.startswith("#"):
-                    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60)
+                    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=180)
                     assert done.returncode == 0, (line, done.stderr, (tmp_path / "serve.log").read_text()[-600:])
                 ran += 1
     assert ran >= 6

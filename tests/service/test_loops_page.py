@@ -55,7 +55,7 @@ def visit(window: Browser, url: str, size: tuple[int, int, bool] = DESK, theme: 
 
 def until(window: Browser, script: str, wanted: Any = True) -> None:
     """Wait until a script gives what is wanted."""
-    deadline, got = time.monotonic() + 20, None
+    deadline, got = time.monotonic() + 90, None
     while time.monotonic() < deadline:
         try:
             got = window.run(script)

@@ -63,7 +63,8 @@ def test_a_name_may_be_in_the_context_and_in_an_action(call: Caller) -> None:
 
 def test_limits_are_those_of_what_was_sent(call: Caller) -> None:
     body = {"actions": RANK["actions"], "contextFeatures": [{"n" * 97 + f"{i:03}": 0.5 for i in range(200)}]}
-    assert call("POST", "/personalizer/v1.0/rank?loop=news", body).status == 201
+    call("PUT", "/v1/loops/wide", {"features": {"interactions": False, "max_new": 300}})
+    assert call("POST", "/personalizer/v1.0/rank?loop=wide", body).status == 201
 
 
 def test_exclusions_of_what_is_not_offered_are_ignored(call: Caller) -> None:

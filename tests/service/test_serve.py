@@ -42,13 +42,13 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[str, "subprocess.Pope
         yield line.split()[2].rstrip(","), process
     finally:
         process.kill()
-        process.communicate(timeout=20)
+        process.communicate(timeout=90)
 
 
 def ended(process: "subprocess.Popen[str]") -> list[dict[str, Any]]:
     """Stop a server in order; what it logged meanwhile."""
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=90)
     assert process.returncode == 0, err
     return [json.loads(line) for line in err.splitlines()]
 
@@ -123,7 +123,7 @@ def test_it_starts_again_with_its_file_after_requests_changed_a_loop(
             assert (await service.summary("news", "loop"))["config"]["policy"] == {"name": "LinUCB"}
         assert "news: the configuration file says otherwise" in caplog.text
 
-    asyncio.run(asyncio.wait_for(work(), 30))
+    asyncio.run(asyncio.wait_for(work(), 180))
 
 
 def test_settings_from_a_file_under_those_of_the_command_line(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from onward.service.configuration import FeatureRule, LoopConfig, ModelConfig
 from onward.service.entries import Begin, Entry
 from onward.service.folding import fold_all
 from onward.service.log_files import json_lines
+from onward.service.rebuilding import rebuild
 from onward.service.request_errors import RequestError
 from onward.service.request_types import LearnRequest, RewardRequest
 from onward.service.service_engine import Service
@@ -143,12 +144,20 @@ def test_of_two_servers_that_make_a_loop_at_once_one_does(postgres_server: Postg
             configs = [LoopConfig(CONFIG.policy, CONFIG.reward, explore=each) for each in (0.1, 0.2)]
             made = [service.make(f"l{i}", each) for service, each in zip(services, configs, strict=True)]
             assert sorted(await asyncio.gather(*made)) == [False, True]
-        # One that another server has deleted is made anew, though it is still known here.
+        await services[1]._upkeep.stop_working()  # as between two looks at the store
         await asyncio.gather(*(services[1].decide("l0", [ask("e1")]) for _ in range(2)))
-        await services[0].remove("l0", "loop")
-        assert await services[1].make("l0", configs[0])
+        for each in (
+            configs[0],
+            *configs,
+        ):  # one that another server has deleted is made anew, though it is still known here
+            await services[0].remove("l0", "loop")
+            assert await services[1].make("l0", each)
+        # Settings that another server has changed are changed back, though those here are still the same.
+        assert not await services[0].make("l0", configs[0])
+        assert not await services[1].make("l0", configs[1])
+        assert rebuild(services[0].store, "l0").config == configs[1]
         for service in services:
-            assert (await service.summary("l0", "loop"))["config"]["explore"] in (0.1, 0.2)
+            assert (await service.summary("l0", "loop"))["config"]["explore"] == 0.2
             await service.stop()
 
     run(work)

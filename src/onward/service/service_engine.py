@@ -137,6 +137,8 @@ class Service(ServiceViews):
     async def _change(self, live: Live, entry: Entry) -> bool:
         """Let a loop or a model go on with other settings; False if it was deleted meanwhile."""
         config = entry.content.config  # type: ignore[union-attr]
+        if not await self._is_up_to_date(live):
+            return False
         kind = "model" if isinstance(config, ModelConfig) else "loop"
         if live.current.kind != kind:
             raise RequestError("conflict", f"{entry.loop!r} is a {live.current.kind}", kind)
@@ -147,6 +149,18 @@ class Service(ServiceViews):
             except RequestError:
                 return False
         return True
+
+    async def _is_up_to_date(self, live: Live) -> bool:
+        """Read what other servers wrote to a loop or a model; False if they have deleted it."""
+        if not self.store.is_shared:
+            return True
+        name = live.current.name
+        await self.loops.writer.catch_up(name)
+        stored = await asyncio.to_thread(self.store.loop, name)
+        is_there = stored is not None and stored.birth == live.birth
+        if not is_there:
+            self._drop(live)
+        return is_there
 
     async def remove(self, name: str, kind: str) -> None:
         """Remove a loop or a model and its log."""
@@ -164,7 +178,9 @@ class Service(ServiceViews):
         """Decide them all, or none if something is wrong with one. An event that was decided gets its first answer."""
         live, loop = await self._loop(name)
         events = [each.event_id or uuid.uuid4().hex for each in asked]
-        first = await find_decided(self.loops, live, loop, events)
+        first: dict[str, Entry] = {}
+        if any(loop.is_waiting(event) or loop.finished(event) is not None for event in events):
+            first = await find_decided(self.loops, live, loop, events)
         now = self.loops.by_name.get(name)
         if now is not None and now.birth != live.birth:
             raise RequestError("unknown_loop", f"{name!r} was deleted", "loop")
@@ -287,10 +303,14 @@ class Service(ServiceViews):
     def _check_there(self, live: Live, written: Sequence[Written]) -> None:
         if any(each.entry is None for each in written):
             name = live.current.name
-            found = self.loops.by_name.get(name)
-            if found is not None and found.birth == live.birth:  # and not another one that was made since
-                self.loops.drop(name)
+            self._drop(live)
             raise RequestError("unknown_loop", f"{name!r} was deleted", "loop")
+
+    def _drop(self, live: Live) -> None:
+        """Forget a loop or a model that was deleted, and not another one of its name that was made since."""
+        found = self.loops.by_name.get(live.current.name)
+        if found is not None and found.birth == live.birth:
+            self.loops.drop(live.current.name)
 
 
 def _forget(deciding: dict[str, Any], events: Iterable[str]) -> None:

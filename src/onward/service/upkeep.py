@@ -59,7 +59,8 @@ class Upkeep:
             loop = asyncio.get_running_loop()
 
             def heard(name: str) -> None:
-                loop.call_soon_threadsafe(self._heard, name)
+                with contextlib.suppress(RuntimeError):  # all is over: the listener was not waited for any longer
+                    loop.call_soon_threadsafe(self._heard, name)
 
             self._listener = Listener(self._store, heard)
             self._begin("following", self._follow, _FOLLOW_SECONDS)
