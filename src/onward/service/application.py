@@ -6,6 +6,7 @@ A framework's own share of a request is larger than that of a decision, so there
 
 import asyncio
 import contextlib
+import functools
 import time
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any
@@ -56,7 +57,7 @@ class _GoneError(Exception):
 
 
 _NO_LIMIT = contextlib.nullcontext()
-_FORWARDED = (b"x-forwarded-for", b"forwarded", b"x-forwarded-host", b"x-real-ip")
+_FORWARDED = frozenset((b"x-forwarded-for", b"forwarded", b"x-forwarded-host", b"x-real-ip"))
 """What proxies add: without tokens, whoever is behind one would be taken for this machine."""
 
 
@@ -163,11 +164,11 @@ class Application:
             raise HttpError(
                 403, "other_origin", "expected a request of this server's own pages, got another site's", "origin"
             )
-        if self.access.is_open and any(each in headers for each in _FORWARDED):
+        if self.access.is_open and not _FORWARDED.isdisjoint(headers):
             raise HttpError(
                 403, "forwarded", "expected no request that a proxy sends on, as there are no tokens", "x-forwarded-for"
             )
-        if self.access.is_open and not is_loopback(_host(headers)):
+        if self.access.is_open and not _is_own_host(headers.get(b"host", b"localhost")):
             raise HttpError(403, "other_host", "expected a host of this machine, as there are no tokens", "host")
         if self._rate is not None and route.role != "open":
             client = scope.get("client")
@@ -210,9 +211,11 @@ def _token(headers: dict[bytes, bytes]) -> str | None:
     return None if key is None else key.decode("latin-1")
 
 
-def _host(headers: dict[bytes, bytes]) -> str:
-    host = headers.get(b"host", b"localhost").decode("latin-1")
-    return host.partition("]")[0].strip("[") if host.startswith("[") else host.partition(":")[0]
+@functools.lru_cache(maxsize=64)
+def _is_own_host(sent: bytes) -> bool:
+    """Whether the host that a request names is this machine."""
+    host = sent.decode("latin-1")
+    return is_loopback(host.partition("]")[0].strip("[") if host.startswith("[") else host.partition(":")[0])
 
 
 def _request_id(headers: dict[bytes, bytes]) -> str | None:

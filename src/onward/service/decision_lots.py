@@ -1,7 +1,9 @@
 """The lots of a decision: from the loop, the event and the version of the model, so that anyone can draw them again."""
 
+import functools
 import hashlib
 import itertools
+import struct
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -9,10 +11,21 @@ from typing import Any
 
 def uniform_numbers(count: int, loop: str, event_id: str, version: int, seed: Any = None) -> list[float]:
     """The random numbers of one decision, in [0, 1): 53 bits of every 8 bytes of SHAKE-256 of what it is."""
-    parts = [loop.encode(), event_id.encode(), str(version).encode(), repr(seed).encode()]
-    told = b"".join(len(part).to_bytes(8, "little") + part for part in parts)  # no two decisions tell the same
+    first, last = _ends(loop, repr(seed))
+    event, number = event_id.encode(), b"%d" % version
+    told = b"".join((first, _LENGTH(len(event)), event, _LENGTH(len(number)), number, last))
     drawn = hashlib.shake_256(told).digest(8 * count)
-    return [(int.from_bytes(drawn[i : i + 8], "little") >> 11) * 2.0**-53 for i in range(0, 8 * count, 8)]
+    return [(number >> 11) * 2.0**-53 for number in struct.unpack(f"<{count}Q", drawn)]
+
+
+_LENGTH = struct.Struct("<Q").pack  # before each part, so that no two decisions tell the same
+
+
+@functools.lru_cache(maxsize=1024)
+def _ends(loop: str, seed: str) -> tuple[bytes, bytes]:
+    """What all decisions of a loop tell at first and at last."""
+    first, last = loop.encode(), seed.encode()
+    return _LENGTH(len(first)) + first, _LENGTH(len(last)) + last
 
 
 def drawn(chances: Sequence[float], numbers: Sequence[float]) -> list[int]:
@@ -35,5 +48,5 @@ def ranked(
     chances: Sequence[float], first: Sequence[int], estimates: Sequence[float], excluded: Collection[int] = ()
 ) -> list[int]:
     """The places that were drawn, then all others that are available: the likeliest first, then by their estimates."""
-    rest = [place for place in range(len(chances)) if place not in first and place not in excluded]
-    return [*first, *sorted(rest, key=lambda place: (-chances[place], -estimates[place]))]
+    rest = set(range(len(chances))).difference(first, excluded)
+    return [*first, *[place for _, _, place in sorted([(-chances[i], -estimates[i], i) for i in rest])]]

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 import msgspec
@@ -59,7 +59,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if room < 0:
             raise unfit(f"expected at most {self.features} features, got more", field)
         longest = self.name_length
-        if values and max(map(len, values)) <= longest and _are_numbers(values):
+        if values and max(map(len, values)) <= longest and _are_numbers(values.values()):
             return room  # as most are: looked at without a loop
         for name, value in values.items():
             if len(name) > longest:
@@ -79,15 +79,21 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Actions that can be told apart, not too many."""
         if not 0 < len(actions) <= self.actions:
             raise unfit(f"expected 1 to {self.actions} actions, got {len(actions)}", f"{at}actions")
-        seen: list[str] = []  # the names of the features of an action that was found good
+        names = list(actions[0].features)
+        values: list[object] = []  # of actions that have the names of the first one, which are looked at together
+        others = []
         for number, action in enumerate(actions):
             name = action.id
             if not (0 < len(name) <= self.id_length and name.isprintable()):
                 self.check_id(name, f"{at}actions[{number}].id")
-            features = action.features
-            if features and not (list(features) == seen and _are_numbers(features)):
-                self.check_values(features, f"{at}actions[{number}].features")
-                seen = list(features)
+            if list(action.features) == names:
+                values += action.features.values()
+            else:
+                others.append(number)
+        if len(names) > self.features or max(map(len, names), default=0) > self.name_length or not _are_numbers(values):
+            others = list(range(len(actions)))
+        for number in others:
+            self.check_values(actions[number].features, f"{at}actions[{number}].features")
 
     def check_decision(self, asked: DecideRequest, at: str = "") -> None:
         """All of a decision that is asked for; `at` says which of several it is."""
@@ -105,10 +111,10 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise unfit(f"expected a list of 1 to {self.batch} items, got {len(items)}", field)
 
 
-def _are_numbers(values: dict[str, object]) -> bool:
+def _are_numbers(values: Iterable[object]) -> bool:
     """Whether no text and no object is among these values, found out by adding them up, which is quickest."""
     try:
-        sum(values.values())  # type: ignore[arg-type]
+        sum(values)  # type: ignore[arg-type]
     except (TypeError, OverflowError):
         return False
     return True

@@ -45,19 +45,20 @@ def application_choice(
 
 def check_finite(decision: Decide) -> None:
     """RequestError if a number of a decision is none: the log could not hold it."""
-    numbers = (*decision.probabilities, *decision.estimates, *decision.widths, decision.leverage, decision.longest)
-    if not all(map(math.isfinite, (*numbers, decision.shadow or 0.0))):
+    numbers = [*decision.probabilities, *decision.estimates, *decision.widths, decision.leverage, decision.longest]
+    numbers.append(decision.shadow or 0.0)
+    # A sum that is finite shows at once that all are; one that is not may be of numbers that are merely large.
+    if not math.isfinite(sum(numbers)) and not all(map(math.isfinite, numbers)):
         told = "the policy's settings and these features give numbers that are too large"
         raise RequestError("not_finite", told, "actions")
 
 
 def check_names(context: Values, actions: Sequence[Action]) -> None:
     """RequestError if a feature has the empty name, which stands for products."""
-    for where, values in (
-        ("context", context),
-        *((f"actions[{i}].features", a.features) for i, a in enumerate(actions)),
-    ):
-        check_name_of_each(values, where)
+    check_name_of_each(context, "context")
+    for i, action in enumerate(actions):
+        if "" in action.features:
+            check_name_of_each(action.features, f"actions[{i}].features")
 
 
 def check_name_of_each(values: Values, where: str) -> None:

@@ -28,6 +28,7 @@ from onward.service.warming import warm
 _TOKENS_EVERY = 2.0  # seconds after which a token that was added or removed counts
 _KEEP_ALIVE = 75  # seconds for which a connection may be silent
 _BACKLOG = 2048
+_COLLECT_AFTER = 20_000  # objects that are new: by then nearly all of those that a request makes are gone by themselves
 _TURN = 0.001  # seconds after which a thread that waits gets its turn: the writer's waits at each of its statements
 _log = logging.getLogger("onward.service")
 
@@ -82,6 +83,7 @@ async def run_server(settings: ServerSettings) -> None:
             # What is there now stays: without it, collecting garbage takes milliseconds, not tenths of a second.
             gc.collect()
             gc.freeze()
+            gc.set_threshold(_COLLECT_AFTER, 10, 10)
             with _stopped_by_signals(server):
                 watch = asyncio.create_task(_watch_tokens(store, access))
                 announce = asyncio.create_task(_announce(server, store.database.where, access))
