@@ -1,5 +1,6 @@
 """What long runs of the harnesses found, each as a case of its own."""
 
+import copy
 import pickle
 import struct
 from collections.abc import Callable
@@ -12,8 +13,8 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pytest
 
-from onward import AutoRegressor, RidgeRegressor
-from onward.bandits import Disjoint, Greedy, LinTS, MetaOFUL, SquareCB
+from onward import AutoRegressor, RidgeRegressor, storage
+from onward.bandits import Disjoint, Greedy, LinTS, LinUCB, MetaOFUL, Random, SquareCB, SWLinUCB
 from onward.tables import DataError, Table, stream
 from onward.tables.errors import RowError
 
@@ -136,3 +137,53 @@ def test_a_leverage_that_overflows_is_infinite() -> None:
     rows = np.random.default_rng(0).standard_normal((200, 3))
     model = AutoRegressor(lams=(0.1, 10.0), half_lives=(None, 5.0)).fit(rows, rows.sum(axis=1))
     assert model.leverage(np.full((1, 3), 1e160)).tolist() == [np.inf]
+
+
+@pytest.mark.parametrize("policy", [SWLinUCB(4, sigma=0.25, theta_bound=0.25), LinUCB()])
+def test_rows_of_no_features_are_refused(policy: Any) -> None:  # calls 5
+    arms = Disjoint(copy.deepcopy(policy), ["x", "y"])
+    for call in (arms.choose, arms.index, arms.estimate, arms.decide):
+        _refuses(arms, lambda _, call=call: call(np.empty(0)), "at least one feature")
+    _refuses(policy, lambda policy: policy.choose(np.empty((3, 0))), "at least one feature")
+    _refuses(arms, lambda arms: arms.learn("x", [], 1.0), "got list")
+
+
+def test_losses_whose_sum_overflows_are_not_merged() -> None:  # calls 814
+    X = np.random.default_rng(0).standard_normal((8, 3))
+    model = RidgeRegressor(1e-300).partial_fit(X, X.sum(axis=1))
+    model.learn_one(1e100 * X[0], 1e154)
+    assert model.online_loss_ > 0.9e308
+    _refuses(model, lambda model: model.merge(copy.deepcopy(model)), "losses add up")
+    assert storage.from_bytes(model.to_bytes()).n_seen_ == 9
+
+
+def test_a_window_forgets_targets_that_were_large() -> None:  # calls 1223
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((12, 2)), rng.standard_normal(12)
+    y[2:5] *= 1e100, 1e50, 1e7
+    model, last = RidgeRegressor(window=4), RidgeRegressor().fit(X[-4:], y[-4:])
+    for x, target in zip(X, y.tolist(), strict=True):
+        model.learn_one(x, target)
+        assert storage.from_bytes(model.to_bytes()).n_seen_ == model.n_seen_
+    np.testing.assert_allclose(model.coef_, last.coef_, rtol=1e-9)
+    assert model.regularized_loss_ == pytest.approx(last.regularized_loss_, rel=1e-9)
+
+
+def test_lam_in_own_units_stays_above_zero() -> None:  # calls 2001303
+    rng = np.random.default_rng(0)
+    model = RidgeRegressor(units="own").partial_fit(rng.standard_normal((8, 3)), rng.standard_normal(8))
+    model.learn_one([0.5, 0.5, -0.7], 0.3, 1e300)
+    model.partial_fit(rng.standard_normal((6, 3)) * 1e-300, np.ones(6))
+    assert storage.from_bytes(model.to_bytes()).n_seen_ == 15
+
+
+def test_a_key_that_is_none_leaves_no_names_behind() -> None:  # calls 2000611
+    frame = pd.DataFrame(np.eye(3), columns=list("abc"))
+    _refuses(Random(seed=1), lambda policy: policy.decide(frame, (1, 2)), "key must be")
+    _refuses(LinUCB(seed=1), lambda policy: policy.learn(frame.iloc[0] * 1e200, 1.0), "below")
+
+
+@pytest.mark.parametrize("clip", [10**400, -1.0, True, "x"])
+def test_a_clip_that_is_none_is_refused(clip: Any) -> None:  # forged 200004210
+    with pytest.raises(ValueError, match="clip must be None or a positive number"):
+        RidgeRegressor(clip=clip).fit(np.eye(3), np.ones(3))

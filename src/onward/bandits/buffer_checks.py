@@ -119,6 +119,8 @@ def check_factor(factor: Factor) -> None:
     U, D, c = np.triu(factor.U[:, :d], 1), factor.D, factor.c
     if not (np.isfinite(factor.U).all() and np.isfinite(D).all() and np.isfinite(c).all() and (D > 0).all()):
         raise ValueError("a factor must be of finite numbers, with pivots > 0")
+    if factor.U[:, d:].any() or not (np.abs(factor.U) < LARGEST).all():
+        raise ValueError(f"behind the {d} columns of a triangle there must be zeros, and no number above {LARGEST:g}")
     with np.errstate(over="ignore", invalid="ignore"):
         squares, moments = float(D @ np.square(c[:, 0])), D @ np.square(U)
         theta = solve_triangular(U, c[:, 0], unit_diagonal=True, check_finite=False)

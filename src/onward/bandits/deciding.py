@@ -75,9 +75,9 @@ class Deciding(LateRewards, Proposing, Buffered):
             except TypeError:
                 pass  # not as the loops take it
         now = as_time("at", at)
-        table, mask = self._offer(actions, available)
         with self._lock, interrupts_deferred(), self._noting("decide") as noting:
             own = self._pending.new_key(key)
+            table, mask = self._offer(actions, available)
             chosen, probability = self.choose_to_decide(table, mask)
             self._pending.add(own, table[chosen], now, probability, chosen)
             decision = Decision(chosen, probability, own)
