@@ -114,7 +114,9 @@ def _fitted(path: Path, settings: Settings, outcome: Outcome, model: RidgeRegres
     except (DataError, TooExtremeError) as error:  # learned in other blocks, another row may be too extreme
         if outcome.rows is not None and not len(outcome.rows.y) and "could be learned" in str(error):
             return None
-        same = str(error) == outcome.error or (_EXTREME in str(error) and _EXTREME in outcome.error)
+        # Of a damaged file, what is met first is told in brackets.
+        same = str(error).split(" (")[0] == outcome.error.split(" (")[0]
+        same = same or (_EXTREME in str(error) and _EXTREME in outcome.error)
         return None if same else f"fit says {str(error)!r}, the stream {outcome.error!r}"
     if outcome.rows is None:
         return f"fit learns what the stream refuses: {outcome.error!r}"

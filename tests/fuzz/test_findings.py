@@ -12,9 +12,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.ipc as ipc
 import pytest
+from sklearn.metrics import r2_score
 
 from onward import AutoRegressor, RidgeRegressor, storage
 from onward.bandits import Disjoint, Greedy, LinTS, LinUCB, MetaOFUL, Random, SquareCB, SWLinUCB
+from onward.core.state import TooExtremeError
 from onward.tables import DataError, Table, stream
 from onward.tables.errors import RowError
 
@@ -187,3 +189,36 @@ def test_a_key_that_is_none_leaves_no_names_behind() -> None:  # calls 2000611
 def test_a_clip_that_is_none_is_refused(clip: Any) -> None:  # forged 200004210
     with pytest.raises(ValueError, match="clip must be None or a positive number"):
         RidgeRegressor(clip=clip).fit(np.eye(3), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([10**400] * 6, "y must hold numbers below 1e308"),  # calls 300000078
+        ("text", "y must be an array of numbers"),
+        (np.array([pd.NA] * 6, dtype=object), "y must hold numbers"),
+        ([[1.0, 2.0]] * 6, "but this model has a single target"),
+    ],
+)
+def test_targets_that_are_none_are_not_scored(y: Any, words: str) -> None:
+    X = np.random.default_rng(0).standard_normal((6, 3))
+    model = RidgeRegressor().fit(X, X[:, 0])
+    assert model.score(X, X[:, 0]) == r2_score(X[:, 0], model.predict(X))
+    _refuses(model, lambda model: model.score(X, y), words)
+
+
+def test_an_ensemble_refuses_rows_whose_squares_overflow() -> None:  # calls 300001775
+    model = AutoRegressor(lams=(0.1, 10.0), half_lives=(None, 5.0))
+    with pytest.raises(TooExtremeError, match="cannot be learned in double precision"):
+        model.predict_then_learn(np.array([[1e299, 7e299, 1.6e300]]), [-0.3])
+    model.learn_one([1e100, 2e100, 3e100], 1.0)
+    model.learn_one([1e-100, 1e-100, 2e-100], 2.0)
+    assert storage.from_bytes(model.to_bytes()).n_seen_ == 2
+
+
+def test_weights_and_windows_beyond_double_precision_are_refused() -> None:  # calls 300001311
+    X = np.random.default_rng(0).standard_normal((6, 3))
+    model = RidgeRegressor().fit(X, X[:, 0])
+    _refuses(model, lambda model: model.contrast([1e160, 0.0, 0.0]), r"numbers up to 1e\+100, got 1e\+160")
+    with pytest.raises(ValueError, match="window must be a whole number from 1 to"):
+        RidgeRegressor(window=10**400).fit(X, X[:, 0])

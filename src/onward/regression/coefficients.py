@@ -21,6 +21,7 @@ from onward.tables import as_mapping
 from onward.tables.number_arrays import as_numbers
 
 CONSTANT = "(intercept)"  # the name of the constant's coefficient
+MOST_WEIGHT = 1e100  # in a contrast: squares of its products with what was learned must be numbers
 CoefficientMethod = Literal["anytime", "uniform"]
 
 
@@ -133,6 +134,9 @@ class CoefficientLearner(Guarantees):
         null = finite("null", null)
         whole("together", together, most=2**53)
         name, direction = self._direction(weights)
+        if not (np.abs(direction) <= MOST_WEIGHT).all():
+            largest = direction[np.argmax(np.abs(direction))]
+            raise ValueError(f"the weights of a contrast must be numbers up to {MOST_WEIGHT:g}, got {largest:g}")
         found = self._estimates(direction[None], delta, null, tuned_for, robust, target, together)
         values = {field: float(column[0]) for field, column in found._asdict().items()}
         return Contrast(name, **values, null=null, delta=delta, rows=self.n_seen_, robust=robust)
