@@ -27,7 +27,7 @@ from onward.tables import DataError, Recipe, Table, columnar, encode, lines, str
 from tests.fuzz import children, reference_reader
 from tests.fuzz.children import Case, Harness, finding
 from tests.fuzz.mutations import Mutated, mutated
-from tests.fuzz.reference_reader import NoTable, Rows
+from tests.fuzz.reference_reader import BeyondPython, NoTable, Rows
 
 LONGEST = 1000  # characters of a DataError
 REAL = 40  # tables to which nothing was done
@@ -168,6 +168,8 @@ def _compared(path: Path, file: Mutated, table: Table, outcome: Outcome) -> str:
     except NoTable as error:
         ours = f"refused: {outcome.error}" if outcome.error else "read"
         return ours if outcome.error or skips else f"finding: read, but by the reference it is no table: {error}"
+    except BeyondPython:
+        return f"refused: {outcome.error}" if outcome.error else "read"
     if outcome.rows is None or outcome.recipe is None:
         if _EXTREME not in outcome.error and reference_reader.is_plain(records, str(table.target)):
             return f"finding: refused, but by the reference all are plain numbers: {outcome.error}"

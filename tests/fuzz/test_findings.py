@@ -182,6 +182,9 @@ def test_lam_in_own_units_stays_above_zero() -> None:  # calls 2001303
 def test_a_key_that_is_none_leaves_no_names_behind() -> None:  # calls 2000611
     frame = pd.DataFrame(np.eye(3), columns=list("abc"))
     _refuses(Random(seed=1), lambda policy: policy.decide(frame, (1, 2)), "key must be")
+    _refuses(SquareCB(seed=1), lambda policy: policy.propose(frame, 4), "k must be at most")  # 300002828
+    _refuses(SquareCB(seed=1), lambda policy: policy.rank(frame, 4), "k must be at most")
+    _refuses(SquareCB(seed=1), lambda policy: policy.probabilities(frame, samples=0), "samples must be")
     _refuses(LinUCB(seed=1), lambda policy: policy.learn(frame.iloc[0] * 1e200, 1.0), "below")
 
 
@@ -222,3 +225,15 @@ def test_weights_and_windows_beyond_double_precision_are_refused() -> None:  # c
     _refuses(model, lambda model: model.contrast([1e160, 0.0, 0.0]), r"numbers up to 1e\+100, got 1e\+160")
     with pytest.raises(ValueError, match="window must be a whole number from 1 to"):
         RidgeRegressor(window=10**400).fit(X, X[:, 0])
+
+
+def test_a_policy_that_learned_rows_of_unlike_size_is_loaded_again() -> None:  # forged 300004444
+    rng = np.random.default_rng(0)
+    for policy in (LinUCB(seed=1), SWLinUCB(20, sigma=0.25, theta_bound=0.25, seed=1)):
+        for x in rng.standard_normal((20, 3)):
+            policy.learn(x, float(x.sum()))
+        policy.learn(np.array([0.5, 1e18, 9e15]), 0.5)
+        for x in rng.standard_normal((5, 3)):
+            policy.learn(x, 1.0)
+            data = policy.to_bytes()
+            assert storage.from_bytes(data).to_bytes() == data
