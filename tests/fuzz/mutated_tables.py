@@ -88,6 +88,14 @@ def _read(path: Path, table: Table, learns: bool = False) -> tuple[Outcome, Ridg
     return Outcome(Rows(features, y, numbers.astype(np.int64), read), recipe), model
 
 
+def _has_several_faults(file: Mutated) -> bool:
+    """Whether it depends on chunks which of them is told.
+
+    Of a damaged compressed file, it is what is met first; and a JSON file is looked through for its columns first.
+    """
+    return ("." in file.ending and file.plain is None) or file.ending.startswith("jsonl")
+
+
 def _differs(one: Outcome, other: Outcome, damaged: bool) -> str | None:
     """In what two readings of one file differ."""
     if one.rows is None and other.rows is None:
@@ -106,7 +114,7 @@ def _differs(one: Outcome, other: Outcome, damaged: bool) -> str | None:
     return None if same else "other rows"
 
 
-def _fitted(path: Path, settings: Settings, outcome: Outcome, model: RidgeRegressor) -> str | None:
+def _fitted(path: Path, settings: Settings, outcome: Outcome, model: RidgeRegressor, damaged: bool) -> str | None:
     """What is wrong with a pass over the file; None if nothing is."""
     try:
         with _in_chunks(settings.bytes, settings.values):
@@ -116,7 +124,7 @@ def _fitted(path: Path, settings: Settings, outcome: Outcome, model: RidgeRegres
             return None
         # Of a damaged file, what is met first is told in brackets.
         same = str(error).split(" (")[0] == outcome.error.split(" (")[0]
-        same = same or (_EXTREME in str(error) and _EXTREME in outcome.error)
+        same = same or (damaged and outcome.error) or (_EXTREME in str(error) and _EXTREME in outcome.error)
         return None if same else f"fit says {str(error)!r}, the stream {outcome.error!r}"
     if outcome.rows is None:
         return f"fit learns what the stream refuses: {outcome.error!r}"
@@ -150,11 +158,11 @@ def _judged(path: Path, file: Mutated, settings: Settings) -> str:
     if settings.cuts:
         with _in_chunks(settings.bytes, settings.values):
             again, _ = _read(path, settings.table, settings.fits)
-        differs = _differs(outcome, again, damaged="." in file.ending and file.plain is None)
+        differs = _differs(outcome, again, _has_several_faults(file))
     if differs is not None:
         return f"finding: chunks of {settings.bytes} bytes: {differs}"
     if settings.fits:
-        wrong = _fitted(path, settings, outcome, model)
+        wrong = _fitted(path, settings, outcome, model, _has_several_faults(file))
         if wrong is not None:
             return f"finding: {wrong}"
     return _compared(path, file, settings.table, outcome)
