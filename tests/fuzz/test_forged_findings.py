@@ -10,6 +10,8 @@ import pytest
 from sklearn.kernel_approximation import Nystroem
 
 from onward import AutoRegressor, OnlinePipeline, RidgeRegressor, storage
+from onward.bandits import Greedy
+from onward.bandits.buffers import acting
 from onward.core.types import Matrix, Vector
 from onward.progressive import checkpoints
 from tests.fuzz.forging import Contents, pack, unpack
@@ -184,3 +186,13 @@ def test_a_pipeline_of_arrays_knows_its_columns(tmp_path: Path) -> None:  # 9001
     del contents.header["settings"]["columns"]
     with pytest.raises(storage.StorageError, match="a transformer of 3 columns without names"):
         storage.from_bytes(pack(contents))
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.0, np.nan])
+def test_pivots_of_a_policy_are_positive(value: float) -> None:
+    policy = Greedy(seed=1)
+    policy.learn(np.ones(3), 1.0)
+    assert storage.from_bytes(policy.to_bytes()) is not None
+    acting(policy._buffer).factor.D[-1] = value
+    with pytest.raises(storage.StorageError, match="with pivots > 0"):
+        storage.from_bytes(policy.to_bytes())

@@ -165,7 +165,7 @@ def test_compressed_pages_that_are_too_large_are_refused_unread(
             data_page_version=version,
             write_page_index=version == "2.0",
         )
-        metadata = pq.read_metadata(path)
+        metadata = pq.ParquetFile(path).metadata
         size, pages = largest_pages(path, metadata, range(2), ("x", "y"))
         assert 2 * 100_000 < size < 2 * 110_000
         assert pages == 12

@@ -91,6 +91,8 @@ class ParquetReader:
 
     def _check_pages(self, groups: Sequence[int], columns: Sequence[str]) -> None:
         """DataError if pages are so large, once decompressed, that memory would not hold them, or are countless."""
+        if self._path is None:
+            return
         try:
             size, pages = parquet_pages.largest_decompressed(self._path, self._file.metadata, groups, columns)
         except (parquet_pages.PagesError, pa.ArrowException, OSError):
