@@ -1,7 +1,9 @@
 """Names that a terminal would obey are shown escaped, whatever shows them."""
 
+import io
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import pandas as pd
 import pytest
 
 from onward import cli
+from onward.cli.terminal import data_output
 from onward.core.shown import brief, came, printable, printable_json, several, shortened
 from onward.pages.plain_tables import text_table
 from tests.cli.conftest import Run
@@ -78,17 +81,30 @@ def test_json_means_the_same(run: Run, table: Path) -> None:
     assert EVIL in [each["feature"] for each in json.loads(out)["model"]["coefficients"]]
 
 
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_data_are_escaped_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch, is_terminal: bool) -> None:
+    out = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(out, "isatty", lambda: is_terminal)
+    stream, text = data_output(), f"row,é\n1,{EVIL}\n"
+    for byte in text.encode():
+        stream.write(bytes([byte]))
+    stream.flush()
+    written = out.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    assert written == (text.replace(EVIL, SHOWN) if is_terminal else text)
+
+
 def test_nothing_else_writes_to_the_terminal() -> None:
     folder = Path(cli.__file__).parent
-    # An export and JSON are for programs.
+    # JSON is for programs.
     allowed = {
         "terminal.py": r"typer\.echo\(|Console\(",
-        "export_command.py": r"typer\.echo\(text",
         "model_files.py": r"typer\.echo\(printable_json",
     }
     for path in sorted(folder.glob("*.py")):
         text = path.read_text(encoding="utf-8")
         found = len(re.findall(r"typer\.echo\(|Console\(|\bprint\((?<!\.print\()", text))
+        assert "stdout.buffer" not in text or path.name == "terminal.py", path.name
         assert found == len(re.findall(allowed.get(path.name, r"(?!)"), text)), path.name
 
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from numba.core import caching, event
 
 SECONDS = 2.0  # of work, for each case
-WAIT = 60.0  # for a child that does not work at all
+WAIT = 180.0  # for a child that does not work at all, or compiles beside others
 MEMORY = 1 << 30
 RESERVED = 4 << 30  # of addresses: Arrow's allocator reserves more than it uses
 LIFE = 500  # cases that one child does

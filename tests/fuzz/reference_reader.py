@@ -35,6 +35,10 @@ class NoTable(Exception):  # noqa: N818
     """The reference reader refuses the file."""
 
 
+class BeyondPython(Exception):  # noqa: N818
+    """Dates and times that Python has no objects for: there is nothing to compare with."""
+
+
 class Records(NamedTuple):
     """The names of the columns, and the values of each row by name: None where one lacks."""
 
@@ -77,7 +81,10 @@ def _columnar(path: Path, format: str) -> Records:
             table = (ipc.open_file if is_file else ipc.open_stream)(source).read_all()
     table.validate(full=True)
     names = list(table.schema.names)
-    columns = [column.to_pylist() for column in table.columns]
+    try:
+        columns = [column.to_pylist() for column in table.columns]
+    except (OverflowError, ValueError) as error:
+        raise BeyondPython(str(error)) from error
     return Records(names, [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)], False)
 
 
@@ -113,12 +120,17 @@ def _likely_separator(text: str) -> str:
     return max(_SEPARATORS, key=lambda each: (bare.count(each), each == ","))
 
 
+def _constant(word: str) -> float | str:
+    """Infinity as it is written, which a level is called by; NaN is a missing value."""
+    return math.nan if word == "NaN" else word
+
+
 def _json_lines(text: str) -> Records:
     rows = []
     for line in text.split("\n"):
         if line.strip():
             try:
-                row = json.loads(line, object_pairs_hook=lambda pairs: dict(reversed(pairs)))
+                row = json.loads(line, object_pairs_hook=lambda pairs: dict(reversed(pairs)), parse_constant=_constant)
             except (ValueError, RecursionError) as error:
                 raise NoTable(str(error)) from error
             if not isinstance(row, dict):

@@ -1,5 +1,6 @@
 """What long runs of the harnesses found, each as a case of its own."""
 
+import copy
 import pickle
 import struct
 from collections.abc import Callable
@@ -11,11 +12,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.ipc as ipc
 import pytest
+from sklearn.metrics import r2_score
 
-from onward import AutoRegressor, RidgeRegressor
-from onward.bandits import Disjoint, Greedy, LinTS, MetaOFUL, SquareCB
+from onward import AutoRegressor, RidgeRegressor, storage
+from onward.bandits import Disjoint, Greedy, LinTS, LinUCB, MetaOFUL, Random, SquareCB, SWLinUCB
+from onward.core.state import TooExtremeError
 from onward.tables import DataError, Table, stream
 from onward.tables.errors import RowError
+from tests.fuzz.forging import pack, unpack
+from tests.fuzz.using import use
 
 
 def _rows(path: Path, **how: Any) -> list[Any]:
@@ -136,3 +141,100 @@ def test_a_leverage_that_overflows_is_infinite() -> None:
     rows = np.random.default_rng(0).standard_normal((200, 3))
     model = AutoRegressor(lams=(0.1, 10.0), half_lives=(None, 5.0)).fit(rows, rows.sum(axis=1))
     assert model.leverage(np.full((1, 3), 1e160)).tolist() == [np.inf]
+
+
+@pytest.mark.parametrize("policy", [SWLinUCB(4, sigma=0.25, theta_bound=0.25), LinUCB()])
+def test_rows_of_no_features_are_refused(policy: Any) -> None:  # calls 5
+    arms = Disjoint(copy.deepcopy(policy), ["x", "y"])
+    for call in (arms.choose, arms.index, arms.estimate, arms.decide):
+        _refuses(arms, lambda _, call=call: call(np.empty(0)), "at least one feature")
+    _refuses(policy, lambda policy: policy.choose(np.empty((3, 0))), "at least one feature")
+    _refuses(arms, lambda arms: arms.learn("x", [], 1.0), "got list")
+
+
+def test_losses_whose_sum_overflows_are_not_merged() -> None:  # calls 814
+    X = np.random.default_rng(0).standard_normal((8, 3))
+    model = RidgeRegressor(1e-300).partial_fit(X, X.sum(axis=1))
+    model.learn_one(1e100 * X[0], 1e154)
+    assert model.online_loss_ > 0.9e308
+    _refuses(model, lambda model: model.merge(copy.deepcopy(model)), "losses add up")
+    assert storage.from_bytes(model.to_bytes()).n_seen_ == 9
+
+
+def test_a_window_forgets_targets_that_were_large() -> None:  # calls 1223
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((12, 2)), rng.standard_normal(12)
+    y[2:5] *= 1e100, 1e50, 1e7
+    model, last = RidgeRegressor(window=4), RidgeRegressor().fit(X[-4:], y[-4:])
+    for x, target in zip(X, y.tolist(), strict=True):
+        model.learn_one(x, target)
+        assert storage.from_bytes(model.to_bytes()).n_seen_ == model.n_seen_
+    np.testing.assert_allclose(model.coef_, last.coef_, rtol=1e-9)
+    assert model.regularized_loss_ == pytest.approx(last.regularized_loss_, rel=1e-9)
+
+
+def test_lam_in_own_units_stays_above_zero() -> None:  # calls 2001303
+    rng = np.random.default_rng(0)
+    model = RidgeRegressor(units="own").partial_fit(rng.standard_normal((8, 3)), rng.standard_normal(8))
+    model.learn_one([0.5, 0.5, -0.7], 0.3, 1e300)
+    model.partial_fit(rng.standard_normal((6, 3)) * 1e-300, np.ones(6))
+    assert storage.from_bytes(model.to_bytes()).n_seen_ == 15
+
+
+def test_a_key_that_is_none_leaves_no_names_behind() -> None:  # calls 2000611
+    frame = pd.DataFrame(np.eye(3), columns=list("abc"))
+    _refuses(Random(seed=1), lambda policy: policy.decide(frame, (1, 2)), "key must be")
+    _refuses(SquareCB(seed=1), lambda policy: policy.propose(frame, 4), "k must be at most")  # 300002828
+    _refuses(SquareCB(seed=1), lambda policy: policy.rank(frame, 4), "k must be at most")
+    _refuses(SquareCB(seed=1), lambda policy: policy.probabilities(frame, samples=0), "samples must be")
+    _refuses(LinUCB(seed=1), lambda policy: policy.learn(frame.iloc[0] * 1e200, 1.0), "below")
+
+
+@pytest.mark.parametrize("clip", [10**400, -1.0, True, "x"])
+def test_a_clip_that_is_none_is_refused(clip: Any) -> None:  # forged 200004210
+    with pytest.raises(ValueError, match="clip must be None or a positive number"):
+        RidgeRegressor(clip=clip).fit(np.eye(3), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([10**400] * 6, "y must hold numbers below 1e308"),  # calls 300000078
+        ("text", "y must be an array of numbers"),
+        (np.array([pd.NA] * 6, dtype=object), "y must hold numbers"),
+        ([[1.0, 2.0]] * 6, "but this model has a single target"),
+    ],
+)
+def test_targets_that_are_none_are_not_scored(y: Any, words: str) -> None:
+    X = np.random.default_rng(0).standard_normal((6, 3))
+    model = RidgeRegressor().fit(X, X[:, 0])
+    assert model.score(X, X[:, 0]) == r2_score(X[:, 0], model.predict(X))
+    _refuses(model, lambda model: model.score(X, y), words)
+
+
+def test_an_ensemble_refuses_rows_whose_squares_overflow() -> None:  # calls 300001775
+    model = AutoRegressor(lams=(0.1, 10.0), half_lives=(None, 5.0))
+    with pytest.raises(TooExtremeError, match="cannot be learned in double precision"):
+        model.predict_then_learn(np.array([[1e299, 7e299, 1.6e300]]), [-0.3])
+    model.learn_one([1e100, 2e100, 3e100], 1.0)
+    model.learn_one([1e-100, 1e-100, 2e-100], 2.0)
+    assert storage.from_bytes(model.to_bytes()).n_seen_ == 2
+
+
+def test_weights_and_windows_beyond_double_precision_are_refused() -> None:  # calls 300001311
+    X = np.random.default_rng(0).standard_normal((6, 3))
+    model = RidgeRegressor().fit(X, X[:, 0])
+    _refuses(model, lambda model: model.contrast([1e160, 0.0, 0.0]), r"numbers up to 1e\+100, got 1e\+160")
+    with pytest.raises(ValueError, match="window must be a whole number from 1 to"):
+        RidgeRegressor(window=10**400).fit(X, X[:, 0])
+
+
+def test_a_policy_that_learned_rows_of_unlike_size_is_loaded_again() -> None:  # forged 300004444
+    rng = np.random.default_rng(0)
+    arms = Disjoint(LinUCB(seed=1), ["x", "y", 3])
+    for x in rng.standard_normal((20, 3)):
+        arms.learn(arms.choose(x), x, float(x.sum()))
+    arms.decide(rng.standard_normal(3), "late")
+    contents = unpack(arms.to_bytes())
+    contents.arrays[[entry["name"] for entry in contents.header["arrays"]].index("pending")][0, 1:] = 1e18, 2.0**53
+    use(storage.from_bytes(pack(contents)))

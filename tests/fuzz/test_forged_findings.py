@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.kernel_approximation import Nystroem
 
-from onward import AutoRegressor, RidgeRegressor, storage
+from onward import AutoRegressor, OnlinePipeline, RidgeRegressor, storage
+from onward.bandits import Greedy
+from onward.bandits.buffers import acting
 from onward.core.types import Matrix, Vector
 from onward.progressive import checkpoints
 from tests.fuzz.forging import Contents, pack, unpack
@@ -156,3 +159,40 @@ def test_whole_numbers_beyond_floats_are_no_parameters() -> None:
     contents.header["settings"]["parameters"]["prior_mean"]["values"] = [10**400]
     with pytest.raises(storage.StorageError, match="prior_mean"):
         storage.from_bytes(pack(contents))
+
+
+# What lies behind a triangle, and pipelines
+
+
+def test_numbers_behind_a_triangle_are_refused() -> None:  # 90020082
+    contents = unpack((FILES / "DLinUCB.onward").read_bytes())
+    assert storage.from_bytes(pack(contents)) is not None
+    place = [entry["name"] for entry in contents.header["arrays"]].index("memory")
+    contents.arrays[place][29] = -1e300
+    with pytest.raises(storage.StorageError, match="behind the 6 columns"):
+        storage.from_bytes(pack(contents))
+    model = unpack(RidgeRegressor().fit(np.eye(4), np.ones(4)).to_bytes())
+    at = [entry["name"] for entry in model.header["arrays"]].index("U")
+    model.arrays[at][0, -1] = 1e300
+    with pytest.raises(storage.StorageError, match="behind the 5 columns"):
+        storage.from_bytes(pack(model))
+
+
+def test_a_pipeline_of_arrays_knows_its_columns(tmp_path: Path) -> None:  # 90019928
+    X, y = data()
+    path = tmp_path / "pipeline.onward"
+    OnlinePipeline(Nystroem(n_components=4, random_state=0), RidgeRegressor()).fit(X, y).save(path)
+    contents = unpack(path.read_bytes())
+    del contents.header["settings"]["columns"]
+    with pytest.raises(storage.StorageError, match="a transformer of 3 columns without names"):
+        storage.from_bytes(pack(contents))
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.0, np.nan])
+def test_pivots_of_a_policy_are_positive(value: float) -> None:
+    policy = Greedy(seed=1)
+    policy.learn(np.ones(3), 1.0)
+    assert storage.from_bytes(policy.to_bytes()) is not None
+    acting(policy._buffer).factor.D[-1] = value
+    with pytest.raises(storage.StorageError, match="with pivots > 0"):
+        storage.from_bytes(policy.to_bytes())

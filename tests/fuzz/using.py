@@ -73,6 +73,8 @@ def save_again(thing: Any) -> None:
 
 def _regressor(model: Any) -> list[Callable[[], Any]]:
     rng = np.random.default_rng(0)
+    if not hasattr(model, "n_features_in_"):
+        return _by_names(model)
     d = model.n_features_in_
     if d > MOST_FEATURES:
         raise Lie(f"{d:,} features")
@@ -129,6 +131,12 @@ def _regressor(model: Any) -> list[Callable[[], Any]]:
         return [predict, learn, learn_many, predict]
     table: list[Callable[[], Any]] = [lambda: model.coefficient_table(), lambda: model.coefficient_table(robust=True)]
     return [predict, look, intervals, conformal, *table, learn, predict, learn_many, look, predict, merge]
+
+
+def _by_names(model: OnlinePipeline) -> list[Callable[[], Any]]:
+    """Of a pipeline that learns dicts, one row after the other."""
+    x = dict.fromkeys(getattr(model.transformer_, "feature_names_in_", ["a", "b"]), 0.5)
+    return [lambda: _numbers("a prediction of one", model.predict_one(x)), lambda: model.learn_one(x, 1.0)]
 
 
 def _policy(policy: Any) -> list[Callable[[], Any]]:

@@ -14,8 +14,9 @@ import pytest
 
 import onward
 from onward import RidgeRegressor
-from onward.tables import DataError, columnar, lines
+from onward.tables import DataError, columnar, lines, parquet_pages
 from onward.tables.arrow_messages import largest_decompressed
+from onward.tables.parquet_pages import largest_decompressed as largest_pages
 
 FLAT = 300  # MB that a small process may take: libraries and compiled code take 200
 
@@ -143,4 +144,39 @@ def test_a_compressed_batch_that_is_too_large_is_refused_unread(
         monkeypatch.setattr(columnar, "LARGEST_BATCH", 1_000_000)
         with pytest.raises(DataError, match=r"a compressed batch takes .* bytes of memory, expected at most 1,000,000"):
             onward.fit(path, "y", RidgeRegressor())
+        monkeypatch.undo()
+
+
+def test_compressed_pages_that_are_too_large_are_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, numbers = tmp_path / "t.parquet", np.repeat(np.arange(50.0), 4000)
+    texts = pa.array([f"{i % 700:020}" for i in range(len(numbers))])
+    table = pa.table({"x": numbers, "y": numbers[::-1], "k": texts, "unread": texts})
+    for version in ("1.0", "2.0"):
+        pq.write_table(
+            table,
+            path,
+            compression="zstd",
+            use_dictionary=["k"],
+            data_page_size=100_000,
+            write_batch_size=1000,
+            row_group_size=150_000,
+            data_page_version=version,
+            write_page_index=version == "2.0",
+        )
+        metadata = pq.ParquetFile(path).metadata
+        size, pages = largest_pages(path, metadata, range(2), ("x", "y"))
+        assert 2 * 100_000 < size < 2 * 110_000
+        assert pages == 12
+        assert largest_pages(path, metadata, range(2), ("k",))[0] > 24 * 700  # its dictionary counts
+        how = onward.Table("y", exclude=("k", "unread"))
+        assert onward.fit(path, how, RidgeRegressor()).scores.rows == len(numbers)
+        monkeypatch.setattr(columnar, "LARGEST_PAGES", 200_000)
+        with pytest.raises(DataError, match=r"pages of the columns take .* bytes of memory, expected at most 200,000"):
+            onward.fit(path, how, RidgeRegressor())
+        monkeypatch.undo()
+        monkeypatch.setattr(parquet_pages, "MOST_PAGES", 2)
+        with pytest.raises(DataError, match="more than 2 pages in a row group"):
+            onward.fit(path, how, RidgeRegressor())
         monkeypatch.undo()

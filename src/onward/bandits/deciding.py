@@ -67,7 +67,7 @@ class Deciding(LateRewards, Proposing, Buffered):
             try:
                 with self._lock:
                     own = pending.next_key if key is None else key
-                    if (type(own) is str or type(own) is int) and own not in pending.slots:
+                    if pending.is_free(own):
                         best = self._choose_loop(self._buffer, actions)
                         if best >= 0:  # no other is as good
                             pending.add(own, actions[best], time.time() if at is None else as_time("at", at), 1.0, best)
@@ -75,9 +75,9 @@ class Deciding(LateRewards, Proposing, Buffered):
             except TypeError:
                 pass  # not as the loops take it
         now = as_time("at", at)
-        table, mask = self._offer(actions, available)
         with self._lock, interrupts_deferred(), self._noting("decide") as noting:
             own = self._pending.new_key(key)
+            table, mask = self._offer(actions, available)
             chosen, probability = self.choose_to_decide(table, mask)
             self._pending.add(own, table[chosen], now, probability, chosen)
             decision = Decision(chosen, probability, own)
@@ -141,4 +141,4 @@ class Deciding(LateRewards, Proposing, Buffered):
             number: which one it was of those offered, if it was one of them.
         """
         row = self.checked_row(action)
-        self._override(key, row, UNKNOWN if number is None else whole("number", number, 0), {"number": number})
+        self._override(key, row, UNKNOWN if number is None else whole("number", number, 0, 2**53), {"number": number})

@@ -44,7 +44,7 @@ class DecidingArms(LateRewards, DisjointChances):
             try:
                 with self._lock:
                     arms, own = self._arms, pending.next_key if key is None else key
-                    fresh = (type(own) is str or type(own) is int) and own not in pending.slots
+                    fresh = pending.is_free(own)
                     if fresh and self._quick and arms is not None:
                         best = choose_arm_plainly(arms.rows, arms.summary, arms.forms, arms.arms, self._record, context)
                         if best >= 0:  # no other is as good

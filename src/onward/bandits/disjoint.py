@@ -18,7 +18,7 @@ from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in,
 from onward.bandits.deciding_arms import choose_arm_plainly
 from onward.bandits.inputs import as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, join_tuning, joined
-from onward.bandits.pending import Pending
+from onward.bandits.pending import Pending, checked_key
 from onward.bandits.policy import Policy
 from onward.bandits.randomness import draw
 from onward.bandits.saved_disjoint import SavedDisjoint
@@ -33,7 +33,7 @@ from onward.bandits.shared_record import (
     new_record,
 )
 from onward.core import Information
-from onward.core.checks import positive, whole
+from onward.core.checks import is_hashable, positive, whole
 from onward.core.fast_path import close
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
@@ -109,6 +109,7 @@ class Disjoint(SavedDisjoint):
                 name = next(number for number in itertools.count(self._next) if number not in self._serial_of)
             if not isinstance(name, str | int) or isinstance(name, bool):
                 raise ValueError(f"an arm's name must be text or a whole number, got {brief(name)}")
+            checked_key(name, "an arm's name")
             if name in self._serial_of:
                 raise ValueError(f"there is an arm {brief(name)} already; expected a new name")
             with interrupts_deferred():
@@ -137,7 +138,7 @@ class Disjoint(SavedDisjoint):
 
     def _place(self, name: Hashable) -> int:
         """Where the arm of this name stands among `arms`."""
-        serial = self._serial_of.get(name) if isinstance(name, Hashable) and not isinstance(name, bool) else None
+        serial = self._serial_of.get(name) if is_hashable(name) and not isinstance(name, bool) else None
         if serial is None:
             shown = [
                 *map(repr, self._names[:_SHOWN]),

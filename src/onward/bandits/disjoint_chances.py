@@ -1,6 +1,7 @@
 """The probabilities of choices among arms, and many choices at once: the part of `Disjoint` that a log needs."""
 
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -131,6 +132,9 @@ class DisjointChances(Proposing):
                 mask = ALL_AVAILABLE if available is None else masks[i]
                 self._note("choose", {"context": table[i], "available": mask}, name)
         return chosen
+
+    def _names_features(self) -> Any:
+        return self._policy
 
     def _table(self, contexts: ArrayLike) -> Matrix:
         """Contexts as the loops take them, or an error that says what is wrong with them."""

@@ -1,7 +1,6 @@
 """Graphs as Laplacians: read from matrices, edge lists and networkx, or drawn at random."""
 
 import math
-import numbers
 from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
@@ -9,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from onward.core.checks import positive, whole
+from onward.bandits.pending import checked_key
+from onward.core.checks import is_hashable, is_real, positive, whole
 from onward.core.shown import brief, several
 
+_HEAVIEST = 1e300  # weight of an edge: sums of them are numbers
 _ROUNDING = 1e-8  # entries that agree to this share of the largest are the same
 
 Edges = list[tuple[int, int, float]]
@@ -120,12 +121,17 @@ def _of_matrix(graph: Any) -> Laplacian:
 
 def _of_edges(edges: Iterable[Any], nodes: tuple[Hashable, ...] | None) -> Laplacian:
     triples = [_edge(edge) for edge in edges]
+    for edge in triples:
+        for node in edge[:2]:
+            if not is_hashable(node):
+                raise ValueError(f"a node must be text or a whole number, got {brief(node)}")
     if nodes is None:
         named = dict.fromkeys(node for u, v, _ in triples for node in (u, v))
         nodes = tuple(sorted(named) if all(isinstance(node, int) for node in named) else named)  # type: ignore[type-var]
     for node in nodes:
         if not isinstance(node, str | int) or isinstance(node, bool):
             raise ValueError(f"a node must be text or a whole number, got {brief(node)}")
+        checked_key(node, "a node")
     if not nodes:
         raise ValueError("graph must have at least one node, got no edges")
     places = {node: place for place, node in enumerate(nodes)}
@@ -138,11 +144,11 @@ def _of_edges(edges: Iterable[Any], nodes: tuple[Hashable, ...] | None) -> Lapla
 
 
 def _edge(edge: Any) -> tuple[Hashable, Hashable, float]:
-    parts = tuple(edge) if isinstance(edge, Iterable) and not isinstance(edge, str | bytes) else ()
+    parts = tuple(edge) if isinstance(edge, list | tuple | np.ndarray) else ()
     if len(parts) not in (2, 3):
         raise ValueError(f"an edge must be (u, v) or (u, v, weight), got {brief(edge)}")
     weight = parts[2] if len(parts) == 3 else 1.0
-    if not isinstance(weight, numbers.Real) or not math.isfinite(weight) or weight < 0:
+    if not (isinstance(weight, bool) or is_real(weight)) or not 0 <= weight < _HEAVIEST:
         between = several(parts[:2])
         raise ValueError(f"the weight of an edge must be a finite number >= 0, got {brief(weight)} between {between}")
     return _node(parts[0]), _node(parts[1]), float(weight)

@@ -16,7 +16,7 @@ from onward.bandits.hybrid_factor import N_PIVOT, learn_hybrid, read_hybrid, sam
 from onward.bandits.hybrid_inputs import as_features, as_features_of_arms, check_fits_hybrid
 from onward.bandits.inputs import as_mask, as_reward
 from onward.bandits.late_rewards import When, as_time
-from onward.bandits.pending import Decision, Pending, PendingDecision
+from onward.bandits.pending import Decision, Pending, PendingDecision, checked_key
 from onward.bandits.policy import Policy
 from onward.bandits.proposing import LOGGED_SAMPLES
 from onward.bandits.randomness import share_of_best
@@ -84,6 +84,7 @@ class Hybrid(WithoutJournal):
         """A new arm, of which only the shared coefficients are known."""
         if not isinstance(name, str | int) or isinstance(name, bool):
             raise ValueError(f"an arm's name must be text or a whole number, got {brief(name)}")
+        checked_key(name, "an arm's name")
         with self._lock, interrupts_deferred():
             if name in self._slots:
                 raise ValueError(f"there is an arm {brief(name)} already; expected a new name")

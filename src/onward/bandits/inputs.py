@@ -1,13 +1,13 @@
 """Actions, masks and rewards as the loops take them, or one error that says what came instead."""
 
 import math
-import numbers
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.core.checks import is_real
 from onward.core.factor import ORDINARY
 from onward.core.shown import came, several
 from onward.core.types import Matrix, Vector
@@ -89,7 +89,7 @@ def as_reward(reward: Any) -> float:
     """A finite number."""
     if isinstance(reward, np.ndarray) and reward.ndim == 0:
         reward = reward.item()
-    if isinstance(reward, numbers.Real):
+    if isinstance(reward, bool) or is_real(reward):
         try:
             number = float(reward)
         except OverflowError:

@@ -2,7 +2,6 @@
 
 import datetime
 import math
-import numbers
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from onward.bandits.inputs import as_reward, as_rewards
 from onward.bandits.journaling import Journaled
 from onward.bandits.pending import Counts, Pending, PendingDecision, PendingView
-from onward.core.checks import whole
+from onward.core.checks import is_real, whole
 from onward.core.durations import as_microseconds
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
@@ -20,15 +19,16 @@ from onward.core.types import Vector
 
 When = float | datetime.datetime | None
 Span = float | str | datetime.timedelta
+LATEST = 1e300  # seconds: whole numbers may be beyond what a float can hold
 
 
 def as_time(name: str, at: Any) -> float:
     """A moment in seconds: now, if it is None."""
     if at is None:
         return time.time()
-    if isinstance(at, datetime.datetime):
+    if isinstance(at, datetime.datetime) and at == at:  # not so NaT of pandas
         return at.timestamp()
-    if isinstance(at, numbers.Real) and not isinstance(at, bool) and math.isfinite(at):
+    if is_real(at) and abs(at) < LATEST:
         return float(at)
     raise ValueError(f"{name} must be a date, or a finite number of seconds, got {brief(at)}")
 
@@ -37,7 +37,7 @@ def as_seconds(name: str, span: Any) -> float:
     """A span of time in seconds."""
     microseconds = as_microseconds(span)
     seconds = math.nan if microseconds is None else microseconds / 1e6
-    if microseconds is None and isinstance(span, numbers.Real) and not isinstance(span, bool):
+    if microseconds is None and is_real(span) and span < LATEST:
         seconds = float(span)
     if not 0.0 <= seconds < math.inf:
         raise ValueError(f"{name} must be a number of seconds >= 0, or a span such as '12h', got {brief(span)}")
@@ -65,6 +65,8 @@ class LateRewards(Journaled):
 
     def reward_many(self, rewards: Mapping[Any, float]) -> None:
         """Learn the rewards of several decisions, in the order given. All of them or none."""
+        if not isinstance(rewards, Mapping):
+            raise ValueError(f"rewards must be a dict of keys and rewards, got {brief(rewards)}")
         with self._lock:
             slots = [self._pending.slot(key) for key in rewards]
             keys = [self._pending.plain(key) for key in rewards]

@@ -12,7 +12,8 @@ import numpy as np
 from narwhals.exceptions import NarwhalsError
 from numpy.typing import NDArray
 
-from onward.core.shown import brief
+from onward.core.checks import is_hashable, whole
+from onward.core.shown import brief, several
 from onward.core.types import Matrix, Vector
 
 KINDS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
@@ -22,6 +23,9 @@ KINDS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
+
+
+_MOST_ARMS = 2**31
 
 
 @dataclass(frozen=True)
@@ -42,17 +46,24 @@ class Table:
     ) -> None:
         if n_arms is not None:
             checked_arms(n_arms)
-        frame = nw.from_native(table)
+        try:
+            frame = nw.from_native(table)
+        except TypeError as error:
+            raise ValueError(f"a log must be a data frame, got {brief(table)}") from error
         columns = list(frame.collect_schema().names())
         special = [names.taken, names.propensity, names.reward, names.event]
+        if not all(isinstance(name, str) for name in special):
+            raise ValueError(f"taken, propensity, reward and event must be names of columns, got {several(special)}")
         if len(set(special)) < len(special):
-            raise ValueError(f"taken, propensity, reward and event must be different columns, got {special}")
+            raise ValueError(f"taken, propensity, reward and event must be different columns, got {several(special)}")
+        if features is not None and not (are_names(features) and all(isinstance(name, str) for name in features)):
+            raise ValueError(f"features must be different names of columns, at least one, got {brief(features)}")
         if features is None:
             features = [name for name in columns if name not in special]
         needed = special[:3] if n_arms is not None else special
         missing = [name for name in [*needed, *features] if name not in columns]
         if missing:
-            raise ValueError(f"{source}there is no column {brief(missing[0])}, expected it among {columns}")
+            raise ValueError(f"{source}there is no column {brief(missing[0])}, expected it among {several(columns)}")
         if not features:
             raise ValueError(f"{source}expected at least one column of features beside {needed}, got none")
         frame = frame.select(*dict.fromkeys([*needed, *features]))
@@ -135,9 +146,14 @@ def checked_kind(file: Path) -> Literal["csv", "jsonl", "parquet"]:
 
 def checked_arms(n_arms: int) -> int:
     """A number of arms, or an error."""
-    if isinstance(n_arms, bool) or not isinstance(n_arms, numbers.Integral) or n_arms < 1:
-        raise ValueError(f"n_arms must be a whole number >= 1, got {brief(n_arms)}")
-    return int(n_arms)
+    return whole("n_arms", n_arms, most=_MOST_ARMS)
+
+
+def are_names(arms: object) -> bool:
+    """Whether these are different names, at least one, in an order."""
+    if not isinstance(arms, Sequence | np.ndarray) or isinstance(arms, str | bytes) or getattr(arms, "ndim", 1) != 1:
+        return False
+    return len(arms) > 0 and all(map(is_hashable, arms)) and len(set(arms)) == len(arms)
 
 
 def _reads_as_number(value: object) -> bool:

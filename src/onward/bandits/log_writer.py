@@ -1,8 +1,6 @@
 """`LogWriter`: what a policy decided, with which chance, and what it earned, in a file that `LoggedData.read` reads."""
 
 import json
-import math
-import numbers
 import os
 import time as clock
 from collections.abc import Hashable, Sequence
@@ -11,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self, TextIO, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits.log_records import (
     ACTIONS,
@@ -24,9 +22,12 @@ from onward.bandits.log_records import (
     json_objects,
     named_arms_in,
 )
-from onward.bandits.log_tables import KINDS
-from onward.core.shown import brief
+from onward.bandits.log_tables import KINDS, are_names
+from onward.bandits.pending import checked_key
+from onward.core.checks import finite, is_hashable, is_real, is_whole
+from onward.core.shown import brief, several
 from onward.storage import replacing
+from onward.tables.number_arrays import as_numbers
 
 
 class LogWriter:
@@ -51,13 +52,18 @@ class LogWriter:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, arms: Sequence[Hashable] | None = None) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise ValueError(f"path must be the name of a file, got {brief(path)}")
         self._path = Path(path)
         kind = KINDS.get(self._path.suffix.lower())
         if kind not in ("jsonl", "parquet"):
-            raise ValueError(f"{path}: expected a name that ends in .jsonl, .ndjson, .parquet or .pq")
-        self._arms = None if arms is None else [int(arm) if isinstance(arm, np.integer) else arm for arm in arms]
-        if self._arms is not None and (not self._arms or len(set(self._arms)) < len(self._arms)):
-            raise ValueError(f"arms must be different names, at least one, got {self._arms}")
+            raise ValueError(f"{brief(str(path))[1:-1]}: expected a name that ends in .jsonl, .ndjson, .parquet or .pq")
+        if arms is not None and not are_names(arms):
+            raise ValueError(f"arms must be different names, at least one, got {brief(arms)}")
+        self._arms = None if arms is None else [int(arm) if is_whole(arm) else arm for arm in arms]
+        for name in self._arms or ():
+            if _is_plain(name):
+                checked_key(name, "an arm's name")
         if not self._path.parent.is_dir():
             raise FileNotFoundError(f"cannot write to {path}: the folder {self._path.parent} does not exist")
         self._records: list[dict[str, Any]] = []  # of Parquet, until it is closed
@@ -96,26 +102,16 @@ class LogWriter:
             time: when, in seconds since 1970; now unless it is given.
         """
         self._check_open()
-        try:
-            table = np.asarray(offered, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            what = "actions (k, d)" if self._arms is None else "a context (c,)"
-            raise ValueError(
-                f"a log holds arrays of numbers: expected {what}, got {type(offered).__name__}; features by name, as "
-                "those of Named, NamedArms and Hybrid, are not logged"
-            ) from error
-        wanted = 2 if self._arms is None else 1
-        if table.ndim != wanted or not table.size or not np.isfinite(table).all():
-            what = "actions (k, d)" if self._arms is None else "a context (c,)"
-            raise ValueError(f"expected {what} of finite numbers, got shape {table.shape}: {offered!r}")
+        table = self._offered(offered)
         k = len(table) if self._arms is None else len(self._arms)
         taken = self._place(getattr(decision, "action", decision), k)
         record: dict[str, Any] = {"taken": taken}
         if probabilities is not None:
-            chances = np.asarray(probabilities, dtype=np.float64)
+            expected = f"{k} numbers >= 0 that sum to 1"
+            chances = as_numbers(probabilities, "probabilities", expected)
             if chances.shape != (k,) or not (chances.min() >= 0 and abs(chances.sum() - 1) <= 1e-6):
-                raise ValueError(f"probabilities must be {k} numbers >= 0 that sum to 1, got {brief(probabilities)}")
-            if propensity is not None and abs(float(chances[taken]) - float(propensity)) > 1e-6:
+                raise ValueError(f"probabilities must be {expected}, got {brief(probabilities)}")
+            if propensity is not None and not abs(float(chances[taken]) - finite("propensity", propensity)) <= 1e-6:
                 raise ValueError(
                     f"probabilities say {chances[taken]:g} of the action that was taken, "
                     f"but propensity is {propensity!r}"
@@ -124,21 +120,19 @@ class LogWriter:
             propensity = float(chances[taken]) if propensity is None else propensity
         if propensity is None:
             propensity = getattr(decision, "probability", None)
-        if not isinstance(propensity, numbers.Real) or not 0 < float(propensity) <= 1:
+        if not is_real(propensity) or not 0 < propensity <= 1:
             raise ValueError(f"propensity must be a number in (0, 1], got {brief(propensity)}")
         record |= {"propensity": float(propensity), "reward": _checked_reward(reward)}
         key = getattr(decision, "key", None) if key is None else key
         if key is not None:
-            if not _is_plain(key):
-                raise ValueError(f"key must be text or a whole number, got {brief(key)}")
-            key = key if isinstance(key, str) else int(key)
+            key = checked_key(key)
             if key in self._waiting:
                 raise ValueError(
                     f"a decision already waits under key {brief(key)}; expected a new key for each decision"
                 )
         elif reward is None:
             raise ValueError("expected a reward, or a key by which it comes later, got neither")
-        record |= {KEY: key, TIME: clock.time() if time is None else float(time)}
+        record |= {KEY: key, TIME: clock.time() if time is None else finite("time", time)}
         record |= {ACTIONS: table.tolist()} if self._arms is None else {CONTEXT: table.tolist(), N_ARMS: k}
         if self._names is not None and self._file is None:
             record[ARMS] = json.dumps(self._names)  # a column
@@ -153,7 +147,7 @@ class LogWriter:
     def reward(self, key: Hashable, reward: float | np.bool_) -> None:
         """The reward of a decision that was written without one."""
         self._check_open()
-        if key not in self._waiting and key not in self._earlier:
+        if not is_hashable(key) or (key not in self._waiting and key not in self._earlier):
             count = len(self._waiting) + len(self._earlier)
             raise ValueError(f"no decision waits under key {brief(key)} ({count:,} wait)")
         checked = _checked_reward(reward)
@@ -183,12 +177,26 @@ class LogWriter:
             if file.seek(0, os.SEEK_END) and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
                 file.write(b"\n")
 
+    def _offered(self, offered: Any) -> NDArray[np.float64]:
+        """What was offered, as numbers: actions (k, d), or a context (c,)."""
+        what, axes = ("actions (k, d)", 2) if self._arms is None else ("a context (c,)", 1)
+        try:
+            table = as_numbers(offered, "offered", what)
+        except ValueError as error:
+            raise ValueError(
+                f"a log holds arrays of numbers: expected {what}, got {brief(offered)}; features by name, as "
+                "those of Named, NamedArms and Hybrid, are not logged"
+            ) from error
+        if table.ndim != axes or not table.size or not np.isfinite(table).all():
+            raise ValueError(f"expected {what} of finite numbers, got shape {table.shape}: {brief(offered)}")
+        return table
+
     def _place(self, taken: Any, k: int) -> int:
         if self._arms is not None:
-            if taken not in self._arms:
-                raise ValueError(f"there is no arm {brief(taken)}; expected one of {', '.join(map(repr, self._arms))}")
+            if not is_hashable(taken) or taken not in self._arms:
+                raise ValueError(f"there is no arm {brief(taken)}; expected one of {several(self._arms)}")
             return self._arms.index(taken)
-        if not isinstance(taken, numbers.Integral) or isinstance(taken, bool) or not 0 <= int(taken) < k:
+        if not is_whole(taken) or not 0 <= int(taken) < k:
             raise ValueError(f"the action taken must be a position, 0 … {k - 1}, got {brief(taken)}")
         return int(taken)
 
@@ -230,11 +238,9 @@ class LogWriter:
 def _checked_reward(reward: float | np.bool_ | None) -> float | None:
     if reward is None:
         return None
-    if not isinstance(reward, numbers.Real | np.bool_) or not math.isfinite(float(reward)):
-        raise ValueError(f"reward must be a finite number, got {brief(reward)}")
-    return float(reward)
+    return float(reward) if isinstance(reward, bool | np.bool_) else finite("reward", reward)
 
 
 def _is_plain(name: object) -> bool:
     """Whether it is text or a whole number, which a file gives back as it was."""
-    return isinstance(name, str | numbers.Integral) and not isinstance(name, bool)
+    return isinstance(name, str) or is_whole(name)

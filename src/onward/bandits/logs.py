@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits.action_sets import ActionSets, ArmsInContext, Chances, StackedSets, Whole, fixed
 from onward.bandits.log_records import LogWarning, Records, read_records
-from onward.bandits.log_tables import Names, Table, checked_arms
+from onward.bandits.log_tables import Names, Table, are_names, checked_arms
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
+from onward.tables.number_arrays import as_numbers
 
 ROUNDING = 1e-9  # by which a sum of probabilities may be above 1
 
@@ -70,9 +72,9 @@ class LoggedData:
         their names in the log's order, a `Disjoint` policy is judged by the names of its arms.
         """
         sets = ArmsInContext(_table(contexts), checked_arms(n_arms))
+        if arms is not None and not (are_names(arms) and len(arms) == n_arms):
+            raise ValueError(f"arms must be {n_arms} different names, got {brief(arms)}")
         names = None if arms is None else tuple(arms)
-        if names is not None and (len(names) != n_arms or len(set(names)) < n_arms):
-            raise ValueError(f"arms must be {n_arms} different names, got {names}")
         log = cls._of(sets, taken, propensity, reward, probabilities)
         object.__setattr__(log, "arms", names)
         return log
@@ -166,7 +168,12 @@ class LoggedData:
         contexts = table.features()
         if n_arms is not None:
             taken = table.numbers(names.taken)
-            table.check(names.taken, taken, np.isin(taken, np.arange(n_arms)), f"an arm, 0 … {n_arms - 1}")
+            table.check(
+                names.taken,
+                taken,
+                (taken >= 0) & (taken < n_arms) & (taken == np.floor(taken)),
+                f"an arm, 0 … {n_arms - 1}",
+            )
             actions: ActionSets = ArmsInContext(contexts, n_arms)
             rows = np.arange(len(taken))
         else:
@@ -253,6 +260,8 @@ def _action_sets(actions: Any) -> ActionSets:
     else:
         if isinstance(actions, np.ndarray) and actions.dtype.kind != "O":
             raise ValueError(f"actions must have shape (n, k, d) or be a list of n sets, got shape {actions.shape}")
+        if isinstance(actions, str | bytes) or not isinstance(actions, Iterable):
+            raise ValueError(f"actions must have shape (n, k, d) or be a list of n sets, got {brief(actions)}")
         parts = [_numbers(f"actions of event {event}", each) for event, each in enumerate(actions)]
         for event, part in enumerate(parts):
             if part.ndim != 2:
@@ -278,13 +287,16 @@ def _action_sets(actions: Any) -> ActionSets:
 def _chances(probabilities: Any, sizes: Whole, taken: Whole, propensity: Vector) -> Chances | None:
     if probabilities is None:
         return None
+    if isinstance(probabilities, str | bytes) or not isinstance(probabilities, Iterable):
+        raise ValueError(f"probabilities must be {len(sizes)} arrays, one for each event, got {brief(probabilities)}")
     parts = [_numbers(f"probabilities of event {event}", each) for event, each in enumerate(probabilities)]
     if len(parts) != len(sizes):
         raise ValueError(f"probabilities must be of {len(sizes)} events, as actions are, got {len(parts)}")
     for event, part in enumerate(parts):
         if part.shape != (sizes[event],) or not (part.min() >= 0 and abs(part.sum() - 1) <= 1e-6):
             raise ValueError(
-                f"probabilities of event {event} must be {sizes[event]} numbers >= 0 that sum to 1, got {part}"
+                f"probabilities of event {event} must be {sizes[event]} numbers >= 0 that sum to 1, "
+                f"got {part if part.size <= 8 else brief(part)}"
             )
         if abs(part[taken[event]] - propensity[event]) > 1e-6:
             raise ValueError(
@@ -312,13 +324,7 @@ def _column(name: str, values: ArrayLike, n: int) -> Vector:
 
 
 def _numbers(name: str, values: Any) -> NDArray[np.float64]:
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "biufO":
-            raise ValueError(f"got values of type {array.dtype}")
-        return np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{name} must be an array of numbers: {error}") from error
+    return as_numbers(values, name, "an array of numbers")
 
 
 def _check_events(name: str, values: Vector, right: NDArray[np.bool_], expected: str) -> None:

@@ -1,14 +1,13 @@
 """Decisions that wait for their rewards, each under a key."""
 
 import math
-import numbers
 from array import array
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from onward.core.checks import whole
+from onward.core.checks import is_unicode, is_whole, whole
 from onward.core.factor import ORDINARY
 from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
@@ -18,7 +17,22 @@ _ROWS = 1 << _BITS  # of a block
 _LAST = _ROWS - 1
 _COLUMNS = 4  # of what a file holds beside keys and rows: the time, the probability, the action and the round
 NEVER = math.inf  # the time of a slot in which nothing waits
+KEY_BITS = 128  # of a key that is a whole number: those of a UUID
+_OWN_KEYS = 2**64  # keys that nobody named are below
 UNKNOWN = -1  # the number of an action that was none of those offered
+
+
+def checked_key(key: object, name: str = "key") -> str | int:
+    """A key as text or a whole number of Python's own, which files give back as it was; ValueError if it is none."""
+    if isinstance(key, str):
+        if key.isascii() or is_unicode(key):
+            return str(key)
+        raise ValueError(f"{name} must be Unicode text, got half of a pair of surrogates in {brief(key)}")
+    if not is_whole(key):
+        raise ValueError(f"{name} must be text or a whole number, got {brief(key)}")
+    if abs(number := int(key)) >= 2**KEY_BITS:
+        raise ValueError(f"{name} must be text or a whole number of at most {KEY_BITS} bits, got {brief(key)}")
+    return number
 
 
 class Decision(NamedTuple):
@@ -65,7 +79,7 @@ class Pending:
         self._times, self._probabilities = array("d"), array("d")
         self.actions, self._rounds = array("q"), array("q")
         self.rounds = 0  # decisions so far: the number of the next one
-        self.next_key = 0  # above all whole numbers that were keys
+        self.next_key = 0  # above all whole numbers below _OWN_KEYS that were keys
         self.rewarded = self.expired = self.cancelled = self.overridden = 0
 
     def __len__(self) -> int:
@@ -102,16 +116,19 @@ class Pending:
         """The key under which a decision can be put: None becomes a number that never was one; ValueError if none."""
         if key is None:
             return self.next_key
-        if not isinstance(key, str | numbers.Integral) or isinstance(key, bool):
-            raise ValueError(f"key must be text or a whole number, got {brief(key)}")
-        if key in self.slots:
+        own = checked_key(key)
+        if own in self.slots:
             raise ValueError(f"a decision already waits under key {brief(key)}; expected a new key for each decision")
-        own: Hashable = self.plain(key)
         return own
+
+    def is_free(self, key: object) -> bool:
+        """Whether a key is plain text or a number of Python's own, and none waits under it: a quick look."""
+        plain = key.isascii() if type(key) is str else type(key) is int and -_OWN_KEYS < key < _OWN_KEYS
+        return plain and key not in self.slots
 
     def slot(self, key: Hashable) -> int:
         """Where the decision under the key is, or ValueError."""
-        if not isinstance(key, str | numbers.Integral) or isinstance(key, bool) or key not in self.slots:
+        if not (isinstance(key, str) or is_whole(key)) or key not in self.slots:
             raise ValueError(
                 f"no decision waits under key {brief(key)} ({len(self.slots)} wait): "
                 "it was never decided, or its reward has come already, or it was cancelled or has expired"
@@ -135,7 +152,7 @@ class Pending:
         self.actions[slot] = action
         self._rounds[slot] = self.rounds
         self.rounds += 1
-        if type(key) is int and key >= self.next_key:
+        if type(key) is int and self.next_key <= key < _OWN_KEYS:
             self.next_key = key + 1
         self.slots[key] = slot
 
@@ -252,7 +269,7 @@ class Pending:
         if len(pending.slots) != len(keys):
             raise ValueError("two decisions wait under one key")
         pending.rounds = len(keys)
-        pending.next_key = max([0, *(key + 1 for key in keys if isinstance(key, int))])
+        pending.next_key = max([0, *(key + 1 for key in keys if isinstance(key, int) and key < _OWN_KEYS)])
         if "counts" in settings:
             counts = [whole("each of counts", count, 0) for count in settings["counts"]]
             rounds, next_key, pending.rewarded, pending.expired, pending.cancelled, pending.overridden = counts

@@ -258,7 +258,7 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         if not is_float64_array(table, 2):
             table, columns = in_order(actions, columns)
             table = as_actions(table)
-        if table.shape[1] != self._dimension or not len(table):
+        if table.shape[1] != self._dimension or not table.size:
             self._check_shape(table)
         status = choosing.check(self._buffer, table)
         if status < 0:
@@ -412,13 +412,10 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
 
     def checked_row(self, action: ArrayLike) -> Vector:
         """One action as the loops take it, or an error that says what is wrong with it."""
-        if is_float64_array(action, 1):
-            row = action
-        else:
-            row = as_row(row_in_order(action, self._columns))[0]
-            if self._columns is None and not self._dimension:
-                self._columns = series_names(action)
+        row = action if is_float64_array(action, 1) else as_row(row_in_order(action, self._columns))[0]
         self.checked_table(row.reshape(1, -1))
+        if row is not action and self._columns is None and not self._dimension:
+            self._columns = series_names(action)
         return row
 
     # What is known

@@ -87,8 +87,9 @@ class Proposing(Journaled):
             samples: how many directions, about; None: 128, and 64 for more than 32 actions.
             with_error: whether to return the standard error of each, too: 0 where it is exact.
         """
+        wanted = None if samples is None else whole("samples", samples, 1)
         checked, mask = self._offer(offered, available)
-        count = self._samples(checked, mask) if samples is None else whole("samples", samples, 1)
+        count = wanted or self._samples(checked, mask)
         with self._lock:
             chances, errors = self._chances(checked, mask, count)
         return (chances, errors) if with_error else chances
@@ -114,9 +115,8 @@ class Proposing(Journaled):
         """
         whole("k", k, 1)
         with self._lock:
-            checked, mask = self._offer(offered, available)
+            checked, mask, count = self._offer_to_take(k, offered, available)
             free = np.flatnonzero(mask) if len(mask) else np.arange(self._count(checked))
-            count = _at_most(k, len(free))
             index = self._index_to_rank(checked)
             lots = self._rng.random(len(free)) if len(np.unique(index[free])) < len(free) else index[free]
             ranked = [self._label(int(place)) for place in free[np.lexsort((lots, -index[free]))[:count]]]
@@ -131,9 +131,9 @@ class Proposing(Journaled):
         """
         whole("k", k, 1)
         with self._lock:
-            checked, mask = self._offer(offered, available)
+            checked, mask, count = self._offer_to_take(k, offered, available)
             free = mask.copy() if len(mask) else np.ones(self._count(checked), dtype=np.bool_)
-            count, places, probabilities = _at_most(k, int(free.sum())), [], []
+            places, probabilities = [], []
             for _ in range(count):
                 place, probability = self.draw_with_probability(checked, free)
                 places.append(self._label(place))
@@ -143,6 +143,21 @@ class Proposing(Journaled):
             self._note("propose", {"offered": checked, "k": count, "available": mask}, proposal)
         return proposal
 
+    def _offer_to_take(self, k: int, offered: Any, available: ArrayLike | None) -> tuple[Any, NDArray[np.bool_], int]:
+        """What is offered, the mask, and k as a number; ValueError, and no names are noted, if there are fewer."""
+        named = self._names_features()
+        columns = named._columns
+        checked, mask = self._offer(offered, available)
+        free = int(np.count_nonzero(mask)) if len(mask) else self._count(checked)
+        if k > free:
+            named._columns = columns  # what was refused leaves nothing behind
+            raise ValueError(f"k must be at most the number of available actions, {free}, got {brief(k)}")
+        return checked, mask, int(k)
+
+    def _names_features(self) -> Any:
+        """The policy that notes how features are called."""
+        return self
+
     def _count(self, checked: Any) -> int:
         """How many actions are offered."""
         raise NotImplementedError
@@ -150,12 +165,6 @@ class Proposing(Journaled):
     def _samples(self, checked: Any, mask: NDArray[np.bool_]) -> int:
         free = int(np.count_nonzero(mask)) if len(mask) else self._count(checked)
         return SAMPLES if free <= MANY else SAMPLES // 2
-
-
-def _at_most(k: int, free: int) -> int:
-    if whole("k", k, 1) > free:
-        raise ValueError(f"k must be at most the number of available actions, {free}, got {brief(k)}")
-    return int(k)
 
 
 def stacked(tables: Sequence[Matrix]) -> tuple[Matrix, NDArray[np.int64]]:

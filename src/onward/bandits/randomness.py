@@ -3,11 +3,14 @@
 import hashlib
 import os
 import time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onward.bandits.settings import EPSILON_GREEDY, INVERSE_GAP, SAMPLING, SOFTMAX, UNIFORM_AT_RANDOM
+from onward.core.checks import is_whole
+from onward.core.shown import brief
 from onward.core.types import Vector
 
 Seed = int | np.random.SeedSequence | None
@@ -19,9 +22,25 @@ _OWN_KEY = 0x6F6E  # what a policy's random numbers are spawned by
 
 def own_generator(seed: Seed) -> np.random.Generator:
     """Random numbers of the policy's own: not those that `default_rng(seed)` would give to a world of the same seed."""
-    given = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    given = _checked_seed(seed)
     own = np.random.SeedSequence(given.entropy, spawn_key=(*given.spawn_key, _OWN_KEY), pool_size=given.pool_size)
     return np.random.default_rng(own)
+
+
+def _checked_seed(seed: Any) -> np.random.SeedSequence:
+    if isinstance(seed, np.random.SeedSequence):
+        return seed
+    # What is no number goes no further: of some objects NumPy takes the parts of parts until the stack is full.
+    numbered = seed if isinstance(seed, list | tuple) else [seed]
+    if seed is not None and not all(map(_is_seed, numbered)):
+        raise ValueError(
+            f"seed must be a whole number >= 0, several of them, a SeedSequence or None, got {brief(seed)}"
+        )
+    return np.random.SeedSequence(seed)
+
+
+def _is_seed(number: object) -> bool:
+    return is_whole(number) and number >= 0
 
 
 def part_from_parent(rng: np.random.Generator) -> None:

@@ -15,7 +15,7 @@ from onward.bandits.policies import OFUL, Exploration
 from onward.bandits.policy import Policy
 from onward.bandits.randomness import Seed
 from onward.bandits.spectral_basis import SpectralBasis
-from onward.core.checks import not_negative, positive
+from onward.core.checks import is_hashable, not_negative, positive
 from onward.core.shown import brief
 from onward.core.types import Vector
 
@@ -112,6 +112,8 @@ class SpectralBandit(Filed):
 
     def learn_many(self, nodes: Sequence[Hashable], rewards: ArrayLike) -> None:
         """Learn a log: the nodes that were played with their rewards, in order. All of it or nothing."""
+        if isinstance(nodes, str | bytes) or not isinstance(nodes, Sequence | np.ndarray):
+            raise ValueError(f"nodes must be a list of nodes that were played, got {brief(nodes)}")
         self._policy.learn_many(self._rows[[self._place(node) for node in nodes]], rewards)
 
     def decide(self, key: Hashable = None, available: ArrayLike | None = None, *, at: When = None) -> Decision:
@@ -176,7 +178,7 @@ class SpectralBandit(Filed):
         self._policy.reseed(seed)
 
     def _place(self, node: Hashable) -> int:
-        if not isinstance(node, Hashable) or node not in self._places:
+        if not is_hashable(node) or node not in self._places:
             told = f"expected one of {len(self.nodes)}, such as {brief(self.nodes[0])}"
             raise ValueError(f"there is no node {brief(node)}; {told}")
         return self._places[node]

@@ -17,6 +17,7 @@ from onward.core.checks import positive, whole
 from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
+_LONGEST = 2**53  # rounds, which floats count
 _DENSE = 500  # up to so many nodes, or if a quarter of the basis or more is wanted, all of it is found
 
 
@@ -93,7 +94,7 @@ class SpectralBasis:
 
         The information gain of T rounds is at most 2 d log(1 + T/λ), whatever nodes are played.
         """
-        horizon, lam = whole("horizon", horizon), positive("lam", lam)
+        horizon, lam = whole("horizon", horizon, most=_LONGEST), positive("lam", lam)
         places = np.arange(len(self.eigenvalues))
         good = places * (self.eigenvalues + lam) <= horizon / math.log1p(horizon / lam)
         return int(places[good].max()) + 1

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
+from onward.tables.number_arrays import as_numbers
 
 _WRITTEN_OUT = 16  # arrays of up to so many numbers are described by their numbers
 
@@ -40,8 +41,8 @@ def finite_matrix(name: str, value: ArrayLike, shape: str) -> Matrix:
 
 def _finite(name: str, value: ArrayLike, ndim: int, shape: str) -> Matrix:
     try:
-        array = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
+        array = np.array(as_numbers(value, name, "numbers"), order="C")
+    except ValueError as error:
         raise ValueError(f"{name} must be an array of numbers of shape {shape}, got {brief(value)}") from error
     if array.ndim != ndim or not array.size:
         raise ValueError(f"{name} must be an array of shape {shape}, none of it 0, got shape {array.shape}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onward.cli import options as o
-from onward.cli.terminal import say
+from onward.cli.terminal import data_output, say
 
 if TYPE_CHECKING:
     from onward.regression import OnlineRegressor
@@ -68,7 +68,9 @@ def command(
     learner = load_learner(model)
     text, note = _written(learner, format, table), export_note(learner)
     if out is None:
-        typer.echo(text, nl=False)
+        stream = data_output()
+        stream.write(text.encode())
+        stream.flush()
     else:
         write_atomically(out, text.encode())
     if note is not None and format == Format.csv:  # which has no place for it

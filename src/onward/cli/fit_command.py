@@ -11,7 +11,7 @@ import typer
 
 from onward.cli import options as o
 from onward.cli.fit_models import check_workers_can_share, new_model, started_model
-from onward.cli.terminal import console, say
+from onward.cli.terminal import console, data_output, say
 from onward.cli.value_options import given_options, usage
 from onward.core.words import counted, left_out
 
@@ -290,7 +290,7 @@ def _fit_here(what: _What, history: bool, follow_json: bool | None, quiet: bool,
     arguments, options = what
     with (
         watching(quiet or follow_json is not None or not options["with_scores"]) as watch,
-        open_writer(None, sys.stdout.buffer, "jsonl" if follow_json else "csv") as write,
+        open_writer(None, data_output(), "jsonl" if follow_json else "csv") as write,
     ):
         if follow_json is not None:
             left = [assumed] if assumed else []

@@ -1,13 +1,12 @@
 """`onward predict`: what a model says of new rows."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from onward.cli import options as o
-from onward.cli.terminal import say
+from onward.cli.terminal import data_output, say
 from onward.cli.value_options import usage
 from onward.core.words import left_out
 
@@ -68,7 +67,7 @@ def command(
             check_targets(data, table.format, {"--out": out, "the model": model})
     learner = load_learner(model)
     check_interval_options(learner, known, intervals, of.value)
-    with open_writer(out, sys.stdout.buffer, "jsonl" if json else "csv") as write:
+    with open_writer(out, data_output(), "jsonl" if json else "csv") as write:
         notes = predict(learner, data, write, table, known=known, of=of.value, intervals=intervals, missing=missing)
     from onward.cli.display import unknown_levels
 

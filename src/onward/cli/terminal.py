@@ -1,8 +1,10 @@
 """What is written to a terminal. Names come from data: what a terminal would obey in them is shown as an escape."""
 
+import codecs
 import functools
+import io
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
@@ -15,6 +17,28 @@ if TYPE_CHECKING:
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
     """A line, or several, to standard output or standard error."""
     typer.echo(printable_lines(text), err=err, nl=nl)
+
+
+def data_output() -> IO[bytes]:
+    """Standard output for data, which stay as they are in files and pipes; a terminal is shown escapes."""
+    return _Escaping(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
+
+
+class _Escaping(io.BytesIO):
+    """Passes text on, with what a terminal would obey as escapes."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        super().__init__()
+        self._out, self._decoder = out, codecs.getincrementaldecoder("utf-8")("replace")
+
+    def write(self, data: Any) -> int:
+        """Write UTF-8 text; a letter may come in two parts."""
+        self._out.write(printable_lines(self._decoder.decode(bytes(data))).encode())
+        return len(data)
+
+    def flush(self) -> None:
+        """Let everything be seen."""
+        self._out.flush()
 
 
 def console() -> "Console":

@@ -12,6 +12,7 @@ from onward.core.checks import probability
 from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
+from onward.tables.number_arrays import as_array
 
 ONE = 1.0  # the weight of a row that none was given for
 DELTAS = (0.5, 0.2, 0.1, 0.05, 0.01)  # at which a model is calibrated unless others are asked for
@@ -36,7 +37,13 @@ class ConformalIntervals:
     def __init__(self, deltas: float | Sequence[float] = (0.05,)) -> None:
         from scipy.special import stdtrit  # here, so that what does without does not wait for it
 
-        given = sorted({probability("deltas", delta) for delta in np.ravel(np.asarray(deltas)).tolist()}, reverse=True)
+        given = sorted(
+            {
+                probability("deltas", delta)
+                for delta in np.ravel(as_array(deltas, "deltas", "a number or several")).tolist()
+            },
+            reverse=True,
+        )
         if not given:
             raise ValueError("deltas must hold at least one number, got none")
         if 1.0 - given[-1] / 2 == 1.0:

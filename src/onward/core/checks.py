@@ -3,6 +3,9 @@
 import math
 import numbers
 from collections.abc import Callable
+from typing import Any, TypeGuard
+
+import numpy as np
 
 from onward.core.shown import brief
 
@@ -10,8 +13,36 @@ LARGEST_BOUND = 1e100
 """The largest σ or S: their squares, times what rows come to, are numbers."""
 
 
+def is_real(value: object) -> TypeGuard[Any]:
+    """Whether a value is a real number, and neither true or false nor a duration, which NumPy counts among them."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.timedelta64)
+
+
+def is_whole(value: object) -> TypeGuard[Any]:
+    """Whether a value is a whole number by its type, and neither true or false nor a duration."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.timedelta64)
+
+
+def is_hashable(value: object) -> bool:
+    """Whether a value can be looked up: of some types, as tuples and records, only each value tells."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written to a file: it has no half of a pair of surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _checked(name: str, value: object, expected: str, holds: Callable[[float], bool]) -> float:
-    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+    if is_real(value):
         try:
             number = float(value)
         except OverflowError:
@@ -19,6 +50,11 @@ def _checked(name: str, value: object, expected: str, holds: Callable[[float], b
         if math.isfinite(number) and holds(number):
             return number
     raise ValueError(f"{name} must be {expected}, got {brief(value)}")
+
+
+def finite(name: str, value: object) -> float:
+    """A finite number."""
+    return _checked(name, value, "a finite number", lambda v: True)
 
 
 def positive(name: str, value: object, most: float = math.inf) -> float:
@@ -49,7 +85,7 @@ def fraction(name: str, value: object) -> float:
 
 def whole(name: str, value: object, least: int = 1, most: int | None = None) -> int:
     """A whole number that is at least so large, and at most."""
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+    if is_whole(value):
         number = int(value)
         if number >= least and (most is None or number <= most):
             return number

@@ -168,13 +168,24 @@ class EnsembleState:
             learn_ensemble(self.buffer, X, Y, w, p, q)
             if not ordinary:
                 self.views.header["extreme"] = 1.0
-            if not (np.isfinite(self.buffer).all() and np.isfinite(p).all()):
+            if not (np.isfinite(self.buffer).all() and np.isfinite(p).all() and self._squares_are_finite()):
                 self.buffer[:] = before
                 raise TooExtremeError(
                     "the rows cannot be learned in double precision: expected values whose squares and ratios stay "
                     f"between 1e-300 and 1e300, got magnitudes up to {np.abs(X).max(initial=0.0):.3g} in X and "
                     f"{np.abs(Y).max(initial=0.0):.3g} in y; rescale the columns"
                 )
+
+    def _squares_are_finite(self) -> bool:
+        """Whether the diagonal of each G and the sums of squares of targets can be held."""
+        for memory in range(len(self.views.gammas)):
+            for lam in range(len(self.views.lams)):
+                factor = self.factor(memory, lam)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    squares = factor.D @ np.square(factor.U[:, : len(factor.D)]), factor.D @ np.square(factor.c)
+                if not all(np.isfinite(each).all() for each in squares):
+                    return False
+        return True
 
     def read(self, X: Matrix, w: Vector) -> tuple[Matrix, Vector]:
         """Predictions (n, m) and leverages (n,) of rows of weights w, each as if it came next.
@@ -288,10 +299,8 @@ class EnsembleState:
                 factor = self.factor(memory, lam)
                 if began and (factor.D < _LEAST_PIVOT).any():
                     raise ValueError("the pivots of an ensemble must be positive")
-                with np.errstate(over="ignore", invalid="ignore"):
-                    squares = factor.D @ np.square(factor.U[:, : len(factor.D)]), factor.D @ np.square(factor.c)
-                if not all(np.isfinite(each).all() for each in squares):  # the diagonal of G, and sums of squares
-                    raise ValueError("the squares of an ensemble's triangles must be finite")
+        if not self._squares_are_finite():
+            raise ValueError("the squares of an ensemble's triangles must be finite")
         for target in range(self.n_targets):
             mixture = self.mixture(target)
             sums = (mixture.squares, mixture.loss, mixture.recent, mixture.top_squares)

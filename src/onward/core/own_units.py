@@ -157,6 +157,7 @@ def _refresh(factor: Factor, lam: Vector, relative: Vector, varied: Vector) -> N
     holds = True
     for k in range(d):
         holds = holds and 0.0 < D[k] < np.inf
+        holds = holds and (more[k] == 0.0 or 1e-300 < lam[k] + more[k] < 1e300)
     if holds:
         for j in range(1, d):
             lam[j] += more[j]

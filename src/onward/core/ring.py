@@ -1,7 +1,8 @@
 """A ring of the last rows, and how the oldest of them is taken out of a factor: what every window is made of.
 
-Taking a row out loses digits in proportion to what is left in its direction, and they do not come back. So before the
-losses add up to much, and once in every window's length, the factor is to be made anew from the rows themselves.
+Taking a row out loses digits in proportion to what is left in its direction, and of each target's sum of squares, and
+they do not come back. So before the losses add up to much, and once in every window's length, the factor is to be made
+anew from the rows themselves.
 """
 
 from typing import NamedTuple
@@ -10,10 +11,11 @@ import numpy as np
 
 from onward.core.compile import inlined
 from onward.core.factor import Factor, has_empty_pivots, remove_row
+from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "9677fa1e9a4b4adb"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "25a8178d631c0fa1"  # other files whose code is compiled into this one: see tools/digests.py
 
 RING = np.dtype(
     [
@@ -88,9 +90,25 @@ def make_room(ring: Ring, window: float, factor: Factor, w: float, scratch: Matr
         return MAKE_ANEW
     left = 1.0
     if w != 0.0:
-        left = remove_row(factor, ring.rows[int(header.next_slot)], w, scratch, more)
+        row = ring.rows[int(header.next_slot)]
+        left = remove_row(factor, row, w, scratch, more)
+        left = min(left, _least_share(factor, row, w))
     header.rounding_growth /= left
     return TAKEN_OUT if left > 0.0 and header.rounding_growth < MOST_GROWTH else MAKE_ANEW
+
+
+@inlined
+def _least_share(factor: Factor, row: Vector, w: float) -> float:
+    """Of each target's sum of squares, what the row that was taken out has left: the least such share."""
+    d, m = factor.c.shape
+    least = 1.0
+    for h in range(m):
+        stays, goes = factor.loss[h], w * row[d + h] * row[d + h]
+        for k in range(d):
+            stays = fma(factor.D[k] * factor.c[k, h], factor.c[k, h], stays)
+        if goes > 0.0:
+            least = min(least, stays / (stays + goes))
+    return least
 
 
 @inlined

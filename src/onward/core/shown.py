@@ -109,5 +109,14 @@ def _json_escape(found: "re.Match[str]") -> str:
     return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
-_repr = reprlib.Repr()
+class _Repr(reprlib.Repr):
+    """Expressions in which arrays and tables are told as they are by themselves, wherever they stand."""
+
+    def repr1(self, x: object, level: int) -> str:
+        """One value inside another."""
+        shape = getattr(x, "shape", None)
+        return _described(x, shape) if isinstance(shape, tuple) and shape else super().repr1(x, level)
+
+
+_repr = _Repr()
 _repr.maxstring = _repr.maxother = 4 * LONGEST

@@ -373,6 +373,10 @@ class Information:
             self.loss[:] += other.loss
             if given:
                 self._take_out_lam(embedding, other.lam)
+            with np.errstate(over="ignore"):
+                sums = [self.loss, self.online_loss + other.online_loss, self.header["weight"] + other.header["weight"]]
+            if not all(np.isfinite(each).all() for each in sums):
+                raise TooExtremeError("cannot merge states: their losses add up to more than double precision can hold")
         except BaseException:
             self.buffer[:] = before
             raise
@@ -398,7 +402,8 @@ class Information:
         nothing = np.zeros((len(with_lam), self.n_targets))
         q = self.absorb_coordinates(scale * embedding[with_lam], nothing, -weights)
         regularized = self.lam > 0
-        left = [1.0 - weights * q, 0.5 * self.D[regularized] / self.lam[regularized]]
+        with np.errstate(over="ignore"):  # a share beyond all numbers is enough
+            left = [1.0 - weights * q, 0.5 * self.D[regularized] / self.lam[regularized]]
         enough = all((share >= 0.5 - _SLACK).all() for share in left)
         if not enough or (self.loss < (0.5 - _SLACK) * before).any():
             raise TooExtremeError(

@@ -1,7 +1,6 @@
 """What a learner can say of its coefficients: a table of them, and contrasts, each with an interval."""
 
-import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any, Literal, Self, Unpack
 
 import numpy as np
@@ -12,15 +11,17 @@ from onward.confidence.assumptions import has_binary_targets
 from onward.confidence.choose import SetChoices
 from onward.confidence.ordinary import OrdinaryLeastSquares
 from onward.core import Information
-from onward.core.checks import whole
+from onward.core.checks import finite, is_hashable, is_real, whole
 from onward.core.inference import TUNED_FOR
-from onward.core.shown import brief
+from onward.core.shown import brief, several
 from onward.core.types import Matrix, Vector
 from onward.regression.alone import alone
 from onward.regression.guarantees import Guarantees
 from onward.tables import as_mapping
+from onward.tables.number_arrays import as_numbers
 
 CONSTANT = "(intercept)"  # the name of the constant's coefficient
+MOST_WEIGHT = 1e100  # in a contrast: squares of its products with what was learned must be numbers
 CoefficientMethod = Literal["anytime", "uniform"]
 
 
@@ -64,8 +65,12 @@ class CoefficientLearner(Guarantees):
             choices: how the set is made, for `uniform`: see `SetChoices`.
         """
         fitted = self._fitted()
-        chosen = method or ("anytime" if sigma is None and theta_bound is None and not choices else "uniform")
-        if chosen not in ("anytime", "uniform"):
+        chosen = (
+            method
+            if method is not None
+            else ("anytime" if sigma is None and theta_bound is None and not choices else "uniform")
+        )
+        if not isinstance(chosen, str) or chosen not in ("anytime", "uniform"):
             raise ValueError(f"method must be 'anytime' or 'uniform', got {brief(method)}")
         names = self._coordinate_names()
         if chosen == "uniform":
@@ -126,10 +131,12 @@ class CoefficientLearner(Guarantees):
             together: of so many contrasts all must hold at once (Bonferroni).
             target: which one, if the model has several.
         """
-        if not math.isfinite(null):
-            raise ValueError(f"null must be a finite number, got {brief(null)}")
-        whole("together", together)
+        null = finite("null", null)
+        whole("together", together, most=2**53)
         name, direction = self._direction(weights)
+        if not (np.abs(direction) <= MOST_WEIGHT).all():
+            largest = direction[np.argmax(np.abs(direction))]
+            raise ValueError(f"the weights of a contrast must be numbers up to {MOST_WEIGHT:g}, got {largest:g}")
         found = self._estimates(direction[None], delta, null, tuned_for, robust, target, together)
         values = {field: float(column[0]) for field, column in found._asdict().items()}
         return Contrast(name, **values, null=null, delta=delta, rows=self.n_seen_, robust=robust)
@@ -212,16 +219,18 @@ class CoefficientLearner(Guarantees):
         names, given = self._coordinate_names(), as_mapping(weights)
         places = {name: place for place, name in enumerate(names)}
         direction = np.zeros(len(names))
-        if isinstance(given, str) or (np.ndim(given) == 0 and not isinstance(given, Mapping)):
+        if isinstance(given, str) or is_real(given) or (is_hashable(given) and given in places):
             given = {given: 1.0}
         if isinstance(given, Mapping):
             for name, weight in given.items():
                 if name not in places:
-                    raise ValueError(f"there is no coefficient of {name!r}: {_some(names)} are there")
-                direction[places[name]] = weight
+                    raise ValueError(f"there is no coefficient of {brief(name)}: {several(names)[1:-1]} are there")
+                direction[places[name]] = finite(f"the weight of {brief(name)}", weight)
             said = describe_contrast(given)
         else:
-            vector = np.asarray(given, dtype=np.float64)
+            vector = as_numbers(
+                given, "a contrast", "the name of a coefficient, a dict of names, or an array of weights"
+            )
             constant = int(self._fitted().state.intercept)
             if vector.shape == (len(names) - constant,):
                 direction[constant:] = vector
@@ -246,8 +255,3 @@ def describe_contrast(weights: Mapping[Any, float]) -> str:
         sign = ("-" if weight < 0 else "") if not text else (" - " if weight < 0 else " + ")
         text += f"{sign}{size}{name}"
     return text
-
-
-def _some(names: Sequence[Hashable], most: int = 12) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown

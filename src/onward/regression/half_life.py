@@ -23,11 +23,13 @@ AUTO_BY_ROWS = (
     "half_life=…"
 )
 
+MOST_ROWS = 2**53  # of a window: counts are floats in the state
+
 
 def memory_of(half_life: HalfLife | None, window: int | None) -> RowMemory | None:
     """How a state forgets that knows no times yet; ValueError if that cannot be."""
     if half_life is None:
-        return None if window is None else RowMemory(window=whole("window", window))
+        return None if window is None else RowMemory(window=whole("window", window, most=MOST_ROWS))
     if window is not None:
         raise ValueError(f"expected half_life or window, got both: half_life={half_life!r} and window={window!r}")
     microseconds = as_microseconds(half_life)

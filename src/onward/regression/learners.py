@@ -1,12 +1,12 @@
 """Two read-outs of one state: online ridge, and forward, which is ridge shrunk by its own leverage."""
 
 import math
-import numbers
 from typing import Literal
 
 from numpy.typing import ArrayLike
 
 from onward import storage
+from onward.core.checks import is_real
 from onward.core.shown import brief
 from onward.regression.columns import ColumnLearner
 from onward.regression.fitted import ReadOut
@@ -105,7 +105,11 @@ class RidgeRegressor(OnlineRegressor):
     def _check_settings(self) -> None:
         check_lam(self.lam, self.intercept_lam, positive=True)
         super()._check_settings()
-        if self.clip is not None and not (isinstance(self.clip, numbers.Real) and self.clip > 0):
+        try:
+            fits = self.clip is None or (is_real(self.clip) and float(self.clip) > 0)
+        except OverflowError:  # a whole number that no float can hold
+            fits = False
+        if not fits:
             raise ValueError(f"clip must be None or a positive number, got {brief(self.clip)}")
 
     @property

@@ -33,6 +33,8 @@ def check_record(settings: storage.Settings, arrays: storage.Arrays) -> tuple[in
             continue
         if arrays[name].shape != shape or not np.isfinite(arrays[name]).all():
             raise ValueError(f"array {name} must be finite and of shape {shape}, got shape {arrays[name].shape}")
+    if arrays["U"][:, d:].any():
+        raise ValueError(f"behind the {d} columns of array U there must be zeros")
     rows, learned, peak = arrays["tally"].tolist()
     if not (0 <= learned <= rows < _MOST_COUNT and rows == int(rows) and learned == int(learned) and peak >= 0):
         raise ValueError(f"the tally of a state must be counts of rows and a square, got {arrays['tally']}")

@@ -76,6 +76,8 @@ def check_transformer(transformer: Any, n_columns: int | None, n_features: int) 
     told = getattr(transformer, "n_features_in_", n_columns)
     if told is None:
         return
+    if n_columns is None and names is None:  # only rows with names come without a number of columns
+        raise ValueError(f"a transformer of {told!r} columns without names, in a pipeline that has none")
     if type(told) is not int or not 1 <= told <= _MOST_COLUMNS or n_columns not in (None, told):
         raise ValueError(f"a transformer of {told!r} columns, expected {n_columns}")
     if names is not None and len(names) != told:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as kind_of
 
 from onward.core.shown import brief
+from onward.tables import parquet_pages
 from onward.tables.arrow_messages import largest_decompressed
 from onward.tables.arrow_texts import names_of, unreadable_name, with_texts
 from onward.tables.errors import DataError
@@ -23,6 +24,7 @@ from onward.tables.sources import File, Frame
 VALUES = 1 << 17  # in a piece: 1 MB of numbers
 TEXT = 1 << 23  # bytes of text in a piece, if a single row does not have more
 LARGEST_BATCH = 1 << 30  # bytes of a compressed batch, once decompressed: Arrow holds it as a whole
+LARGEST_PAGES = 1 << 30  # bytes of the pages that all columns of a Parquet file hold at once, once decompressed
 
 
 class ParquetReader:
@@ -71,6 +73,7 @@ class ParquetReader:
         if groups:
             # One thread: there is another that learns meanwhile, and each of more would keep memory of its own.
             columns = list(dict.fromkeys([*wanted, *keep]))
+            self._check_pages(groups, columns)
             texts = [name for name in columns if content_of(self._file.schema_arrow.field(name).type) == "text"]
             with self._open(texts) as file:
                 batches = file.iter_batches(
@@ -85,6 +88,22 @@ class ParquetReader:
         """The file. Of columns of text, each different value is read once, however often it comes: it may be long."""
         # Without buffering ahead, memory stays at a few pages of each column however large a row group is.
         return pq.ParquetFile(self._path, pre_buffer=False, buffer_size=1 << 16, read_dictionary=list(texts) or None)
+
+    def _check_pages(self, groups: Sequence[int], columns: Sequence[str]) -> None:
+        """DataError if pages are so large, once decompressed, that memory would not hold them, or are countless."""
+        if self._path is None:
+            return
+        try:
+            size, pages = parquet_pages.largest_decompressed(self._path, self._file.metadata, groups, columns)
+        except (parquet_pages.PagesError, pa.ArrowException, OSError):
+            return  # what is wrong with it is told when it is read
+        if size > LARGEST_PAGES:
+            raise DataError(
+                f"{self.name}: compressed pages of the columns take {size:,} bytes of memory, expected at most "
+                f"{LARGEST_PAGES:,}; write smaller pages, or without compression"
+            )
+        if pages > parquet_pages.MOST_PAGES:
+            raise DataError(f"{self.name}: a column has more than {parquet_pages.MOST_PAGES:,} pages in a row group")
 
     def _text_in_a_row(self, texts: Sequence[str], groups: Sequence[int]) -> int:
         """Bytes of text that a row has on average, going by what the file says of itself, in the longest row group."""

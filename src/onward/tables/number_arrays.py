@@ -23,7 +23,7 @@ def is_sparse(values: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     """Whether a value is a real number, of whichever type."""
-    return isinstance(value, numbers.Real | np.bool_)
+    return isinstance(value, numbers.Real | np.bool_) and not isinstance(value, np.timedelta64)
 
 
 def as_array(values: Any, name: str, expected: str) -> NDArray[Any]:
@@ -64,6 +64,12 @@ def numbers_in(array: Any, name: str, names: Sequence[Hashable] | None = None) -
         return array.astype(np.float64)
     except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{name} must hold numbers below 1e308, got a larger whole number") from error
+
+
+def as_numbers(values: Any, name: str, expected: str) -> NDArray[np.float64]:
+    """The values as an array of floats; ValueError that says what was `expected` if they are no numbers."""
+    given = values.to_numpy() if hasattr(values, "to_numpy") else values
+    return np.asarray(numbers_in(as_array(given, name, expected), name), dtype=np.float64)
 
 
 def _where(shape: tuple[int, ...], place: int, names: Sequence[Hashable] | None) -> str:

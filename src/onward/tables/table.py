@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
-from onward.core.shown import brief
+from onward.core.shown import brief, shortened
 from onward.tables.notation import Notation, check_encoding
 from onward.tables.recipe import KINDS, Kind, Missing
 from onward.tables.terms import parse_term, split_terms
@@ -217,7 +217,7 @@ class Table:
         object.__setattr__(self, "schema", dict(self.schema))
         for each in fields(self):
             value, choices = getattr(self, each.name), each.metadata.get("choices")
-            if choices and value is not None and value not in choices:
+            if choices and value is not None and not (isinstance(value, str) and value in choices):
                 raise ValueError(f"{each.name} must be one of {', '.join(choices)}, got {brief(value)}")
             if isinstance(each.default, tuple) or each.name == "features":
                 object.__setattr__(
@@ -232,14 +232,18 @@ class Table:
         if self.separator is not None and (len(self.separator.encode()) != 1 or self.separator in '"\r\n'):
             raise ValueError(f"separator must be one plain character, got {brief(self.separator)}")
         for column, kind in self.schema.items():
-            if kind not in KINDS:
-                raise ValueError(f"schema: a column is one of {', '.join(KINDS)}, got {column}={kind}")
+            if not isinstance(column, str):
+                raise ValueError(f"schema: the names of columns must be text, got {brief(column)}")
+            if not isinstance(kind, str) or kind not in KINDS:
+                raise ValueError(
+                    f"schema: a column is one of {', '.join(KINDS)}, got {shortened(column)}={_told(kind)}"
+                )
         for one, other in (("target", "weight"), ("target", "time"), ("weight", "time")):
             if getattr(self, one) is not None and getattr(self, one) == getattr(self, other):
                 raise ValueError(f"column {getattr(self, one)!r} cannot be both the {one} and the {other}")
         for name in ("drop_first", "header"):
             if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
+                raise ValueError(f"{name} must be true or false, got {brief(getattr(self, name))}")
         for name in self.keep:
             if name in WRITTEN:
                 raise ValueError(f"column {brief(name)} cannot be kept: predictions have a column of that name")
@@ -257,9 +261,15 @@ def _names(name: str, value: Any, default: tuple[str, ...] | None) -> tuple[str,
     """Names as a tuple, the default for None; ValueError for one text, which would be taken for its letters."""
     if value is None:
         return default
-    if isinstance(value, str) or not isinstance(value, Iterable) or not all(isinstance(each, str) for each in value):
+    listed = isinstance(value, Iterable) and not isinstance(value, str | Mapping) and getattr(value, "ndim", 1) == 1
+    names = tuple(value) if listed else None
+    if names is None or not all(isinstance(each, str) for each in names):
         raise ValueError(f"{name} must be a list of texts, got {brief(value)}")
-    return tuple(value)
+    return names
+
+
+def _told(kind: object) -> str:
+    return shortened(kind) if isinstance(kind, str) else brief(kind)
 
 
 def as_table(table: Table | str | None) -> Table:

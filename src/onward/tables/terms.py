@@ -131,9 +131,9 @@ def parse_term(text: str) -> Term:
         made = parser.product()
         parser.end()
     except ValueError as error:
-        raise ValueError(f"the term {text!r} cannot be read: {error}; expected {_FORMS}") from error
+        raise ValueError(f"the term {brief(text)} cannot be read: {error}; expected {_FORMS}") from error
     if isinstance(made, Name):
-        raise ValueError(f"the term {text!r} is a column: name it in features; expected {_FORMS}")
+        raise ValueError(f"the term {brief(text)} is a column: name it in features; expected {_FORMS}")
     return made
 
 

@@ -24,7 +24,7 @@ from onward.core.ring import (
 )
 from onward.core.types import Vector
 
-COMPILED_FROM = "9942b47cdeeb7a85"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "fb6afcfc7bc1797d"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)

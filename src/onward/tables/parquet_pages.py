@@ -1,0 +1,143 @@
+"""How much memory the pages of a Parquet file take once they are decompressed, without decompressing them.
+
+A column chunk is a sequence of pages, each behind a header that says how long the page is on disk and in memory: a
+Thrift struct in the compact protocol. [Parquet Format, PageHeader]
+"""
+
+import mmap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+MOST_PAGES = 100_000  # of a column chunk: more are only there to keep a reader busy
+_DICTIONARY = 2  # of PageType
+_TYPE, _DECOMPRESSED, _COMPRESSED = 1, 2, 3  # fields of PageHeader
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)  # compact types
+_DEEPEST = 8
+
+
+class PagesError(ValueError):
+    """Headers that cannot be read: what is wrong with them is told when the pages are."""
+
+
+def largest_decompressed(path: Path, metadata: Any, groups: Iterable[int], columns: Sequence[str]) -> tuple[int, int]:
+    """Bytes of the pages that these columns hold in memory at once, at most, in one of the row groups; and the most
+    pages of a chunk, of which no more than `MOST_PAGES` + 1 are counted.
+
+    A column holds one page and its dictionary. What is not compressed is bounded by the file, and does not count.
+    """
+    wanted, largest, most = set(columns), 0, 0
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for group in map(metadata.row_group, groups):
+            total = 0
+            for chunk in map(group.column, range(group.num_columns)):
+                if chunk.path_in_schema in wanted and chunk.compression != "UNCOMPRESSED":
+                    size, pages = _of_chunk(data, chunk)
+                    total, most = total + size, max(most, pages)
+            largest = max(largest, total)
+    return largest, most
+
+
+def _of_chunk(data: Any, chunk: Any) -> tuple[int, int]:
+    """Bytes of a chunk's dictionary and its largest other page, and how many pages there are."""
+    starts = [chunk.data_page_offset]
+    if chunk.has_dictionary_page and (chunk.dictionary_page_offset or 0) > 0:
+        starts.append(chunk.dictionary_page_offset)
+    place = min(starts)
+    end = min(place + chunk.total_compressed_size, len(data))
+    dictionary = page = pages = 0
+    while 0 <= place < end and pages <= MOST_PAGES:
+        header = _Header(data, place)
+        fields = header.page()
+        compressed, size = fields.get(_COMPRESSED, -1), fields.get(_DECOMPRESSED, -1)
+        if compressed < 0 or size < 0:
+            raise PagesError("sizes of a page that are none")
+        if fields.get(_TYPE) == _DICTIONARY:
+            dictionary = max(dictionary, size)
+        else:
+            page = max(page, size)
+        place = header.place + compressed
+        pages += 1
+    return dictionary + page, pages
+
+
+class _Header:
+    """A struct in the compact protocol, read from a place on; `place` is behind what was read."""
+
+    def __init__(self, data: Any, place: int) -> None:
+        self.data, self.place = data, place
+
+    def page(self) -> dict[int, int]:
+        """The whole numbers among the fields of the struct that begins here."""
+        found: dict[int, int] = {}
+        number = 0
+        while True:
+            head = self._byte()
+            kind = head & 15
+            if head == 0:
+                return found
+            number = number + (head >> 4) if head >> 4 else self._whole()
+            if kind in (_I16, _I32, _I64):
+                found[number] = self._whole()
+            else:
+                self._skip(kind, 0)
+
+    def _byte(self) -> int:
+        if self.place >= len(self.data):
+            raise PagesError("a header that has no end")
+        self.place += 1
+        return int(self.data[self.place - 1])
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while shift < 70:
+            byte = self._byte()
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+        raise PagesError("a number of too many bytes")
+
+    def _whole(self) -> int:
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def _skip(self, kind: int, depth: int) -> None:
+        """Go behind a value of this type."""
+        if depth > _DEEPEST:
+            raise PagesError("a header that is nested too deeply")
+        if kind == _BYTE:
+            self.place += 1
+        elif kind in (_I16, _I32, _I64):
+            self._varint()
+        elif kind == _DOUBLE:
+            self.place += 8
+        elif kind == _BINARY:
+            length = self._varint()  # which goes on to the text itself
+            self.place += length
+        elif kind in (_LIST, _SET):
+            head = self._byte()
+            for _ in range(self._bounded(head >> 4 if head >> 4 < 15 else self._varint())):
+                self._skip_element(head & 15, depth)
+        elif kind == _MAP:
+            count = self._bounded(self._varint())
+            kinds = self._byte() if count else 0
+            for _ in range(count):
+                self._skip_element(kinds >> 4, depth)
+                self._skip_element(kinds & 15, depth)
+        elif kind == _STRUCT:
+            while (head := self._byte()) != 0:
+                if not head >> 4:
+                    self._varint()
+                self._skip(head & 15, depth + 1)
+        elif kind not in (_TRUE, _FALSE):
+            raise PagesError(f"a type of {kind}, which there is not")
+
+    def _skip_element(self, kind: int, depth: int) -> None:
+        """Go behind an element of a list or map, of which truths take a byte, too."""
+        self._skip(_BYTE if kind in (_TRUE, _FALSE) else kind, depth + 1)
+
+    def _bounded(self, count: int) -> int:
+        if count > len(self.data) - self.place:
+            raise PagesError("a list that is longer than the file")
+        return count
