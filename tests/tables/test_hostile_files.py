@@ -95,7 +95,7 @@ def _read(path: Path, **columns: object) -> tuple[str, int]:
 
 @pytest.fixture(scope="module")
 def flat(tmp_path_factory: pytest.TempPathFactory) -> int:
-    """MB that a process may take: those of one with a small file, which depend on Python and libraries, and a margin."""
+    """MB that a process may take: those of one with a small file, which depend on Python and libraries, and more."""
     path = tmp_path_factory.mktemp("small") / "t.csv"
     path.write_text("a,y\n1,2\n3,4\n", encoding="utf-8")
     said, size = _read(path)
