@@ -224,7 +224,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where the distributions are left")
     given = parser.parse_args()
-    # A shell that starts this in the background has Ctrl-C ignored, by all that is started here, too: lines are stopped by it.
+    # In the background of a shell Ctrl-C is ignored, by all that is started here, too; but lines are stopped by it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     steps, begun = Steps(), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="onward-release-") as folder:
