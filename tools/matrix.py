@@ -131,7 +131,8 @@ def check(environment: Environment, folder: Path, tests: Sequence[str]) -> bool 
     command = [str(python), "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *_quiet(environment), *tests]
     status, said = run(command, folder, 60 * MINUTES, PYTHONDONTWRITEBYTECODE="1", OPENBLAS_NUM_THREADS="1", **about)
     summary = said.strip().splitlines()[-1] if said.strip() else ""
-    print(f"{environment.name}: {'passed' if status == 0 else 'FAILED'}, {time.monotonic() - begun:.0f} s: {summary}")
+    outcome = "passed" if status == 0 else f"FAILED (status {status})"
+    print(f"{environment.name}: {outcome}, {time.monotonic() - begun:.0f} s: {summary}", flush=True)
     if status != 0:
         print("\n".join(f"    {line}" for line in said.strip().splitlines()[-40:]), flush=True)
     return status == 0
