@@ -128,7 +128,9 @@ def check(environment: Environment, folder: Path, tests: Sequence[str]) -> bool 
         return None
     # A cache of its own: what another numba has compiled is none of its business, nor the other way round.
     about = {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    command = [str(python), "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *_quiet(environment), *tests]
+    # Compiling all anew takes longer than any test may otherwise; MINUTES end what hangs.
+    options = ("-q", "-n", "0", "-p", "no:cacheprovider", "-o", "faulthandler_timeout=0", *_quiet(environment))
+    command = [str(python), "-m", "pytest", *options, *tests]
     status, said = run(command, folder, 60 * MINUTES, PYTHONDONTWRITEBYTECODE="1", OPENBLAS_NUM_THREADS="1", **about)
     summary = said.strip().splitlines()[-1] if said.strip() else ""
     outcome = "passed" if status == 0 else f"FAILED (status {status})"
