@@ -73,7 +73,7 @@ def read_environment(python: Path) -> dict[str, Installed]:
 
 
 def report(installed: Mapping[str, Installed], also: Iterable[str] = ()) -> list[str]:
-    """Lines that say what is installed, and what would be left without each group and without all."""
+    """Lines that say what is installed, and what would be left without each group and without several."""
     roots = {*installed["onward"].needs, *also}
     everything = {"onward", *reachable(installed, roots)}
     whole = total(installed, everything)
@@ -81,7 +81,8 @@ def report(installed: Mapping[str, Installed], also: Iterable[str] = ()) -> list
     largest = sorted(everything, key=lambda name: -installed[name].bytes)[:12]
     lines += [f"    {installed[name].bytes / 1e6:6.1f}  {name}" for name in largest]
     without_all = [name for names in GROUPS.values() for name in names]
-    for group, names in {**GROUPS, "all of these": without_all}.items():
+    but_commands = [name for name in without_all if name not in GROUPS["command line"]]
+    for group, names in {**GROUPS, "all but the command line": but_commands, "all of these": without_all}.items():
         left = total(installed, {"onward", *reachable(installed, roots, names)})
         lines.append(f"without {group} ({', '.join(names)}): {left:.0f} MB, {left / whole:.0%}")
     return lines
