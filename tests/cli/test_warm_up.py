@@ -64,4 +64,4 @@ def test_all_policies_named_are_there_and_parts_are_checked(run: Run, monkeypatc
     monkeypatch.setattr(warm_up_steps, "has_service", lambda: False)
     assert [name for name, _ in warm_up_steps.steps(("service",))] == []
     code, _, err = run("warm-up", "service")
-    assert (code, err) == (1, "onward: the service is not installed: pip install onward[serve]\n")
+    assert (code, err) == (1, 'onward: the service is not installed: pip install "onward[serve]"\n')

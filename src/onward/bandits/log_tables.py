@@ -78,12 +78,15 @@ class Table:
         """The columns of a Parquet, CSV or JSON lines file."""
         import polars as pl  # here, so that what reads no file does not wait for it
 
+        from onward.tables.json_depth import check_depth
+
         kind = checked_kind(file)
         try:
             # Types come from the whole file: a column may hold whole numbers for thousands of rows, then 0.5.
             if kind == "csv":
                 frame = pl.scan_csv(file, infer_schema_length=None)
             elif kind == "jsonl":
+                check_depth(file)
                 frame = pl.scan_ndjson(file, infer_schema_length=None)
             else:
                 frame = pl.scan_parquet(file)

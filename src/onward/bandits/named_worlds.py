@@ -60,7 +60,11 @@ def labelled_file(
     """
     import polars as pl  # here, so that what reads no file does not wait for it
 
+    from onward.tables.json_depth import check_depth
+
     kind = checked_kind(path)
+    if kind == "jsonl":
+        check_depth(path)
     try:
         if kind == "csv":
             frame = pl.read_csv(path, infer_schema_length=None)

@@ -27,6 +27,7 @@ from onward.cli import (
     warm_up_command,
 )
 from onward.cli.terminal import say
+from onward.core.extras import MissingExtraError
 from onward.core.shown import printable_lines
 from onward.core.stopping import SIGNALS, StoppedError, forget_signals, raise_stop, unheeded
 
@@ -189,6 +190,6 @@ def _line(error: Exception) -> str:
         text = f"{error.filename}: {error.strerror}"
     else:
         text = " ".join(str(error).split()) or type(error).__name__
-    if isinstance(error, ValueError | OSError):
+    if isinstance(error, ValueError | OSError | MissingExtraError):
         return text
     return f"unexpected {type(error).__name__}: {text}; --debug shows where it came from"

@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from onward.core.extras import missing_extra
+
 EXAMPLES = """Examples:
 
 onward serve --database sqlite:///log.db --listen 127.0.0.1:8000
@@ -63,11 +65,7 @@ def command(
         from onward.service.server import serve
         from onward.service.server_settings import parse_address, read_settings
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("onward"):
-            raise
-        raise ValueError(
-            f"onward serve needs {error.name}, which is not installed: pip install onward[serve]"
-        ) from error
+        raise missing_extra("onward serve", error, "serve") from None
 
     settings = read_settings(config, database=database, listen=listen, log_level=log_level)
     try:

@@ -36,7 +36,7 @@ def command(
     if unknown:
         raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(PARTS)}", param_hint="PARTS")
     if parts and "service" in parts and not has_service():
-        raise ValueError("the service is not installed: pip install onward[serve]")
+        raise ValueError('the service is not installed: pip install "onward[serve]"')
     todo, whole = list(steps(wanted)), time.perf_counter()
     for number, (name, do) in enumerate(todo, start=1):
         begun = time.perf_counter()

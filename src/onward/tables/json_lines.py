@@ -10,6 +10,7 @@ import polars as pl
 
 from onward.core.shown import brief
 from onward.tables.errors import DataError
+from onward.tables.json_depth import is_deep
 from onward.tables.kinds import TOLD_BY, UNKNOWN, Content, guess, read_texts, read_wider, without
 from onward.tables.lines import Chunk, TextFile
 from onward.tables.notation import Notation
@@ -108,6 +109,8 @@ class JsonLinesReader:
     def _parsed(self, wanted: dict[str, Kind], chunk: Chunk) -> pl.DataFrame:
         """The chunk as what it should hold; then by way of texts; then line by line."""
         self._text.check_nulls(chunk)
+        if is_deep(chunk.data):
+            return self._patiently(wanted, chunk)
         for way in range(self._way, 1 if self._notation.is_local else 2):  # polars would write numbers as programs do
             try:
                 frame = self._quickly(chunk.data, wanted, way)

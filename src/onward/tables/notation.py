@@ -1,6 +1,7 @@
 """How values are written as text, where there is more than one custom."""
 
 import codecs
+import warnings
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -49,8 +50,10 @@ class Notation:
 def _check_date_format(format: object) -> None:
     day = datetime(2026, 12, 31, 23, 59, 58)
     try:
-        if not isinstance(format, str) or datetime.strptime(day.strftime(format), format).year != day.year:
-            raise ValueError
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of a day without a year: it is refused here anyway
+            if not isinstance(format, str) or datetime.strptime(day.strftime(format), format).year != day.year:
+                raise ValueError
     except ValueError as error:
         raise ValueError(
             f"date_format must be a format of strptime with a year, such as %d.%m.%Y, got {brief(format)}"
