@@ -26,15 +26,15 @@ function chart(place, { height, across, up, label, room = {}, square = false }) 
     svg.append(shape("line", { class: "grid", x1: edge.left, x2: right, y1: y(each), y2: y(each) }),
       shape("text", { class: "tick", x: edge.left - 6, y: y(each) + 4, "text-anchor": "end" }, (up.show ?? words)(each)));
   }
-  for (const each of across.ticks ?? niceTicks(across.low, across.high, Math.max(3, Math.floor((right - edge.left) / 80)))) {
+  for (const each of across.ticks ?? niceTicks(across.low, across.high, square ? 5 : Math.max(3, Math.floor((right - edge.left) / 80)))) {
     svg.append(shape("line", { class: "grid", x1: x(each), x2: x(each), y1: edge.top, y2: tall - edge.bottom }),
       shape("text", { class: "tick", x: x(each), y: tall - edge.bottom + 16, "text-anchor": "middle" }, (across.show ?? words)(each)));
   }
   if (across.name) svg.append(shape("text", { class: "name", x: (edge.left + right) / 2, y: tall - 6, "text-anchor": "middle" }, across.name));
-  if (up.name) svg.append(shape("text", { class: "name", x: edge.left + 6, y: edge.top + 12 }, up.name));
   const id = `clip-${chart.count += 1}`;
   const inside = shape("g", { "clip-path": `url(#${id})` });
   svg.append(shape("clipPath", { id }, shape("rect", { x: edge.left, y: edge.top - 1, width: right - edge.left, height: tall - edge.top - edge.bottom + 2 })), inside);
+  if (up.name) svg.append(shape("text", { class: "name", x: edge.left + 6, y: edge.top + 12 }, up.name)); // above what is drawn
   place.replaceChildren(svg);
   // The value under a pointer; for linear axes.
   const at = (event) => {

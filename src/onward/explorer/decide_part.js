@@ -29,11 +29,14 @@ const decidePart = {
       lam: slider("Regularisation λ", fields.lam, words, (lam) => change({ lam })),
       epsilon: slider("ε of ε-greedy", fields.epsilon, words, (epsilon) => change({ epsilon })),
     };
-    panel.querySelector(".controls").append(...Object.values(this.controls));
+    const { world, who, ...rest } = this.controls;
+    panel.querySelector(".plot").before(world);
+    panel.querySelector(".because").before(who);
+    panel.querySelector(".controls").append(...Object.values(rest));
     this.back = button("‹ Back", () => change({ at: this.state.at - 1 }));
-    this.forth = button("Forth ›", () => this.step());
+    this.forth = button("Forth ›", () => change({ at: this.state.at + 1 }));
     this.reveal = element("input", { type: "checkbox", onchange: () => change({ reveal: this.reveal.checked ? 1 : 0 }) });
-    panel.querySelector(".buttons").append(this.back, this.forth, button("Ten rounds", () => this.advise(10)), button("To the end", () => this.advise(ROUNDS)),
+    panel.querySelector(".buttons").append(this.back, this.forth, button("Let OFUL choose", () => this.advise(1)), button("… ten times", () => this.advise(10)), button("… to the end", () => this.advise(ROUNDS)),
       button("New world", () => change({ seed: (this.state.seed + 1) % 10000, choices: "", at: 0 })), element("label", { class: "check" }, this.reveal, " show the truth"));
     panel.querySelector(".tiles").append(tile("you", "You", "regret so far", "you"), ...POLICIES.map(({ kind, name }) => tile(kind, name, "regret so far", kind)));
     panel.addEventListener("keydown", (event) => {
@@ -50,16 +53,11 @@ const decidePart = {
     if (at < ROUNDS) this.change({ choices: `${choices.slice(0, at)}${arm}`, at: at + 1 });
   },
 
-  step() {
-    if (this.state.at < this.state.choices.length) this.change({ at: this.state.at + 1 });
-    else this.advise(1);
-  },
-
   // Let OFUL choose for you, on what you have learned.
   advise(rounds) {
     let { choices, at } = this.state;
     const end = Math.min(ROUNDS, at + rounds);
-    choices = choices.slice(0, Math.max(at, Math.min(end, choices.length)));
+    choices = choices.slice(0, at);
     while (choices.length < end) {
       const { last } = playYours([...choices].map(Number), this.settings(), this.world);
       choices += largest(last.read.map((each) => each.index))[0];
@@ -79,7 +77,7 @@ const decidePart = {
     for (const [name, control] of Object.entries(this.controls)) control.set(state[name]);
     this.reveal.checked = state.reveal === 1;
     this.back.disabled = at === 0;
-    this.forth.disabled = at === ROUNDS;
+    this.forth.disabled = at === state.choices.length;
     if (!before || ["world", "sigma", "lam", "epsilon", "seed"].some((name) => before[name] !== state[name])) {
       this.world = drawWorld({ ...state, rounds: ROUNDS });
       this.games = Object.fromEntries(POLICIES.map(({ kind }) => [kind, playPolicy(kind, this.settings(), this.world)]));
@@ -104,8 +102,8 @@ const decidePart = {
     const { at, who, reveal } = this.state, round = this.world[Math.min(at, ROUNDS - 1)];
     const { before, chosen } = this.moment();
     const last = at ? this.world[at - 1] : null, took = at ? +this.state.choices[at - 1] : null;
-    const frame = chart(this.panel.querySelector(".plot"), { square: true, height: 430, label: `Ten arms and the confidence set, round ${at + 1}`, room: { left: 30, bottom: 26 },
-      across: { low: -1.5, high: 1.5, ticks: [-1, 0, 1] }, up: { low: -1.5, high: 1.5, ticks: [-1, 0, 1] } });
+    const frame = chart(this.panel.querySelector(".plot"), { square: true, height: 440, label: `Ten arms and the confidence set, round ${at + 1}`, room: { left: 30, bottom: 26 },
+      across: { low: -1.7, high: 1.7, ticks: [-1, 0, 1] }, up: { low: -1.7, high: 1.7, ticks: [-1, 0, 1] } });
     const own = who === "you" ? "you" : who;
     if (before) {
       const radius = jointRadius(this.state.sigma, this.delta, before.gain(), before.lam, 1);

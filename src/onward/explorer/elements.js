@@ -15,16 +15,21 @@ function words(value, digits = 3) {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   const text = Number.isInteger(value) && size < 1e6 ? value.toLocaleString("en-GB")
-    : size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(1)
+    : size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(1).replace(".0e", "e")
     : size >= 10 ** digits ? Math.round(value).toLocaleString("en-GB") : String(Number(value.toPrecision(digits)));
   return text.replaceAll("-", "−");
 }
-const percent = (value) => `${(100 * value).toFixed(value > 0 && value < 0.0995 ? 1 : 0)}%`;
+const percent = (value) => `${Number((100 * value).toFixed(value > 0 && value < 0.0995 ? 1 : 0))}%`;
 
 // A number that is shown: in words to read, in full in data-value.
 function tile(name, label, note = "", colour = null) {
   return element("div", { class: "tile", style: colour && `--own: var(--${colour})` }, element("dt", {}, label),
     element("dd", {}, element("output", { "data-name": name }, "–"), note && element("small", { "data-note": name }, note)));
+}
+// One tile for both ends of an interval.
+function rangeTile([low, high], label, colour) {
+  return element("div", { class: "tile", style: `--own: var(--${colour})` }, element("dt", {}, label),
+    element("dd", {}, element("output", { "data-name": low }), element("i", {}, " to "), element("output", { "data-name": high })));
 }
 function put(root, name, value, text = words(value)) {
   const at = root.querySelector(`[data-name="${name}"]`);

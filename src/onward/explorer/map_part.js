@@ -1,6 +1,8 @@
 // Noise × λ: who wins, exactly in the mean; and fifty runs of one cell beside the rule of one line and the bounds.
 const MAP = { d: 5, rounds: 200, runs: 50, delta: 0.05, bound: 1 };
 
+const PAR = 1.05; // within this ratio neither wins
+
 const mapPart = {
   id: "map",
   fields: {
@@ -70,7 +72,7 @@ const mapPart = {
         const mean = (name) => each.reduce((sum, cells) => sum + cells[i][name], 0) / MAP.runs;
         const [ridge, forward] = [mean("ridge"), mean("forward")];
         const cell = this.cells[i][j], ratio = ridge / forward, times = Math.max(ratio, 1 / ratio);
-        const wins = times < 1.02 ? "neither" : ratio > 1 ? "forward" : "ridge";
+        const wins = times < PAR ? "neither" : ratio > 1 ? "forward" : "ridge";
         cell.className = `cell ${wins}`;
         cell.style.setProperty("--share", Math.min(1, Math.log2(times) / 1.6 + (wins === "neither" ? 0 : 0.12)).toFixed(3));
         cell.textContent = wins === "neither" ? "=" : `${times < 9.95 ? times.toFixed(1) : Math.round(times)}×`;
@@ -113,7 +115,7 @@ const mapPart = {
     const cell = this.grid.querySelector("[aria-selected=true]");
     for (const name of ["ridge", "forward"]) note(panel, name, `over all noise: ${words(+cell.dataset[name])}, exactly`);
     const times = cell.dataset.ridge / cell.dataset.forward;
-    panel.querySelector(".verdict").textContent = `σ = ${words(state.sigma)}, λ = ${words(state.lam)}: ${Math.max(times, 1 / times) < 1.02 ? "the two are on par" : times > 1 ? `forward wins; ridge loses ${words(times, 2)} times as much` : `ridge wins; forward loses ${words(1 / times, 2)} times as much`} in the mean.`;
+    panel.querySelector(".verdict").textContent = `σ = ${words(state.sigma)}, λ = ${words(state.lam)}: ${Math.max(times, 1 / times) < PAR ? "the two are on par" : times > 1 ? `forward wins; ridge loses ${words(times, 2)} times as much` : `ridge wins; forward loses ${words(1 / times, 2)} times as much`} in the mean.`;
     const unit = 0.2 * mean("forward");
     const names = state.bounds ? ["ridgeBound", "forwardBound"] : [];
     const tops = runs.flatMap((run) => [run.ridge[last], run.forward[last]]).sort((a, b) => a - b);

@@ -8,7 +8,7 @@ const peekingPart = {
     delta: oneOf([0.01, 0.05, 0.1], 0.05),
     tests: oneOf([50, 100, 200, 400], 200),
     tuned: oneOf([100, 400, 1000, 4000], 400),
-    test: whole(0, 399, 0),
+    test: whole(0, 399, 1),
     day: whole(1, 90, 60),
     seed: whole(0, 9999, 0),
   },
@@ -119,7 +119,7 @@ const peekingPart = {
     panel.querySelector(".verdict").textContent = `Test ${test + 1}, day ${day}: ${said("The t interval", fixedDay)} ${said("The anytime interval", anytimeDay)}${effect ? "" : " There is nothing to find."}`;
     const most = Math.max(4 * looks[looks.length - 1].error, 1.25 * Math.abs(now.estimate), ...looks.slice(Math.floor(looks.length / 6)).map((look) => Math.abs(look.estimate) + look.fixed)) * 1.05;
     const frame = chart(panel.querySelector(".plot"), { height: panel.clientWidth < 600 ? 270 : 330, label: "The effect with both intervals, day by day",
-      across: { low: 1, high: days, ticks: [1, ...niceTicks(1, days, 6).filter((each) => each > 2)], name: "day" }, up: { low: -most, high: most, name: "effect, B less A" } });
+      across: { low: 1, high: days * 1.015, ticks: [1, ...niceTicks(1, days, 6).filter((each) => each > 2)], name: "day" }, up: { low: -most, high: most, name: "effect, B less A" } });
     const until = looks.slice(0, day), far = 50 * most;
     const ends = (name) => until.map((look, i) => [i + 1, look.estimate - Math.min(look[name], far), look.estimate + Math.min(look[name], far)]);
     const edges = (name, colour) => [1, 2].map((side) => line(frame, ends(name).map((each) => [each[0], each[side]]), colour));

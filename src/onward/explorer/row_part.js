@@ -41,7 +41,7 @@ const rowPart = {
     panel.querySelector(".tiles").append(
       tile("ridge", "Ridge predicts", "xᵀθ", "ridge"), tile("forward", "Forward predicts", "ridge / (1 + q)", "forward"),
       tile("leverage", "Leverage q", "how new the row is"), tile("radius", "Radius of the set", "W, in the norm of G"),
-      tile("ridgeLow", "Ridge's interval, from"), tile("ridgeHigh", "to"), tile("forwardLow", "Forward's interval, from"), tile("forwardHigh", "to"));
+      rangeTile(["ridgeLow", "ridgeHigh"], "Ridge's interval", "ridge"), rangeTile(["forwardLow", "forwardHigh"], "Forward's interval", "forward"));
     this.listen(change);
   },
 
@@ -113,9 +113,10 @@ const rowPart = {
   drawRows({ rows, x }, here, along) {
     const frame = this.frame = chart(this.plot, { height: this.plot.clientWidth < 500 ? 300 : 380, room: { bottom: 24 }, label: "Rows, both predictions and their intervals",
       across: { low: -REACH, high: REACH }, up: { low: -REACH, high: REACH, name: "y" } });
+    const edges = (name) => ["Low", "High"].map((end) => line(frame, along.map(([a, each]) => [a, each[name + end]]), `edge ${name}`));
     frame.inside.append(
       band(frame, along.map(([a, each]) => [a, each.ridgeLow, each.ridgeHigh]), "ridge"), band(frame, along.map(([a, each]) => [a, each.forwardLow, each.forwardHigh]), "forward"),
-      rule(frame, [x, -REACH], [x, REACH], "guide"),
+      ...edges("ridge"), ...edges("forward"), rule(frame, [x, -REACH], [x, REACH], "guide"),
       line(frame, along.map(([a, each]) => [a, each.ridge]), "ridge"), line(frame, along.map(([a, each]) => [a, each.forward]), "forward"),
       ...rows.map(([a, b], i) => disc(frame, a, b, 5, "row", shape("title", {}, `row ${i + 1}: x ${a}, y ${b}`))),
       rule(frame, [x - 0.03, here.ridgeLow], [x - 0.03, here.ridgeHigh], "whisker ridge"), rule(frame, [x + 0.03, here.forwardLow], [x + 0.03, here.forwardHigh], "whisker forward"),
