@@ -12,7 +12,7 @@ function niceTicks(low, high, wanted) {
 // A chart in a place of the page. `across` and `up` have low, high, ticks, name and, if not linear, a scale.
 function chart(place, { height, across, up, label, room = {}, square = false }) {
   const width = Math.max(260, Math.floor(place.clientWidth));
-  const edge = { left: 44, right: 12, top: 12, bottom: 40, ...room };
+  const edge = { left: 44, right: 12, top: up.name ? 26 : 12, bottom: 40, ...room };
   const tall = square ? Math.min(width - edge.left - edge.right, height ?? 520) + edge.top + edge.bottom : height;
   const fit = (axis, from, to) => {
     const scale = axis.scale ?? ((value) => value);
@@ -34,7 +34,7 @@ function chart(place, { height, across, up, label, room = {}, square = false }) 
   const id = `clip-${chart.count += 1}`;
   const inside = shape("g", { "clip-path": `url(#${id})` });
   svg.append(shape("clipPath", { id }, shape("rect", { x: edge.left, y: edge.top - 1, width: right - edge.left, height: tall - edge.top - edge.bottom + 2 })), inside);
-  if (up.name) svg.append(shape("text", { class: "name", x: edge.left + 6, y: edge.top + 12 }, up.name)); // above what is drawn
+  if (up.name) svg.append(shape("text", { class: "name", x: edge.left, y: edge.top - 10 }, up.name)); // above the frame
   place.replaceChildren(svg);
   // The value under a pointer; for linear axes.
   const at = (event) => {

@@ -39,8 +39,8 @@ const decidePart = {
     panel.querySelector(".buttons").append(this.back, this.forth, button("Let OFUL choose", () => this.advise(1)), button("… ten times", () => this.advise(10)), button("… to the end", () => this.advise(ROUNDS)),
       button("New world", () => change({ seed: (this.state.seed + 1) % 10000, choices: "", at: 0 })), element("label", { class: "check" }, this.reveal, " show the truth"));
     panel.querySelector(".tiles").append(tile("you", "You", "regret so far", "you"), ...POLICIES.map(({ kind, name }) => tile(kind, name, "regret so far", kind)));
-    panel.addEventListener("keydown", (event) => {
-      if (event.target.closest("input, select, pre") || event.ctrlKey || event.metaKey || event.altKey) return;
+    document.addEventListener("keydown", (event) => { // wherever the focus is: digits work at once
+      if (panel.hidden || event.target.closest("input, select, pre") || event.ctrlKey || event.metaKey || event.altKey) return;
       if (/^\d$/.test(event.key)) this.take((+event.key + 9) % 10);
       else if (event.key === "[") this.back.click();
       else if (event.key === "]") this.forth.click();
@@ -76,6 +76,7 @@ const decidePart = {
     this.state = { ...state, at };
     for (const [name, control] of Object.entries(this.controls)) control.set(state[name]);
     this.reveal.checked = state.reveal === 1;
+    for (const each of this.panel.querySelectorAll(".told")) each.hidden = !state.reveal;
     this.back.disabled = at === 0;
     this.forth.disabled = at === state.choices.length;
     if (!before || ["world", "sigma", "lam", "epsilon", "seed"].some((name) => before[name] !== state[name])) {
@@ -102,9 +103,10 @@ const decidePart = {
     const { at, who, reveal } = this.state, round = this.world[Math.min(at, ROUNDS - 1)];
     const { before, chosen } = this.moment();
     const last = at ? this.world[at - 1] : null, took = at ? +this.state.choices[at - 1] : null;
+    const own = who, held = document.activeElement?.dataset.arm; // who holds the focus keeps it
     const frame = chart(this.panel.querySelector(".plot"), { square: true, height: 440, label: `Ten arms and the confidence set, round ${at + 1}`, room: { left: 30, bottom: 26 },
       across: { low: -1.7, high: 1.7, ticks: [-1, 0, 1] }, up: { low: -1.7, high: 1.7, ticks: [-1, 0, 1] } });
-    const own = who === "you" ? "you" : who;
+    if (held) queueMicrotask(() => this.panel.querySelector(`[data-arm="${held}"]`)?.focus({ preventScroll: true }));
     if (before) {
       const radius = jointRadius(this.state.sigma, this.delta, before.gain(), before.lam, 1);
       const around = path(ellipse(before, radius).map(([a, b]) => [frame.x(a), frame.y(b)]));
@@ -116,7 +118,7 @@ const decidePart = {
     if (reveal) frame.inside.append(shape("text", { class: "star", x: frame.x(round.theta[0]), y: frame.y(round.theta[1]) + 7, "text-anchor": "middle" }, "★"));
     round.actions.forEach(([a, b], arm) => {
       const best = reveal && round.regrets[arm] === 0;
-      const act = (event) => { if (event.type === "click" || event.key === "Enter" || event.key === " ") { event.preventDefault(); this.take(arm); this.panel.querySelector(`[data-arm="${arm}"]`)?.focus(); } };
+      const act = (event) => { if (event.type === "click" || event.key === "Enter" || event.key === " ") { event.preventDefault(); this.take(arm); } };
       frame.inside.append(shape("g", { class: `arm${arm === chosen ? ` chosen ${own}` : ""}${best ? " best" : ""}`, tabindex: at < ROUNDS ? 0 : -1, role: "button", "data-arm": arm, "aria-label": `Arm ${arm + 1}${best ? ", the best" : ""}${arm === chosen ? ", taken" : ""}: take it`, onclick: act, onkeydown: act },
         shape("circle", { class: "hit", cx: frame.x(a), cy: frame.y(b), r: 22 }), shape("circle", { class: "body", cx: frame.x(a), cy: frame.y(b), r: 13 }),
         shape("text", { x: frame.x(a), y: frame.y(b) + 4.5, "text-anchor": "middle" }, arm + 1)));
@@ -157,7 +159,7 @@ const decidePart = {
     };
     const round = this.world[Math.min(at, ROUNDS - 1)];
     const cell = (value, label) => element("td", { "data-name": label, "data-value": value }, words(value));
-    const body = read.map((each, arm) => element("tr", { class: arm === (chosen ?? best) ? `taken ${who}` : null }, element("th", { scope: "row" }, `arm ${arm + 1}`, arm === (chosen ?? best) ? element("span", { class: "tick" }, chosen === null ? " ←" : " ✓") : null),
+    const body = read.map((each, arm) => element("tr", { class: arm === (chosen ?? best) ? `taken ${who}` : null }, element("th", { scope: "row" }, element("span", { class: "long" }, "arm "), `${arm + 1}`, arm === (chosen ?? best) ? element("span", { class: "tick" }, chosen === null ? " ←" : " ✓") : null),
       element("td", { class: "bars" }, bar(each)), cell(each.estimate, `estimate${arm}`), cell(each.width, `width${arm}`), cell(each.index, `index${arm}`), reveal ? element("td", {}, words(round.means[arm])) : null));
     this.panel.querySelector(".why").replaceChildren(element("table", { class: "numbers why-table" },
       element("thead", {}, element("tr", {}, ...["", "estimate → index", "estimate", who === "sampling" ? "sample" : "width", "index", ...(reveal ? ["truth"] : [])].map((each) => element("th", { scope: "col" }, each)))), element("tbody", {}, ...body)));

@@ -41,7 +41,7 @@ const note = (root, name, text) => { root.querySelector(`[data-note="${name}"]`)
 // A slider over the values that a setting can take.
 function slider(label, field, show, change) {
   const { choices } = field;
-  const shown = element("output", {});
+  const shown = element("b"); // no output: a label names the first field in it
   const input = element("input", { type: "range", min: 0, max: choices.length - 1, step: 1, oninput: () => change(choices[input.value]) });
   const made = element("label", { class: "control" }, element("span", {}, label, " ", shown), input);
   made.set = (value) => {
@@ -81,9 +81,11 @@ function readState(fields, query) {
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 // Do something again and again, once a frame at most, until it says that it is done. It goes on in a page that is hidden.
-function play(step, wait = 0) {
+// `ended` is called when it is done, not when it is stopped.
+function play(step, wait = 0, ended = () => {}) {
   let timer = setTimeout(function next() {
     timer = step() ? setTimeout(next, wait) : null;
+    if (!timer) ended();
   }, wait);
   return { stop: () => { clearTimeout(timer); timer = null; }, running: () => timer !== null };
 }

@@ -6,7 +6,8 @@
   const mounted = new Set();
   let current = null, written = null, waiting = null;
 
-  const panelOf = (part) => document.getElementById(part.id);
+  // Not the name in the address: a browser would scroll to an element of that name.
+  const panelOf = (part) => document.getElementById(`panel-${part.id}`);
   const tabOf = (part) => document.getElementById(`tab-${part.id}`);
 
   function refresh(part) {
@@ -16,7 +17,7 @@
   }
 
   function change(part, patch) {
-    Object.assign(states[part.id], patch);
+    states[part.id] = { ...states[part.id], ...patch }; // a new one: parts compare it with what they drew
     refresh(part);
     clearTimeout(waiting);
     waiting = setTimeout(write, 120); // browsers allow so many changes of the address a minute only
@@ -85,5 +86,5 @@
   document.documentElement.classList.add("ready");
   readAddress();
   // For a console, and for tests: the mathematics, and what each part shows.
-  globalThis.explorer = { Random, Factor, drawWorld, playPolicy, playTest, playRun, drawProblem, states, parts: Object.fromEntries(PARTS.map((part) => [part.id, part])) };
+  globalThis.explorer = { Random, Factor, ellipse, drawProblem, expectedRegrets, playTest, drawWorld, playPolicy, states, parts: Object.fromEntries(PARTS.map((part) => [part.id, part])) };
 })();

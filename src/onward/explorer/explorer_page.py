@@ -33,7 +33,9 @@ TABS = (
 
 def explorer_page() -> str:
     """The page's text, with style and scripts in it."""
-    description = "Play with online linear regression and linear bandits: rows, noise, tests that are peeked at, and arms."
+    description = (
+        "Play with online linear regression and linear bandits: rows, noise, tests that are peeked at, and arms."
+    )
     return render_page(
         "explorer/explorer.html", "Onward explorer", description, version=version("onward"), scripts=SCRIPTS, tabs=TABS
     )

@@ -1,4 +1,7 @@
 // Peeking: a test watched day by day, with the t interval of one look and the anytime interval; and many such tests.
+// When the days of a test stop playing.
+const STOPS = { fixedDay: "when the t interval says “significant”", anytimeDay: "when the anytime interval says so", never: "never before the last day" };
+
 const peekingPart = {
   id: "peeking",
   fields: {
@@ -8,6 +11,7 @@ const peekingPart = {
     delta: oneOf([0.01, 0.05, 0.1], 0.05),
     tests: oneOf([50, 100, 200, 400], 200),
     tuned: oneOf([100, 400, 1000, 4000], 400),
+    stop: oneOf(Object.keys(STOPS), "fixedDay"),
     test: whole(0, 399, 1),
     day: whole(1, 90, 60),
     seed: whole(0, 9999, 0),
@@ -26,8 +30,10 @@ const peekingPart = {
       tuned: slider("Anytime intervals tuned for", fields.tuned, (value) => `${words(value)} visitors`, (tuned) => change({ tuned })),
     };
     panel.querySelector(".controls").append(...Object.values(this.controls));
+    this.controls.stop = picker("Stop", fields.stop, Object.values(STOPS), (stop) => change({ stop }));
+    panel.querySelector(".buttons").before(this.controls.stop);
     this.go = button("Play the days", () => this.playDays());
-    panel.querySelector(".buttons").append(this.go, button("‹ Day", () => this.toDay(this.state.day - 1), { "aria-label": "One day back" }), button("Day ›", () => this.toDay(this.state.day + 1), { "aria-label": "One day on" }),
+    panel.querySelector(".buttons").append(this.go, button("‹ Day", () => this.toDay(this.day() - 1), { "aria-label": "One day back" }), button("Day ›", () => this.toDay(this.day() + 1), { "aria-label": "One day on" }),
       button("Next test", () => this.nextTest()), button("New tests", () => change({ seed: (this.state.seed + 1) % 10000 })));
     this.dayInput = element("input", { type: "range", min: 1, "aria-label": "Day", oninput: () => this.toDay(+this.dayInput.value) });
     panel.querySelector(".days").append(this.dayInput);
@@ -52,6 +58,15 @@ const peekingPart = {
     });
   },
 
+  // The day on show: an address may name a later one than the last.
+  day() {
+    return Math.min(this.state.day, this.state.days);
+  },
+
+  shown() {
+    return this.found[this.state.test] ?? playTest(this.state, this.state.test);
+  },
+
   toDay(day) {
     this.playing?.stop();
     this.change({ day: Math.max(1, Math.min(this.state.days, day)) });
@@ -62,35 +77,35 @@ const peekingPart = {
     if (!calm()) this.playDays();
   },
 
-  // Day after day; from the first one if the last is shown.
+  // Day after day, until the one on which you would stop; from the first one if the last is shown.
   playDays() {
     if (this.playing?.running()) {
       this.playing.stop();
       this.draw(this.state);
       return;
     }
-    let day = this.state.day >= this.state.days ? 1 : this.state.day;
-    this.change({ day });
+    let day = this.day() === this.state.days ? 1 : this.day();
+    const stops = () => this.shown()[this.state.stop] === day;
     this.playing = play(() => {
       day += 1;
       this.change({ day: Math.min(day, this.state.days) });
-      return day < this.state.days;
-    }, calm() ? 200 : 70);
+      return day < this.state.days && !stops();
+    }, calm() ? 200 : 70, () => this.draw(this.state));
+    this.change({ day });
   },
 
   draw(state) {
     const before = this.state;
     this.state = state;
     for (const [name, control] of Object.entries(this.controls)) control.set(state[name]);
-    const day = Math.min(state.day, state.days);
+    const day = this.day();
     this.dayInput.max = state.days;
     this.dayInput.value = day;
     this.dayInput.setAttribute("aria-valuetext", `day ${day} of ${state.days}`);
-    this.go.textContent = this.playing?.running() && day < state.days ? "Pause" : "Play the days";
+    this.go.textContent = this.playing?.running() ? "Pause" : "Play the days";
     const made = ["effect", "visitors", "days", "delta", "tests", "tuned", "seed"];
     if (!before || made.some((name) => before[name] !== state[name])) this.start(before !== undefined);
-    const shown = this.found[state.test] ?? playTest(state, state.test);
-    this.drawTest(state, shown, day);
+    this.drawTest(state, this.shown(), day);
     this.drawCounts();
   },
 
@@ -115,7 +130,7 @@ const peekingPart = {
     for (const name of ["estimate", "fixed", "anytime"]) put(panel, name, now[name]);
     const p = Math.exp(-Math.max(now.logE, 0));
     put(panel, "pvalue", p);
-    const said = (name, on, far) => (on && on <= day ? `${name} said “significant” on day ${on}${far ? "" : " for the first time"}.` : `${name} has not said “significant”.`);
+    const said = (name, on) => (on && on <= day ? `${name} said “significant” on day ${on} for the first time.` : `${name} has not said “significant”.`);
     panel.querySelector(".verdict").textContent = `Test ${test + 1}, day ${day}: ${said("The t interval", fixedDay)} ${said("The anytime interval", anytimeDay)}${effect ? "" : " There is nothing to find."}`;
     const most = Math.max(4 * looks[looks.length - 1].error, 1.25 * Math.abs(now.estimate), ...looks.slice(Math.floor(looks.length / 6)).map((look) => Math.abs(look.estimate) + look.fixed)) * 1.05;
     const frame = chart(panel.querySelector(".plot"), { height: panel.clientWidth < 600 ? 270 : 330, label: "The effect with both intervals, day by day",
@@ -125,7 +140,7 @@ const peekingPart = {
     const edges = (name, colour) => [1, 2].map((side) => line(frame, ends(name).map((each) => [each[0], each[side]]), colour));
     frame.inside.append(band(frame, ends("anytime"), "forward"), band(frame, ends("fixed"), "ridge"), rule(frame, [1, 0], [days, 0], "zero"),
       ...edges("anytime", "forward"), ...edges("fixed", "ridge"), line(frame, until.map((look, i) => [i + 1, look.estimate]), "estimate"), disc(frame, day, now.estimate, 5, "row"));
-    if (effect) frame.inside.append(rule(frame, [1, effect], [days, effect], "truth"));
+    if (effect) frame.inside.append(rule(frame, [1, effect], [days, effect], "truth"), shape("text", { class: "mark you", x: frame.right - 6, y: frame.y(effect) - 6, "text-anchor": "end" }, "true effect"));
     for (const [on, name] of [[fixedDay, "ridge"], [anytimeDay, "forward"]]) {
       if (on && on <= day) frame.inside.append(rule(frame, [on, -most], [on, most], `stop ${name}`), shape("text", { class: `mark ${name}`, x: frame.x(on) + (on > days * 0.8 ? -4 : 4), y: name === "ridge" ? frame.bottom - 6 : frame.bottom - 22, "text-anchor": on > days * 0.8 ? "end" : "start" }, `stopped, day ${on}`));
     }

@@ -111,7 +111,7 @@ const rowPart = {
   },
 
   drawRows({ rows, x }, here, along) {
-    const frame = this.frame = chart(this.plot, { height: this.plot.clientWidth < 500 ? 300 : 380, room: { bottom: 24 }, label: "Rows, both predictions and their intervals",
+    const frame = this.frame = chart(this.plot, { height: this.plot.clientWidth < 500 ? 314 : 394, room: { bottom: 24 }, label: "Rows, both predictions and their intervals",
       across: { low: -REACH, high: REACH }, up: { low: -REACH, high: REACH, name: "y" } });
     const edges = (name) => ["Low", "High"].map((end) => line(frame, along.map(([a, each]) => [a, each[name + end]]), `edge ${name}`));
     frame.inside.append(
@@ -127,7 +127,7 @@ const rowPart = {
   // By how much forward is drawn to 0: h = q/(1 + q), between 0 and 1.
   drawShare(x, here, along) {
     const share = (each) => each.leverage / (1 + each.leverage);
-    const frame = chart(this.panel.querySelector(".strip"), { height: 104, label: "How much of ridge's prediction forward takes away, at each x",
+    const frame = chart(this.panel.querySelector(".strip"), { height: 118, label: "How much of ridge's prediction forward takes away, at each x",
       across: { low: -REACH, high: REACH, name: "x of the new row" }, up: { low: 0, high: 1, ticks: [0, 1], show: percent, name: "taken away by forward" } });
     frame.inside.append(band(frame, along.map(([a, each]) => [a, 0, share(each)]), "forward"), rule(frame, [x, 0], [x, 1], "guide"), disc(frame, x, share(here), 5, "forward"));
   },
