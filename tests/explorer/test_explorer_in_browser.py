@@ -307,6 +307,32 @@ def test_you_play_step_back_and_choose_again(window: Browser, page: Path) -> Non
     assert shown(window) == numbers
 
 
+def test_arms_that_lie_together_are_shown_apart(window: Browser, page: Path) -> None:
+    window.resize(PHONE[0], PHONE[1], mobile=True)
+    visit(window, page, "decide")
+    for number, world in enumerate(("fixed", "fresh", "drifting", "turning")):
+        window.run(
+            "const pick = document.querySelector('#panel-decide select'); pick.selectedIndex = arguments[0];"
+            "pick.dispatchEvent(new Event('change'))",
+            number,
+        )
+        assert state(window, "decide")["world"] == world
+        first = window.run("return explorer.parts.decide.world[0].actions")
+        push(window, "… ten times")
+        later = window.run("return explorer.parts.decide.world[10].actions")
+        assert (first == later) == (world in ("fixed", "turning"))
+        places = np.array(
+            window.run(
+                "return [...document.querySelectorAll('.arm .body')].map((each) =>"
+                " [each.cx.baseVal.value, each.cy.baseVal.value])"
+            )
+        )
+        gaps = np.hypot(*(places[:, None] - places).transpose(2, 0, 1))[~np.eye(10, dtype=bool)]
+        assert gaps.min() > 25
+        window.touch(*middle(window, '[data-arm="6"] .body'))
+        assert state(window, "decide")["choices"].endswith("6")
+
+
 def test_addresses_that_say_nothing_sensible_are_passed_over(window: Browser, page: Path) -> None:
     visit(window, page, "row?lam=abc&rows=1,2,3&x=99&delta=0.07&nothing=1")
     assert state(window, "row") == {

@@ -46,6 +46,24 @@ function chart(place, { height, across, up, label, room = {}, square = false }) 
 }
 chart.count = 0;
 
+// Places in pixels, moved apart until any two are that far from each other, so that none hides another.
+function apart(places, least) {
+  const moved = places.map((each) => [...each]);
+  for (let turn = 0; turn < 60; turn += 1) {
+    let near = false;
+    for (let i = 0; i < moved.length; i += 1) for (let j = 0; j < i; j += 1) {
+      const [a, b] = [moved[i], moved[j]], across = a[0] - b[0] || 0.1, up = a[1] - b[1], far = Math.hypot(across, up);
+      if (far >= least) continue;
+      near = true;
+      const by = (least - far) / far / 2 + 1e-3;
+      a[0] += by * across; a[1] += by * up;
+      b[0] -= by * across; b[1] -= by * up;
+    }
+    if (!near) break;
+  }
+  return moved;
+}
+
 const path = (points) => points.map(([px, py], i) => `${i ? "L" : "M"}${px.toFixed(1)} ${Math.max(-5000, Math.min(5000, py)).toFixed(1)}`).join("");
 const line = (frame, points, name) => shape("path", { class: `line ${name}`, d: path(points.map(([a, b]) => [frame.x(a), frame.y(b)])) });
 const band = (frame, points, name) => shape("path", { class: `band ${name}`, d: `${path([...points.map(([a, low]) => [frame.x(a), frame.y(low)]), ...[...points].reverse().map(([a, , high]) => [frame.x(a), frame.y(high)])])}Z` });

@@ -35,8 +35,9 @@ const decidePart = {
     panel.querySelector(".controls").append(...Object.values(rest));
     this.back = button("‹ Back", () => change({ at: this.state.at - 1 }));
     this.forth = button("Forth ›", () => change({ at: this.state.at + 1 }));
+    this.advice = [["Let OFUL choose", 1], ["… ten times", 10], ["… to the end", ROUNDS]].map(([text, rounds]) => button(text, () => this.advise(rounds)));
     this.reveal = element("input", { type: "checkbox", onchange: () => change({ reveal: this.reveal.checked ? 1 : 0 }) });
-    panel.querySelector(".buttons").append(this.back, this.forth, button("Let OFUL choose", () => this.advise(1)), button("… ten times", () => this.advise(10)), button("… to the end", () => this.advise(ROUNDS)),
+    panel.querySelector(".buttons").append(this.back, this.forth, ...this.advice,
       button("New world", () => change({ seed: (this.state.seed + 1) % 10000, choices: "", at: 0 })), element("label", { class: "check" }, this.reveal, " show the truth"));
     panel.querySelector(".tiles").append(tile("you", "You", "regret so far", "you"), ...POLICIES.map(({ kind, name }) => tile(kind, name, "regret so far", kind)));
     document.addEventListener("keydown", (event) => { // wherever the focus is: digits work at once
@@ -79,6 +80,7 @@ const decidePart = {
     for (const each of this.panel.querySelectorAll(".told")) each.hidden = !state.reveal;
     this.back.disabled = at === 0;
     this.forth.disabled = at === state.choices.length;
+    for (const each of this.advice) each.disabled = at === ROUNDS;
     if (!before || ["world", "sigma", "lam", "epsilon", "seed"].some((name) => before[name] !== state[name])) {
       this.world = drawWorld({ ...state, rounds: ROUNDS });
       this.games = Object.fromEntries(POLICIES.map(({ kind }) => [kind, playPolicy(kind, this.settings(), this.world)]));
@@ -116,12 +118,16 @@ const decidePart = {
     }
     frame.inside.append(shape("circle", { class: "bound", cx: frame.x(0), cy: frame.y(0), r: frame.x(1) - frame.x(0) }));
     if (reveal) frame.inside.append(shape("text", { class: "star", x: frame.x(round.theta[0]), y: frame.y(round.theta[1]) + 7, "text-anchor": "middle" }, "★"));
-    round.actions.forEach(([a, b], arm) => {
+    const exact = round.actions.map(([a, b]) => [frame.x(a), frame.y(b)]), places = apart(exact, 27);
+    exact.forEach(([cx, cy], arm) => {
+      if (Math.hypot(cx - places[arm][0], cy - places[arm][1]) > 1) frame.inside.append(shape("line", { class: "leader", x1: cx, y1: cy, x2: places[arm][0], y2: places[arm][1] }), shape("circle", { class: "pin", cx, cy, r: 2.5 }));
+    });
+    places.forEach(([cx, cy], arm) => {
       const best = reveal && round.regrets[arm] === 0;
       const act = (event) => { if (event.type === "click" || event.key === "Enter" || event.key === " ") { event.preventDefault(); this.take(arm); } };
       frame.inside.append(shape("g", { class: `arm${arm === chosen ? ` chosen ${own}` : ""}${best ? " best" : ""}`, tabindex: at < ROUNDS ? 0 : -1, role: "button", "data-arm": arm, "aria-label": `Arm ${arm + 1}${best ? ", the best" : ""}${arm === chosen ? ", taken" : ""}: take it`, onclick: act, onkeydown: act },
-        shape("circle", { class: "hit", cx: frame.x(a), cy: frame.y(b), r: 22 }), shape("circle", { class: "body", cx: frame.x(a), cy: frame.y(b), r: 13 }),
-        shape("text", { x: frame.x(a), y: frame.y(b) + 4.5, "text-anchor": "middle" }, arm + 1)));
+        shape("circle", { class: "hit", cx, cy, r: 15 }), shape("circle", { class: "body", cx, cy, r: 13 }),
+        shape("text", { x: cx, y: cy + 4.5, "text-anchor": "middle" }, arm + 1)));
     });
     const paid = last ? last.means[took] + last.noise : null;
     this.panel.querySelector(".verdict").textContent = at === ROUNDS ? `All ${ROUNDS} rounds are played. Step back, or begin a new world.`
@@ -137,7 +143,7 @@ const decidePart = {
       across: { low: 0, high: end, name: "rounds" }, up: { low: 0, high: most, name: "regret so far" } });
     const places = lines.map(([kind, name, game]) => ({ kind, name, y: frame.y(at ? game[at - 1].total : 0) })).sort((a, b) => a.y - b.y);
     places.forEach((each, i) => { each.y = i && each.y < places[i - 1].y + 13 ? places[i - 1].y + 13 : each.y; });
-    const over = Math.max(0, (places.at(-1)?.y ?? 0) - frame.bottom - 6);
+    const over = Math.max(0, places.at(-1).y + 4 - frame.bottom);
     for (const [kind, , game] of lines) frame.inside.append(line(frame, [[0, 0], ...game.slice(0, at).map((each, i) => [i + 1, each.total])], `${kind}${kind === "you" ? " thick" : ""}`));
     if (at) for (const { kind, name, y } of places) frame.svg.append(shape("text", { class: `mark ${kind}`, x: frame.x(at) + 5, y: y - over + 4 }, name));
   },
@@ -146,10 +152,11 @@ const decidePart = {
     const { at, who, reveal } = this.state, { read, chosen, explored } = this.moment();
     const name = who === "you" ? "OFUL, asked with what you know," : POLICIES.find((each) => each.kind === who).name;
     const best = read.length ? largest(read.map((each) => each.index))[0] : null;
-    const says = best === null ? "The game is over." : who === "greedy"
+    const says = best === null ? "All rounds are played: there is no arm to take. Step back to see why one was taken." : who === "greedy"
       ? (explored ? `${name} explores in this round: any arm, and it was arm ${chosen + 1}.` : `${name} takes the best estimate: arm ${chosen + 1}, ${words(read[chosen].estimate)}.`)
       : `${name} ${who === "you" ? "would take" : "takes"} arm ${best + 1}: estimate ${words(read[best].estimate)} ${read[best].width < 0 ? "−" : "+"} ${words(Math.abs(read[best].width))} ${who === "sampling" ? "by the sample drawn" : "for what is not known"} = ${words(read[best].index)}, the largest.`;
     this.panel.querySelector(".because").textContent = says;
+    this.panel.querySelector(".why").hidden = best === null;
     const low = Math.min(0, ...read.map((each) => Math.min(each.estimate - Math.abs(each.width), each.index))), high = Math.max(0.5, ...read.map((each) => Math.max(each.index, each.estimate + Math.abs(each.width))));
     const place = (value) => 100 * (value - low) / (high - low);
     const bar = ({ estimate, width, index }) => {

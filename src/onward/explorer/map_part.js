@@ -120,7 +120,9 @@ const mapPart = {
     const names = state.bounds ? ["ridgeBound", "forwardBound"] : [];
     const tops = runs.flatMap((run) => [run.ridge[last], run.forward[last]]).sort((a, b) => a - b);
     const high = Math.max(tops[Math.floor(0.97 * tops.length)], ...names.map((name) => mean(name))) * 1.15, low = Math.min(0, tops[0]);
-    const powers = Array.from({ length: 12 }, (_, i) => 10 ** (Math.ceil(Math.log10(unit)) + i)).filter((each) => each < high);
+    const decades = Array.from({ length: 12 }, (_, i) => 10 ** (Math.floor(Math.log10(unit)) + i));
+    const within = (steps) => decades.flatMap((each) => steps.map((step) => Number((step * each).toPrecision(3)))).filter((each) => each >= unit && each < high);
+    const powers = within([1]).length > 2 ? within([1]) : within([1, 2, 5]);
     const frame = chart(panel.querySelector(".plot"), { height: panel.clientWidth < 600 ? 280 : 340, label: `Regret of both learners in ${count} runs`, room: { left: 54 },
       across: { low: 1, high: MAP.rounds, ticks: [1, 50, 100, 150, 200], name: "rows seen" }, up: { low, high, scale: asinhScale(unit), ticks: [0, ...powers], name: "regret: loss beyond that of the truth" } });
     const points = (values) => Array.from({ length: 51 }, (_, i) => Math.min(4 * i, last)).map((t) => [t + 1, values(t)]);
