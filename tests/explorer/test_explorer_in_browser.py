@@ -56,18 +56,17 @@ def test_one_row_is_read_as_the_library_reads_it(window: Browser, page: Path) ->
         wanted |= {name: model.predict(new)[0], f"{name}Low": low, f"{name}High": high}
     wanted |= {"leverage": model.leverage(new)[0], "radius": model.confidence_set(**known).radius}
     check_same(shown(window), {name: float(value) for name, value in wanted.items()})
-    region = RidgeRegressor(lam=0.03, fit_intercept=False).fit(np.column_stack([np.ones(6), rows[:, 0]]), rows[:, 1])
-    ends = region.confidence_set(**known).coordinates()
-    drawn = np.array(
-        window.run(
-            "const factor = new explorer.Factor(2, 0.03);"
-            "for (const [x, y] of explorer.states.row.rows) factor.absorb([1, x], [y]);"
-            "return explorer.ellipse(factor, arguments[0], 3600)",
-            wanted["radius"],
-        )
+    X = np.column_stack([np.ones(6), rows[:, 0]])
+    gram = 0.03 * np.eye(2) + X.T @ X
+    drawn = window.run(
+        "const factor = new explorer.Factor(2, 0.03);"
+        "for (const [x, y] of explorer.states.row.rows) factor.absorb([1, x], [y]);"
+        "return explorer.ellipse(factor, arguments[0], 360)",
+        wanted["radius"],
     )
-    assert np.abs(drawn.max(axis=0) - ends[:, 1]).max() < 1e-5  # of so many points, one is as near
-    assert np.abs(drawn.min(axis=0) - ends[:, 0]).max() < 1e-5
+    away = np.array(drawn) - np.linalg.solve(gram, X.T @ rows[:, 1])
+    assert np.sqrt(np.sum(away @ gram * away, axis=1)) == pytest.approx(wanted["radius"], rel=1e-9)
+    assert np.ptp(np.unwrap(np.arctan2(away[:, 1], away[:, 0]))) == pytest.approx(2 * np.pi)  # once around
 
 
 def test_fifty_runs_and_the_map_are_the_librarys(window: Browser, page: Path) -> None:
@@ -142,7 +141,7 @@ CASES = [
     "row?x=-0.75&lam=1&rows=0.5,1,0.5,-2.5,-2,0.1",
     "row?rows=&x=1.5",
     "map?sigma=10&lam=0.0001",
-    "peeking?effect=0.2&days=14&day=9&tests=50&visitors=10&delta=0.1&tuned=100&test=4&seed=2",
+    "peeking?effect=0.5&days=14&day=13&tests=50&visitors=10&delta=0.1&tuned=100&test=4&seed=2",
     "decide?world=fixed&choices=0120345&at=7&who=forward",
     "decide?world=fresh&choices=90&at=1&lam=0.01&sigma=1&who=sampling&seed=4",
     "decide?world=drifting&choices=1234567890&at=10&who=greedy&epsilon=0.2",
@@ -166,6 +165,7 @@ def test_copied_python_prints_what_is_shown(window: Browser, page: Path, address
         for i in range(10):
             assert numbers.pop(f"width{i}") == pytest.approx(numbers[f"index{i}"] - numbers[f"estimate{i}"], abs=1e-9)
         out = {name.removeprefix(f"{who}."): value for name, value in out.items() if "." not in name or who in name}
+    assert 0 < numbers.get("pvalue", 0.5) < 0.9  # at 1 it would hide the evidence
     check_same(numbers, out)
 
 
