@@ -36,9 +36,10 @@ const named = (e) => e.getAttribute('aria-label') || e.getAttribute('aria-labell
   || (!e.matches('input, select') && e.textContent.trim());
 const fields = [...document.querySelectorAll('button, input, select, [tabindex], svg, [role=button]')];
 const nameless = fields.filter((e) => seen(e) && !named(e)).map((e) => e.outerHTML.slice(0, 80));
-const wide = document.documentElement.scrollWidth > innerWidth;
+const width = arguments[0]; // not innerWidth: on a phone that grows with what is too wide
+const wide = document.documentElement.scrollWidth > width;
 const over = [...document.querySelectorAll('main *')].filter((e) => seen(e) && !e.closest('.scroller, pre, svg'))
-  .filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 80));
+  .filter((e) => e.getBoundingClientRect().right > width + 1).map((e) => e.outerHTML.slice(0, 80));
 return {faint, nameless, 'too wide': wide ? ['the page', ...over] : over};
 """
 
@@ -51,9 +52,9 @@ const marked = (e) => getComputedStyle(e).outlineStyle !== 'none'
 """
 
 
-def look_over(window: Browser) -> Any:
-    """Text with a contrast below 4.5, fields without a name, and what reaches beyond the window: lists."""
-    return window.run(_LOOK)
+def look_over(window: Browser, width: int) -> Any:
+    """Text with a contrast below 4.5, fields without a name, and what is wider than that: lists."""
+    return window.run(_LOOK, width)
 
 
 def focus_order(window: Browser) -> tuple[list[str], list[str]]:

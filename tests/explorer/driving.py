@@ -10,6 +10,14 @@ import numpy as np
 
 from tests.pages.browser import Browser
 
+SIX = (
+    [-1.8, -1.1],
+    [-1.4, -0.5],
+    [-0.9, -0.7],
+    [-0.4, 0.3],
+    [0.0, 0.2],
+    [0.3, 0.7],
+)  # the rows that are there at first
 PANEL = "[role=tabpanel]:not([hidden])"  # of the part on show
 _READY = (
     f"const panel = document.querySelector('{PANEL}');"

@@ -39,7 +39,12 @@ def test_every_script_is_on_the_page_once() -> None:
 
 def test_the_command_writes_the_page_and_opens_it(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda url: bool(opened.append(url)) or len(opened) == 1)
+
+    def open_once(url: str) -> bool:
+        opened.append(url)
+        return len(opened) == 1
+
+    monkeypatch.setattr(webbrowser, "open", open_once)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     path = tmp_path / "page.html"
     assert run("explore", "--out", path, "--no-browser") == (0, f"{path}\n", "")
