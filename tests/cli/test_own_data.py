@@ -494,6 +494,7 @@ def test_every_command_has_help_with_examples(run: Run) -> None:
         "merge",
         "serve",
         "reproduce",
+        "explore",
         "simulate-traffic",
     ):
         code, out, _ = run(command, "--help")

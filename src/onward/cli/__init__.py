@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from onward.cli import (
     compare_command,
     evaluate_command,
+    explore_command,
     export_command,
     fit_command,
     merge_command,
@@ -76,6 +77,7 @@ for name, module in (
     ("simulate-traffic", simulate_traffic_command),
     ("serve", serve_command),
     ("reproduce", reproduce_command),
+    ("explore", explore_command),
     ("warm-up", warm_up_command),
 ):
     app.command(name, cls=_Command, help=_paragraphs(module.command.__doc__), epilog=module.EXAMPLES)(module.command)
