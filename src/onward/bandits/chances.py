@@ -18,7 +18,7 @@ from onward.bandits.settings import (
 from onward.core.compile import compiled, inlined
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "bfc2789e7e929f6a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "7f83ce509334dde6"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

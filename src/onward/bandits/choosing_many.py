@@ -15,7 +15,7 @@ from onward.bandits.tuning import draws_to_explore, view_tuning
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "3d22a48dcce4499a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "4edeb889cf41c988"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

@@ -14,7 +14,17 @@ PROBABILITIES, KEY, TIME = "probabilities", "key", "time"
 
 
 class LogWarning(UserWarning):
-    """Something in a log, or in how a policy fits it, speaks against believing an estimate."""
+    """Something in a log, or in how a policy fits it, speaks against believing an estimate.
+
+    Example:
+        >>> import warnings
+        >>> from onward.bandits import Greedy, LoggedData, LogWarning, evaluate
+        >>> log = LoggedData([[[1.0], [2.0]]] * 4, taken=[0] * 4, propensity=[1.0] * 4, reward=[1.0] * 4)
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     value = evaluate(Greedy(seed=0), log, "ips")
+        >>> issubclass(caught[0].category, LogWarning)
+    """
 
 
 @dataclass

@@ -24,7 +24,41 @@ RELIABLE = 50
 
 @dataclass(frozen=True)
 class Value:
-    """What a policy would have earned an event, by estimate."""
+    """What a policy would have earned an event, by estimate.
+
+    Attributes:
+        method: how it was estimated.
+        learn: what the policy learned on the way.
+        value: the estimate.
+        standard_error: of the estimate.
+        lower, upper: the interval.
+        delta: the probability with which it may fail.
+        interval: how it was made.
+        events: in the log.
+        matched: those that count: where the policy could take what was taken.
+        effective_sample_size: (Σ w)² / Σ w².
+        largest_weight: the largest π(taken) / propensity.
+        clipped: how many weights were cut.
+        shrinkage: of "switch" and "dros".
+        reward_range: in which rewards lie.
+        range_from: whether that was given, or seen in the log.
+        diagnostics: checks of the propensities.
+        warnings: what speaks against believing it.
+        terms: (n,), what each event says.
+        log: the log, for comparing with another policy.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits import Greedy, LoggedData, evaluate
+        >>> rng = np.random.default_rng(0)
+        >>> taken = rng.integers(2, size=400)
+        >>> rewards = taken + rng.uniform(-0.1, 0.1, 400)
+        >>> log = LoggedData([[[1.0, 0.0], [0.0, 1.0]]] * 400, taken, np.full(400, 0.5), rewards)
+        >>> policy = Greedy(seed=0)
+        >>> policy.learn([0.0, 1.0], 1.0)  # it takes the second action, which pays 1
+        >>> value = evaluate(policy, log, "snips")
+        >>> round(value.value, 1), value.lower < 1.0 < value.upper
+    """
 
     method: Method
     learn: Learn
@@ -90,6 +124,10 @@ class Value:
 
         Both meet the same events, so most of what is noise in each cancels out: the interval is narrower than the two
         values' intervals would make one believe.
+
+        Args:
+            other: another policy of the same design.
+            delta: the probability with which the interval may fail.
         """
         if self.terms is None or other.terms is None:
             raise ValueError("values by replay cannot be paired: each policy is judged on other events")

@@ -17,6 +17,15 @@ class TIntervals:
 
     Attributes:
         freedom: rows with a weight, less the rank of their features.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward import RidgeRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((50, 2))
+        >>> model = RidgeRegressor().fit(X, X @ [1.0, 2.0] + rng.standard_normal(50))
+        >>> model.interval([[0.0, 0.0]], of="observation", method="t").round(0)  # made by `TIntervals`
+        array([[-2.,  2.]])
     """
 
     def __init__(self, state: Information) -> None:
@@ -28,7 +37,11 @@ class TIntervals:
         self.freedom = self._fitted.freedom
 
     def ends(self, X: Matrix, w: Vector, delta: float) -> Matrix:
-        """Lower and upper ends (n, 2) for rows X (n, features) of weight w; infinite where too little is known."""
+        """Lower and upper ends (n, 2) for rows X (n, features) of weight w; infinite where too little is known.
+
+        Args:
+            delta: δ, one of `deltas`.
+        """
         from scipy.special import stdtrit  # here, so that what does without does not wait for it
 
         probability("delta", delta)
