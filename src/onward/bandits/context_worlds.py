@@ -72,6 +72,7 @@ class ContextWorld(Part):
         >>> world = ContextWorld([[1.0, 0.0], [0.0, 1.0]])
         >>> runs = play({"linucb": Disjoint(LinUCB(), 2)}, world, horizon=50, progress=False)
         >>> float(runs.final[0, 0]) < 20.0
+        True
     """
 
     def __init__(self, thetas: ArrayLike, noise: Noise | None = None, *, intercept: bool = False) -> None:
@@ -121,6 +122,7 @@ class TableWorld(Part):
         >>> rewards = [[1.0, 0.0], [0.0, 1.0]] * 25  # what each of two arms would have paid
         >>> runs = play({"linucb": Disjoint(LinUCB(), 2)}, TableWorld(contexts, rewards), horizon=50, progress=False)
         >>> float(runs.final[0, 0]) < 20.0
+        True
     """
 
     def __init__(self, contexts: ArrayLike, rewards: ArrayLike, *, shuffled: bool = True) -> None:

@@ -42,6 +42,7 @@ class FixedDelay(Part):
         >>> import numpy as np
         >>> from onward.bandits import FixedDelay
         >>> FixedDelay(3).draw(np.random.default_rng(0), 4)
+        array([3, 3, 3, 3])
     """
 
     def __init__(self, rounds: int) -> None:
@@ -71,6 +72,7 @@ class UniformDelay(Part):
         >>> from onward.bandits import UniformDelay
         >>> delays = UniformDelay(1, 5).draw(np.random.default_rng(0), 1000)
         >>> int(delays.min()), int(delays.max())
+        (1, 5)
     """
 
     def __init__(self, least: int, most: int) -> None:
@@ -100,6 +102,7 @@ class GeometricDelay(Part):
         >>> import numpy as np
         >>> from onward.bandits import GeometricDelay
         >>> round(float(GeometricDelay(4.0).draw(np.random.default_rng(0), 10_000).mean()))
+        4
     """
 
     def __init__(self, mean: float) -> None:

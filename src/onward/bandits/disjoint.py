@@ -62,7 +62,9 @@ class Disjoint(SavedDisjoint):
         >>> policy = Disjoint(LinUCB(seed=0), ["left", "right"])
         >>> policy.learn_many(["left", "right"] * 20, np.ones((40, 1)), [1.0, 0.0] * 20)
         >>> policy.choose([1.0]), policy.estimate([1.0]).round(1)
+        ('left', array([1., 0.]))
         >>> policy.add_arm("middle")
+        'middle'
     """
 
     def __init__(self, policy: Policy, n_arms: int | Iterable[Hashable]) -> None:

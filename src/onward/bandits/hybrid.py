@@ -55,6 +55,7 @@ class Hybrid(WithoutJournal):
         >>> policy.learn("left", [1.0], [0.5, 0.0], 1.0)
         >>> policy.learn("right", [1.0], [0.0, 0.5], 0.0)
         >>> policy.estimate([1.0], [[0.5, 0.0], [0.0, 0.5]]).round(3)
+        array([0.556, 0.   ])
     """
 
     kind_of_file = "hybrid policy"

@@ -163,6 +163,7 @@ def read_journal(path: str | os.PathLike[str]) -> Iterator[Record]:
         >>> with policy.journal("policy.journal"):
         ...     policy.learn([1.0, 0.0], 0.5)
         >>> [record.done for record in read_journal("policy.journal")]
+        ['begin', 'learn', 'end']
     """
     repeats = _Repeats()
     for number, (end, contents) in enumerate(_frames(Path(path), warn=True)):

@@ -131,6 +131,7 @@ def replay_journal(path: str | os.PathLike[str], policy: Any = None) -> Any:
         >>> with policy.journal("policy.journal"):
         ...     policy.learn([1.0, 0.0], 0.5)
         >>> replay_journal("policy.journal").digest() == policy.digest()
+        True
     """
     current: Any = None
     for number, done, given, result in read_journal(path):

@@ -58,6 +58,7 @@ class LogWriter:
         ...         log.write(decision, actions)
         ...         log.reward(decision.key, 1.0)
         >>> LoggedData.read("decisions.jsonl")
+        LoggedData(5 events, 2 actions of 2 features)
     """
 
     def __init__(self, path: str | os.PathLike[str], *, arms: Sequence[Hashable] | None = None) -> None:

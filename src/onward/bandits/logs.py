@@ -41,6 +41,7 @@ class LoggedData:
         >>> from onward.bandits import LoggedData
         >>> offered = [[[1.0, 0.0], [0.0, 1.0]]] * 3
         >>> LoggedData(offered, taken=[0, 1, 0], propensity=[0.5, 0.5, 0.5], reward=[1.0, 0.0, 1.0])
+        LoggedData(3 events, 2 actions of 2 features)
     """
 
     actions: ActionSets

@@ -52,6 +52,7 @@ class MetaOFUL(Filed, Shared):
         >>> for reward in (0.8, 0.9, 0.7):
         ...     policy.learn([1.0, 0.0], reward)
         >>> policy.n_tasks, policy.rounds_left
+        (1, 1)
     """
 
     kind_of_file = "meta policy"

@@ -39,7 +39,9 @@ class NamedArms(WithoutJournal):
         >>> policy = NamedArms(Disjoint(LinUCB(lam=1.0, seed=0), ["tea", "coffee"]), intercept=True)
         >>> policy.learn("tea", {"hour": 17, "city": "Bern"}, 1.0)
         >>> policy.names
+        ('intercept', 'hour', 'city=Bern')
         >>> policy.choose({"hour": 8, "city": "Bern"}) in ("tea", "coffee")
+        True
     """
 
     kind_of_file = "named arms"

@@ -54,7 +54,9 @@ class Named(WithoutJournal):
         >>> policy.learn(songs[0], 1.0)
         >>> policy.learn(songs[1], 0.0)
         >>> policy.names
+        ('tempo', 'genre=jazz', 'genre=folk')
         >>> policy.estimate(songs).round(2)
+        array([0.68, 0.12])
     """
 
     kind_of_file = "named policy"

@@ -34,6 +34,7 @@ class Decision(NamedTuple):
         >>> policy = Greedy(seed=0)
         >>> policy.learn([1.0, 0.0], 1.0)
         >>> policy.decide([[1.0, 0.0], [0.0, 1.0]], key="visit 1")
+        Decision(action=0, probability=1.0, key='visit 1')
     """
 
     action: Any  # its number among those offered; the name of an arm, or a node
@@ -58,6 +59,7 @@ class Counts(NamedTuple):
         >>> first, second = (policy.decide([[1.0], [2.0]]) for _ in range(2))
         >>> policy.reward(first.key, 1.0)
         >>> policy.counts
+        Counts(decided=2, pending=1, rewarded=1, expired=0, cancelled=0, overridden=0)
     """
 
     decided: int
@@ -83,6 +85,7 @@ class PendingDecision(NamedTuple):
         >>> policy = Greedy(seed=0)
         >>> decision = policy.decide([[3.0]], key="visit 1", at=0.0)
         >>> policy.pending["visit 1"]
+        PendingDecision(action=0, probability=1.0, at=0.0, round=0, row=array([3.]))
     """
 
     action: Any  # as in `Decision`; None if another action was taken, whose number is not known

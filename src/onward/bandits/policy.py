@@ -91,6 +91,7 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         >>> decision = policy.decide([[1.0, 0.0], [0.0, 1.0]])  # waits for its reward
         >>> policy.reward(decision.key, 1.0)
         >>> policy.n_learned, policy.n_pending
+        (1, 0)
     """
 
     memory: Memory

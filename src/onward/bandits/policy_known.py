@@ -25,7 +25,9 @@ class Known:
     Example:
         >>> from onward.bandits import OFUL, Known, Policy
         >>> Known(sigma=0.5, theta_bound=2.0)
+        Known(sigma=0.5, theta_bound=2.0, delta=0.01, action_bound=None)
         >>> Policy(known=Known(sigma=0.5, theta_bound=2.0)).known == OFUL(sigma=0.5, theta_bound=2.0).known
+        True
     """
 
     sigma: float | None = None

@@ -50,14 +50,15 @@ class Value:
     Example:
         >>> import numpy as np
         >>> from onward.bandits import Greedy, LoggedData, evaluate
-        >>> rng = np.random.default_rng(0)
+        >>> rng = np.random.default_rng(1)
         >>> taken = rng.integers(2, size=400)
         >>> rewards = taken + rng.uniform(-0.1, 0.1, 400)
         >>> log = LoggedData([[[1.0, 0.0], [0.0, 1.0]]] * 400, taken, np.full(400, 0.5), rewards)
         >>> policy = Greedy(seed=0)
         >>> policy.learn([0.0, 1.0], 1.0)  # it takes the second action, which pays 1
-        >>> value = evaluate(policy, log, "snips")
+        >>> value = evaluate(policy, log, method="snips")
         >>> round(value.value, 1), value.lower < 1.0 < value.upper
+        (1.0, True)
     """
 
     method: Method

@@ -141,6 +141,7 @@ class Optimistic(_Exploring):
         >>> policy = Policy(rule=Optimistic(width=1.0, scale=1.0), lam=1.0, seed=0)
         >>> policy.learn([1.0, 0.0], 1.0)
         >>> policy.choose([[1.0, 0.0], [0.0, 1.0]]) in (0, 1)
+        True
     """
 
     bias: Bias = "sharp"
@@ -181,6 +182,7 @@ class Sampling(_Exploring):
         >>> from onward.bandits import Known, Policy, Sampling
         >>> policy = Policy(rule=Sampling(), lam=1.0, known=Known(sigma=1.0), seed=0)
         >>> policy.probabilities([[1.0, 0.0], [0.0, 1.0]]).round(3)  # nothing is known yet
+        array([0.5, 0.5])
     """
 
     width: Width | float | CompiledFunction = 1.0
@@ -204,6 +206,7 @@ class Greedily(Rule):
         >>> policy = Policy(rule=Greedily(), lam=1.0, seed=0)
         >>> policy.learn([1.0, 0.0], 1.0)
         >>> policy.probabilities([[1.0, 0.0], [0.0, 1.0]])
+        array([1., 0.])
     """
 
     kind: ClassVar[int] = GREEDY
@@ -221,6 +224,7 @@ class EpsilonGreedily(Rule):
         >>> policy = Policy(rule=EpsilonGreedily(0.2), lam=1.0, seed=0)
         >>> policy.learn([1.0, 0.0], 1.0)
         >>> policy.probabilities([[1.0, 0.0], [0.0, 1.0]]).round(3)
+        array([0.9, 0.1])
     """
 
     epsilon: float = 0.05
@@ -242,6 +246,7 @@ class AtRandom(Rule):
     Example:
         >>> from onward.bandits import AtRandom, Policy
         >>> Policy(rule=AtRandom(), seed=0).probabilities([[1.0, 0.0], [0.0, 1.0]])
+        array([0.5, 0.5])
     """
 
     kind: ClassVar[int] = UNIFORM_AT_RANDOM
@@ -286,6 +291,7 @@ class InverseGap(_Weighing):
         >>> policy = Policy(rule=InverseGap(gamma=8.0), lam=1.0, seed=0)
         >>> policy.learn([1.0, 0.0], 1.0)  # estimates 1/2 and 0
         >>> policy.probabilities([[1.0, 0.0], [0.0, 1.0]]).round(3)  # the other: 1 / (2 + 8 · 1/2)
+        array([0.833, 0.167])
     """
 
     scale: float | None = None
@@ -315,6 +321,7 @@ class Softmax(_Weighing):
         >>> policy = Policy(rule=Softmax(temperature=0.5), lam=1.0, seed=0)
         >>> policy.learn([1.0, 0.0], 1.0)  # estimates 1/2 and 0
         >>> policy.probabilities([[1.0, 0.0], [0.0, 1.0]]).round(3)  # proportional to e and 1
+        array([0.731, 0.269])
     """
 
     scale: float | None = None

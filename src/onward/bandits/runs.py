@@ -91,7 +91,10 @@ class Runs:
         >>> from onward.bandits import Runs
         >>> runs = Runs(["greedy", "oful"], regret=[[[1.0, 3.0], [2.0, 5.0]], [[1.0, 1.5], [1.0, 2.5]]])
         >>> runs.final
+        array([[3. , 5. ],
+               [1.5, 2.5]])
         >>> runs.difference("greedy", "oful").mean
+        2.0
     """
 
     names: tuple[str, ...]

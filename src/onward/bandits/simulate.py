@@ -112,6 +112,7 @@ def play(
         >>> policies = {"oful": OFUL(sigma=0.1, theta_bound=1.0), "random": Random()}
         >>> runs = play(policies, world, horizon=200, repeats=3, seed=0, progress=False)
         >>> runs.difference("oful", "random").upper < 0.0  # it loses less
+        True
     """
     horizon, repeats = whole("horizon", horizon, 1), whole("repeats", repeats, 1)
     seed, first_repeat = whole("seed", seed, 0), whole("first_repeat", first_repeat, 0)

@@ -44,6 +44,7 @@ class SpectralBandit(Filed):
         >>> policy = SpectralBandit([("a", "b"), ("b", "c"), ("c", "d")], smoothness=1.0, sigma=0.1, seed=0)
         >>> policy.learn_many(["a", "d"], [1.0, 0.0])
         >>> dict(zip(policy.nodes, policy.estimate().round(1).tolist()))  # neighbours are alike
+        {'a': 0.8, 'b': 0.6, 'c': 0.4, 'd': 0.2}
     """
 
     kind_of_file = "spectral policy"

@@ -35,7 +35,9 @@ class SpectralBasis:
         >>> from onward.bandits import SpectralBasis
         >>> basis = SpectralBasis.of([("a", "b"), ("b", "c")])
         >>> basis.eigenvalues.round(6) + 0.0
+        array([0., 1., 3.])
         >>> round(basis.roughness([0.0, 1.0, 3.0]), 6)  # 1² + 2²
+        5.0
     """
 
     nodes: tuple[Hashable, ...]

@@ -17,6 +17,7 @@ class WithoutJournal(LateRewards):
 
         Args:
             path: the name of the file.
+            fsync: as of other policies.
         """
         raise ValueError(
             f"{type(self).__name__} keeps no journal, and that of the policy inside would not tell what is done here: "
