@@ -30,7 +30,7 @@ def _option(
     return {"flags": flags.split(), "help": help, "of": of, **more}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
     """Which columns are the target and the features, and how the files that hold them are written.
 
@@ -63,6 +63,12 @@ class Table:
 
     Raises:
         ValueError: if a choice is none of those that there are, or contradicts another.
+
+    Example:
+        >>> from onward import Table
+        >>> table = Table("fare", categorical=["city"], terms=["log(km)"], missing="skip")
+        >>> table  # what is not said is as by default
+        Table(target='fare', categorical=('city',), terms=('log(km)',), missing='skip')
     """
 
     target: str | None = field(
@@ -246,6 +252,12 @@ class Table:
         object.__setattr__(self, "terms", tuple(dict.fromkeys(parse_term(each).text for each in self.terms)))
         object.__setattr__(self, "encoding", check_encoding(self.encoding))
         _ = self.notation  # which checks it
+
+    def __repr__(self) -> str:
+        usual = Table()
+        said = {each.name: getattr(self, each.name) for each in fields(self)}
+        other = {name: value for name, value in said.items() if value != getattr(usual, name)}
+        return f"Table({', '.join(f'{name}={value!r}' for name, value in other.items())})"
 
     @property
     def notation(self) -> Notation:
