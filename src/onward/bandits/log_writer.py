@@ -83,6 +83,9 @@ class LogWriter:
         self.written = 0
         """How many decisions were written."""
 
+    def __repr__(self) -> str:
+        return f"LogWriter({str(self._path)!r})"
+
     def write(
         self,
         decision: Any,

@@ -51,6 +51,7 @@ from onward.core.checks import positive
 from onward.core.fast_path import close, is_float64_array
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
+from onward.core.shown_html import html_values
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 from onward.tables import as_row
@@ -175,6 +176,10 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
     def __repr__(self) -> str:
         given = self.parameters if self._arguments is None else self._arguments
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+    def _repr_html_(self) -> str:
+        given = self.parameters if self._arguments is None else self._arguments
+        return html_values(type(self).__name__, given or {"settings": "as by default"})
 
     # Choosing
 

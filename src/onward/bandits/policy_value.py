@@ -11,6 +11,7 @@ from onward.bandits import mean_intervals
 from onward.bandits.mean_intervals import with_error
 from onward.bandits.weight_checks import Diagnostics
 from onward.core.shown import brief
+from onward.core.shown_html import html_values, interval_text
 from onward.core.types import Vector
 
 Method = Literal["replay", "ips", "snips", "dm", "dr", "switch", "dros"]
@@ -22,7 +23,7 @@ RELIABLE = 50
 """Below so many effective samples, the normal interval is not to be trusted."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Value:
     """What a policy would have earned an event, by estimate.
 
@@ -159,8 +160,21 @@ class Value:
             text += f"; NOT RELIABLE: fewer than {RELIABLE} effective samples"
         return "\n".join([text, *(f"  warning: {each}" for each in self.all_warnings)])
 
+    __repr__ = __str__
 
-@dataclass(frozen=True)
+    def _repr_html_(self) -> str:
+        shown = {
+            "value": with_error(self.value, self.standard_error),
+            f"{100 * (1 - self.delta):g}% interval": interval_text(self.lower, self.upper),
+            "made as": self.interval,
+            "events": f"{self.events:,}, of which {self.matched:,} count",
+            "effective sample size": f"{self.effective_sample_size:.4g}",
+            "largest weight": f"{self.largest_weight:.4g}",
+        }
+        return html_values(f"Value, by {self.method}", shown, [f"Warning: {each}" for each in self.all_warnings])
+
+
+@dataclass(frozen=True, repr=False)
 class ValueDifference:
     """What one policy would have earned an event more than another, on the same log."""
 
@@ -181,6 +195,16 @@ class ValueDifference:
             f"{self.first.method}: {with_error(self.mean, self.standard_error)} an event more, "
             f"{100 * (1 - self.delta):g}% interval [{self.lower:.4g}, {self.upper:.4g}], p-value {self.p_value:.2g}"
         )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        shown = {
+            "difference": with_error(self.mean, self.standard_error),
+            f"{100 * (1 - self.delta):g}% interval": interval_text(self.lower, self.upper),
+            "p-value": f"{self.p_value:.2g}",
+        }
+        return html_values(f"Difference of two values, by {self.first.method}", shown)
 
 
 def reward_bounds(reward: Vector, given: tuple[float, float] | None) -> tuple[tuple[float, float], RangeFrom]:

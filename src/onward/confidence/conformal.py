@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from onward.core import calibration
 from onward.core.checks import probability
 from onward.core.shown import brief
+from onward.core.shown_html import html_values
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
 
@@ -189,6 +190,9 @@ class ConformalIntervals:
 
     def __repr__(self) -> str:
         return f"ConformalIntervals({self.deltas}), {self.n_learned} errors learned"
+
+    def _repr_html_(self) -> str:
+        return html_values("ConformalIntervals", {"δ": repr(self.deltas), "errors learned": f"{self.n_learned:,}"})
 
 
 def _vector(values: ArrayLike) -> Vector:

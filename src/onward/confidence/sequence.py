@@ -9,6 +9,7 @@ from onward.confidence.sets import ConfidenceSet
 from onward.core import Information
 from onward.core.checks import positive
 from onward.core.shown import brief
+from onward.core.shown_html import html_values, interval_text
 from onward.core.types import Matrix, Vector
 
 
@@ -37,6 +38,14 @@ class RunningIntersection:
         if not np.isfinite(self.rows).all():
             raise ValueError("X must hold finite numbers")
         self._ends: Matrix = np.tile([-np.inf, np.inf], (len(self.rows), 1))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(interval_text(*ends) for ends in self._ends[:3])
+        return f"RunningIntersection({len(self.rows)} rows: {shown}{', …' if len(self.rows) > 3 else ''})"
+
+    def _repr_html_(self) -> str:
+        ends = {f"row {place}": interval_text(*each) for place, each in enumerate(self._ends)}
+        return html_values("RunningIntersection", ends)
 
     def update(self, current: ConfidenceSet) -> Self:
         """Take in the set of this round.

@@ -19,6 +19,7 @@ from onward.confidence.set_parts import (
     log_or_minus_inf,
     own_scale,
     product,
+    set_html,
 )
 from onward.confidence.widths import Bias, bias_width, largest_lam
 from onward.core import Information, kernel
@@ -104,6 +105,9 @@ class Ellipsoid:
 
     bounded = True
 
+    def _repr_html_(self) -> str:
+        return set_html(self)
+
     @property
     def log_volume(self) -> float:
         """The logarithm of the volume."""
@@ -187,6 +191,9 @@ class ForwardSet:
     bias: Bias
 
     bounded = True
+
+    def _repr_html_(self) -> str:
+        return set_html(self)
 
     def at(self, x: ArrayLike) -> Ellipsoid:
         """The set around θ_t(x) = (G + xxᵀ)⁻¹b, in the norm of G + xxᵀ; if sharp, of radius W + √h ‖x‖S."""
@@ -299,6 +306,9 @@ class SetInBall:
     budget: float = field(repr=False)  # R² less the squared residuals of least squares
 
     bounded = True
+
+    def _repr_html_(self) -> str:
+        return set_html(self)
 
     @property
     def _around(self) -> Ellipsoid:

@@ -6,6 +6,7 @@ from onward.confidence.choose import NO_SETS
 from onward.confidence.ordinary import OrdinaryLeastSquares
 from onward.core import Information
 from onward.core.checks import probability
+from onward.core.shown_html import html_values
 from onward.core.types import Matrix, Vector
 
 
@@ -35,6 +36,12 @@ class TIntervals:
         self._n_features, self._intercept = state.n_features, int(state.intercept)
         self._fitted = OrdinaryLeastSquares(state)
         self.freedom = self._fitted.freedom
+
+    def __repr__(self) -> str:
+        return f"TIntervals({self._n_features} features, {self.freedom:g} degrees of freedom)"
+
+    def _repr_html_(self) -> str:
+        return html_values("TIntervals", {"features": self._n_features, "degrees of freedom": f"{self.freedom:g}"})
 
     def ends(self, X: Matrix, w: Vector, delta: float) -> Matrix:
         """Lower and upper ends (n, 2) for rows X (n, features) of weight w; infinite where too little is known.

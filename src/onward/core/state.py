@@ -15,6 +15,7 @@ from onward.core.row_memory import RowMemory, forgets_between, take_rows
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import owned
+from onward.core.words import counted
 
 _NO_PRIOR = np.empty((0, 0))
 _SLACK = 1e-6  # of shares that are 1/2 at least
@@ -121,6 +122,10 @@ class Information:
         self.relative, self.varied = state.relative, state.varied
 
     # What is known
+
+    def __repr__(self) -> str:
+        counts = f"{counted(self.n_features, 'feature')}, {counted(self.n_targets, 'target')}"
+        return f"Information({counts}{', with a constant' if self.intercept else ''})"
 
     @property
     def U(self) -> Matrix:  # noqa: N802

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from onward.core.shown import brief
+from onward.core.shown_html import html_values
 from onward.tables.notation import Notation, check_encoding
 from onward.tables.recipe import KINDS, Kind, Missing
 from onward.tables.terms import parse_term, split_terms
@@ -254,10 +255,17 @@ class Table:
         _ = self.notation  # which checks it
 
     def __repr__(self) -> str:
+        return f"Table({', '.join(f'{name}={value!r}' for name, value in self._said().items())})"
+
+    def _repr_html_(self) -> str:
+        said = {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in self._said().items()}
+        return html_values("Table", said, ["All else is as by default."])
+
+    def _said(self) -> dict[str, Any]:
+        """What is not as by default."""
         usual = Table()
-        said = {each.name: getattr(self, each.name) for each in fields(self)}
-        other = {name: value for name, value in said.items() if value != getattr(usual, name)}
-        return f"Table({', '.join(f'{name}={value!r}' for name, value in other.items())})"
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in values.items() if value != getattr(usual, name)}
 
     @property
     def notation(self) -> Notation:
