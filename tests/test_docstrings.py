@@ -1,11 +1,13 @@
 """Every public name says what it takes and gives, and shows how it is used; what it shows is run."""
 
+import ast
 import doctest
 import inspect
 import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from textwrap import dedent
 from types import ModuleType
 from typing import Any
 
@@ -32,6 +34,7 @@ PACKAGES = [
     "onward.storage",
     "onward.tables",
 ]
+ERRORS = {"DataError", "EngineError", "RequestError", "StorageError", "TypeError", "ValueError"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.FAIL_FAST
 
 
@@ -81,6 +84,18 @@ def complaints(name: str, value: Any, *, example: bool = True) -> Iterator[str]:
     gives = inspect.isfunction(value) and inspect.signature(value).return_annotation not in (None, "None")
     if example and gives and "Returns:" not in text and "Yields:" not in text:
         yield f"{name} does not say what it returns"
+    for error in raised(value) if example else ():
+        if error not in text:
+            yield f"{name} does not say that it raises {error}"
+
+
+def raised(value: Any) -> set[str]:
+    """The errors that a function raises by itself, by name."""
+    if not inspect.isfunction(value):
+        return set()
+    tree = ast.parse(dedent(inspect.getsource(value)))
+    calls = [each.exc for each in ast.walk(tree) if isinstance(each, ast.Raise) and isinstance(each.exc, ast.Call)]
+    return {call.func.id for call in calls if isinstance(call.func, ast.Name) and call.func.id in ERRORS}
 
 
 def parameters(value: Any) -> list[str]:
@@ -164,6 +179,12 @@ def test_checks_can_fail() -> None:
         "add has no example",
         "add does not say what it returns",
     ]
+
+    def refuse(first: int) -> None:
+        raise ValueError(first)
+
+    refuse.__doc__ = "Refuse the first. >>> 1"
+    assert list(complaints("refuse", refuse)) == ["refuse does not say that it raises ValueError"]
     add.__doc__ = "Args:\n    first, second: numbers.\n\nReturns:\n    Their sum.\n\nExample:\n    >>> 1 + 1\n    3\n"
     assert list(complaints("add", add)) == []
     [said] = run_examples(ModuleType("sums", add.__doc__))

@@ -1,5 +1,6 @@
 """What objects show in notebooks: the values, and nothing that the data could run there."""
 
+from collections.abc import Callable
 from html.parser import HTMLParser
 from typing import Any
 
@@ -53,7 +54,7 @@ def seen(region: Any) -> RunningIntersection:
     return RunningIntersection([[1.0, 0.0]]).update(region)
 
 
-SHOWN = {
+SHOWN: dict[str, tuple[Callable[[], Any], str]] = {
     "Table": (lambda: Table(HOSTILE, categorical=[HOSTILE]), HOSTILE),
     "Value": (value, "interval"),
     "difference": (lambda: ValueDifference(value(), value(), 0.1, 0.2, -0.3, 0.5, 0.05, 0.6), "[-0.3, 0.5]"),

@@ -242,6 +242,9 @@ def compare_policies(
     Returns:
         The difference with its interval.
 
+    Raises:
+        ValueError: if method is "replay", which judges policies on other events; and as `evaluate`.
+
     Example:
         >>> import numpy as np
         >>> from onward.bandits import Greedy, LoggedData, Random, compare_policies

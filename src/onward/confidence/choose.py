@@ -315,6 +315,9 @@ def observation_reach(region: AnySet, delta: float, sigma: float | None) -> floa
     Returns:
         The distance.
 
+    Raises:
+        ValueError: if sigma is None and the set is not the one for unknown σ.
+
     Example:
         >>> from onward import RidgeRegressor
         >>> from onward.confidence import observation_reach

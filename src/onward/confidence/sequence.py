@@ -88,6 +88,9 @@ def needed_noise_width(
     Returns:
         (T,), one for each round.
 
+    Raises:
+        ValueError: if there is no such kind, or shapes do not fit together.
+
     Example:
         >>> import numpy as np
         >>> from onward.confidence import needed_noise_width

@@ -81,6 +81,9 @@ def information(
     Returns:
         The gain, in nats.
 
+    Raises:
+        ValueError: if there is no such width, or feature_bound is less than what was seen or not for that width.
+
     Example:
         >>> from onward import RidgeRegressor
         >>> from onward.confidence import information
@@ -155,6 +158,9 @@ def bias_width(lam: float, squared_norm: Number, bias: Bias = "tight") -> Number
 
     Returns:
         The width, of the shape of the squared norm.
+
+    Raises:
+        ValueError: if bias is neither "tight" nor "paper", or λ not positive.
 
     Example:
         >>> from onward.confidence import bias_width
