@@ -23,6 +23,8 @@ from onward.tables import as_rows, as_targets, blocks
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+__all__ = ["MEANING", "Ledger"]
+
 MEANING = {
     "round": "t, from 1",
     "target": "y",
@@ -55,6 +57,21 @@ class Ledger:
 
     The bound on the regret to the best fixed θ (Cor 2.3.1) needs an eigenvalue each round, O(d³): it is not kept here,
     but `bounds.forward_regret_to_best_along` has it.
+
+    Attributes:
+        columns: numbers of each round by the name of the column, (T,) each.
+        lam: λ of both learners.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.ledger import Ledger
+        >>> rng = np.random.default_rng(0)
+        >>> X, theta = rng.uniform(-1, 1, (100, 2)), np.array([0.5, -0.5])
+        >>> y = X @ theta + rng.standard_normal(100)
+        >>> ledger = Ledger.of(X, y, lam=1.0, theta=theta, sigma=1.0, theta_bound=1.0)
+        >>> last = ledger.to_frame()[-1].to_dicts()[0]
+        >>> last["forward_regret_to_truth"] < last["forward_bound_to_truth"]
+        True
     """
 
     columns: dict[str, Vector]
@@ -82,6 +99,12 @@ class Ledger:
             theta: θ*, if known (simulations), the constant first if there is one.
             sigma, theta_bound: the noise is sigma-sub-Gaussian and ‖θ*‖ ≤ theta_bound: adds the bounds to the truth.
             delta: the probability that these may fail.
+
+        Returns:
+            The ledger.
+
+        Raises:
+            ValueError: if only one of sigma and theta_bound is given, or a number is out of its range.
         """
         rows, targets = _run(X, y, fit_intercept)
         if (sigma is None) != (theta_bound is None):
@@ -128,12 +151,23 @@ class Ledger:
         return len(self.columns["round"])
 
     def to_frame(self, backend: Literal["polars", "pandas", "pyarrow"] = "polars") -> Any:
-        """The ledger as a data frame of the library that is named."""
+        """The ledger as a data frame of the library that is named.
+
+        Args:
+            backend: "polars", "pandas" or "pyarrow".
+
+        Returns:
+            A row for each round.
+        """
         columns = {**self.columns, "round": self.columns["round"].astype(np.int64)}
         return nw.from_dict(columns, backend=backend).to_native()
 
     def plot(self) -> "Figure":
-        """Regrets with their bounds, and the terms that they telescope from."""
+        """Regrets with their bounds, and the terms that they telescope from.
+
+        Returns:
+            A figure of matplotlib.
+        """
         from matplotlib.figure import Figure  # here, so that what does not draw does not wait for it
 
         figure = Figure(figsize=(9, 3.8), layout="constrained")

@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 
 from onward.core.shown import shortened
 
+__all__ = ["StorageError", "UnknownKindError", "from_bytes", "kind", "load", "made", "read", "save", "to_bytes"]
+
 SIGNATURE = b"\x89ONWARD\n"
 VERSION = 1
 _PREFIX = struct.Struct("<8sIQ")
@@ -69,15 +71,58 @@ _HOMES = {
 
 
 class StorageError(ValueError):
-    """A file that is not, or no longer, a model that can be loaded."""
+    """A file that is not, or no longer, a model that can be loaded.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from onward import StorageError, load
+        >>> size = Path("m.onward").write_text("not a model")
+        >>> try:
+        ...     load("m.onward")
+        ... except StorageError as error:
+        ...     print(str(error)[:34])
+        m.onward: not an Onward model file
+    """
 
 
 class UnknownKindError(ValueError):
-    """A record of a kind that nothing here makes."""
+    """A record of a kind that nothing here makes.
+
+    Example:
+        >>> from onward import storage
+        >>> try:
+        ...     storage.made("tree", {}, {})
+        ... except storage.UnknownKindError as error:
+        ...     print(str(error)[:32])
+        holds a 'tree', expected one of
+    """
 
 
 def kind(name: str) -> Callable[[type[T]], type[T]]:
-    """Class decorator: files of this kind are loaded by the class's `from_record(settings, arrays)`."""
+    """Class decorator: files of this kind are loaded by the class's `from_record(settings, arrays)`.
+
+    Args:
+        name: of the kind.
+
+    Returns:
+        The decorator, which gives the class back.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward import load, storage
+        >>> @storage.kind("thermometer")
+        ... class Thermometer:
+        ...     def __init__(self, readings):
+        ...         self.readings = readings
+        ...     def save(self, path):
+        ...         storage.save(path, "thermometer", {}, {"readings": self.readings})
+        ...     @classmethod
+        ...     def from_record(cls, settings, arrays):
+        ...         return cls(arrays["readings"])
+        >>> Thermometer(np.array([290.0, 291.5])).save("t.onward")
+        >>> load("t.onward").readings
+        array([290. , 291.5])
+    """
 
     def register(cls: type[T]) -> type[T]:
         _kinds[name] = cls.from_record
@@ -89,14 +134,51 @@ def kind(name: str) -> Callable[[type[T]], type[T]]:
 def save(
     path: str | os.PathLike[str], kind: str, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write a model file, wholly or not at all: an earlier file at `path` stays until the new one is on disk."""
+    """Write a model file, wholly or not at all: an earlier file at `path` stays until the new one is on disk.
+
+    Args:
+        path: where to.
+        kind: what `load` goes by: the name under which a class was registered with `kind`.
+        settings: plain values by name.
+        arrays: arrays of numbers by name.
+
+    Raises:
+        ValueError: if a setting is not plain.
+        OSError: if the file cannot be written.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward import storage
+        >>> storage.save("t.onward", "thermometer", {"unit": "K"}, {"readings": np.array([290.0, 291.5])})
+        >>> storage.read("t.onward")
+        ('thermometer', {'unit': 'K'}, {'readings': array([290. , 291.5])})
+    """
     write_atomically(path, to_bytes(kind, settings, arrays, f"save to {path}"))
 
 
 def to_bytes(
     kind: str, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], doing: str = "give bytes"
 ) -> bytes:
-    """What a model file holds; ValueError, saying that it cannot be done, if a setting is not plain."""
+    """What a model file holds.
+
+    Args:
+        kind: as of `save`.
+        settings: plain values by name.
+        arrays: arrays of numbers by name.
+        doing: what an error says cannot be done.
+
+    Returns:
+        The bytes, which `from_bytes` takes.
+
+    Raises:
+        ValueError: if a setting is not plain.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward import storage
+        >>> len(storage.to_bytes("thermometer", {"unit": "K"}, {"readings": np.zeros(2)}))
+        166
+    """
     described, chunks = [], []
     for name, array in arrays.items():
         stored = np.ascontiguousarray(array, dtype=_NUMBER)
@@ -113,15 +195,46 @@ def to_bytes(
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load what `save` wrote: a learner, ready to go on exactly where it stopped.
+    """Load what `save` wrote: a learner or a policy, ready to go on exactly where it stopped.
 
-    Raises StorageError if the file is truncated, altered, foreign, or written by a newer version.
+    Args:
+        path: the file.
+
+    Returns:
+        What was saved: a learner, a policy, or `Runs`.
+
+    Raises:
+        StorageError: if the file is truncated, altered, foreign, or written by a newer version.
+        OSError: if it cannot be read.
+
+    Example:
+        >>> from onward import RidgeRegressor, load
+        >>> RidgeRegressor().fit([[0.0], [1.0]], [1.0, 2.0]).save("m.onward")
+        >>> load("m.onward").learn_one([2.0], 3.0).n_seen_
+        3
     """
     return from_bytes(Path(path).read_bytes(), str(path))
 
 
 def from_bytes(data: bytes, where: str = "bytes") -> Any:
-    """What `to_bytes` gave, made again; errors say `where` it was found."""
+    """What `to_bytes` gave, made again; errors say `where` it was found.
+
+    Args:
+        data: what a model file holds.
+        where: where it was found, for errors.
+
+    Returns:
+        What was saved.
+
+    Raises:
+        StorageError: if the bytes are no model, or no longer.
+
+    Example:
+        >>> from onward import RidgeRegressor, storage
+        >>> model = RidgeRegressor().fit([[0.0], [1.0]], [1.0, 2.0])
+        >>> storage.from_bytes(model.to_bytes()).n_seen_
+        2
+    """
     name, settings, arrays = _unpacked(data, where)
     try:
         return made(name, settings, arrays)
@@ -142,7 +255,25 @@ def brief(words: str) -> str:
 
 
 def made(name: str, settings: Settings, arrays: Arrays) -> Any:
-    """What a record of that kind describes."""
+    """What a record of that kind describes.
+
+    Args:
+        name: the kind.
+        settings: plain values by name.
+        arrays: arrays of numbers by name.
+
+    Returns:
+        A learner, a policy, or what else was registered with `kind`.
+
+    Raises:
+        UnknownKindError: if nothing is registered under this name.
+
+    Example:
+        >>> from onward import RidgeRegressor, storage
+        >>> record = RidgeRegressor().fit([[0.0], [1.0]], [1.0, 2.0]).to_record()
+        >>> storage.made("ridge", *record).n_seen_
+        2
+    """
     if name not in _kinds and name in _HOMES:
         importlib.import_module(_HOMES[name])
     if name not in _kinds:
@@ -151,7 +282,24 @@ def made(name: str, settings: Settings, arrays: Arrays) -> Any:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[str, Settings, Arrays]:
-    """The kind, settings and arrays in a model file, once its checksum was found right."""
+    """The kind, settings and arrays in a model file, once its checksum was found right.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The kind, the settings and the arrays.
+
+    Raises:
+        StorageError: if the file is truncated, altered, foreign, or written by a newer version.
+
+    Example:
+        >>> from onward import RidgeRegressor, storage
+        >>> RidgeRegressor().fit([[0.0], [1.0]], [1.0, 2.0]).save("m.onward")
+        >>> kind, settings, arrays = storage.read("m.onward")
+        >>> kind, arrays["U"].shape
+        ('ridge', (2, 4))
+    """
     return _unpacked(Path(path).read_bytes(), str(path))
 
 

@@ -66,6 +66,13 @@ class ContextWorld(Part):
         thetas: those of the arms, (k, d).
         noise: `Gaussian`, `Rademacher` or `Bounded`; None for none.
         intercept: whether the first coordinate of each context is 1, and the rest has norm 1.
+
+    Example:
+        >>> from onward.bandits import ContextWorld, Disjoint, LinUCB, play
+        >>> world = ContextWorld([[1.0, 0.0], [0.0, 1.0]])
+        >>> runs = play({"linucb": Disjoint(LinUCB(), 2)}, world, horizon=50, progress=False)
+        >>> float(runs.final[0, 0]) < 20.0
+        True
     """
 
     def __init__(self, thetas: ArrayLike, noise: Noise | None = None, *, intercept: bool = False) -> None:
@@ -108,6 +115,14 @@ class TableWorld(Part):
         contexts: (n, d).
         rewards: of each arm in each row, (n, k).
         shuffled: whether the rows are drawn without replacement.
+
+    Example:
+        >>> from onward.bandits import Disjoint, LinUCB, TableWorld, play
+        >>> contexts = [[1.0, 0.0], [0.0, 1.0]] * 25
+        >>> rewards = [[1.0, 0.0], [0.0, 1.0]] * 25  # what each of two arms would have paid
+        >>> runs = play({"linucb": Disjoint(LinUCB(), 2)}, TableWorld(contexts, rewards), horizon=50, progress=False)
+        >>> float(runs.final[0, 0]) < 20.0
+        True
     """
 
     def __init__(self, contexts: ArrayLike, rewards: ArrayLike, *, shuffled: bool = True) -> None:

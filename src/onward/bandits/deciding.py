@@ -28,7 +28,11 @@ class Deciding(LateRewards, Proposing, Buffered):
     _chooses_itself: ClassVar[bool] = False  # whether a subclass has a `choose` of its own
 
     def choose(self, actions: ArrayLike, available: ArrayLike | None = None) -> int:
-        """The number of the action to play, among the rows of `actions`."""
+        """The number of the action to play, among the rows of `actions`.
+
+        Args:
+            available: whether each may be played, (k,); None if all may.
+        """
         raise NotImplementedError
 
     def checked_row(self, action: ArrayLike) -> Vector:
@@ -36,7 +40,11 @@ class Deciding(LateRewards, Proposing, Buffered):
         raise NotImplementedError
 
     def started(self, actions: Matrix) -> Vector:
-        """The buffer itself, to be learned into."""
+        """The buffer itself, to be learned into.
+
+        Args:
+            actions: (k, d), a row for each action.
+        """
         raise NotImplementedError
 
     def _plain_loop(self, many: bool) -> Callable[[Vector, Any], int] | None:
@@ -61,6 +69,9 @@ class Deciding(LateRewards, Proposing, Buffered):
             key: text or a whole number under which none waits; None for a number that never was a key.
             available: (k,) whether each may be played; None if all may.
             at: when it is decided, for `expire`: a date, or seconds by your own clock; None for `time.time()`.
+
+        Returns:
+            The action's number, its probability and the key.
         """
         if self._choose_loop and available is None and type(actions) is np.ndarray and not self._chooses_itself:
             pending = self._pending
@@ -88,6 +99,10 @@ class Deciding(LateRewards, Proposing, Buffered):
         """An action, of those that were checked, and its probability; the lock is held.
 
         As on the short way, nothing is drawn where one action is the best.
+
+        Args:
+            table: the actions, checked.
+            mask: which may be played; empty if all may.
         """
         if self._chooses_itself:
             available = None if mask is ALL_AVAILABLE else mask

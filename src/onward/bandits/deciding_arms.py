@@ -38,7 +38,12 @@ class DecidingArms(LateRewards, DisjointChances):
     def decide(
         self, context: ArrayLike, key: Hashable = None, available: ArrayLike | None = None, *, at: When = None
     ) -> Decision:
-        """`choose`, and remember arm and context under a key until the `reward` comes: see `Policy.decide`."""
+        """`choose`, and remember arm and context under a key until the `reward` comes: see `Policy.decide`.
+
+        Args:
+            available: whether each may be played, (k,); None if all may.
+            at: when it is decided, for `expire`: a date, or seconds by your own clock; None for `time.time()`.
+        """
         if self._quick and available is None and type(context) is np.ndarray:
             pending = self._pending
             try:
@@ -67,6 +72,10 @@ class DecidingArms(LateRewards, DisjointChances):
         """The place of an arm, for a context that was checked, and its probability; the lock is held.
 
         As on the short way, nothing is drawn where one arm is the best.
+
+        Args:
+            row: the context, checked.
+            mask: which may be played; empty if all may.
         """
         arms = self._start(row.reshape(1, -1))
         if self._plain and mask is ALL_AVAILABLE:
@@ -110,6 +119,9 @@ class DecidingArms(LateRewards, DisjointChances):
         """Note that another arm was played than the one decided: the reward will be that of this one.
 
         Its probability is not known any more.
+
+        Args:
+            key: that of the decision.
         """
         with self._lock:
             self._override(key, None, self._serials[self._place(arm)], {"arm": arm})

@@ -55,6 +55,16 @@ class Disjoint(SavedDisjoint):
     Args:
         policy: what each arm begins as; it must not have learned anything.
         n_arms: how many arms, or their names (text or whole numbers).
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits import Disjoint, LinUCB
+        >>> policy = Disjoint(LinUCB(seed=0), ["left", "right"])
+        >>> policy.learn_many(["left", "right"] * 20, np.ones((40, 1)), [1.0, 0.0] * 20)
+        >>> policy.choose([1.0]), policy.estimate([1.0]).round(1)
+        ('left', array([1., 0.]))
+        >>> policy.add_arm("middle")
+        'middle'
     """
 
     def __init__(self, policy: Policy, n_arms: int | Iterable[Hashable]) -> None:
@@ -123,7 +133,11 @@ class Disjoint(SavedDisjoint):
         return name
 
     def remove_arm(self, name: Hashable) -> None:
-        """Forget an arm, and cancel its decisions that still wait for a reward."""
+        """Forget an arm, and cancel its decisions that still wait for a reward.
+
+        Args:
+            name: of the arm.
+        """
         with self._lock:
             at = self._place(name)
             if len(self._names) == 1:
@@ -184,11 +198,19 @@ class Disjoint(SavedDisjoint):
         return best if ties == 1 else choosing.nth_best(index, mask, best, int(self._rng.random() * ties))
 
     def index(self, context: ArrayLike) -> Vector:
-        """The index of each arm, in the order of `arms`. Changes nothing."""
+        """The index of each arm, in the order of `arms`. Changes nothing.
+
+        Args:
+            context: (d,), what all arms share.
+        """
         return self._read(context)[1]
 
     def estimate(self, context: ArrayLike) -> Vector:
-        """The estimated reward of each arm, in the order of `arms`. Changes nothing."""
+        """The estimated reward of each arm, in the order of `arms`. Changes nothing.
+
+        Args:
+            context: (d,), what all arms share.
+        """
         return self._read(context)[0]
 
     def _read(self, context: ArrayLike, renew: bool = False) -> tuple[Vector, Vector]:
@@ -216,7 +238,11 @@ class Disjoint(SavedDisjoint):
     # Learning
 
     def learn(self, arm: Hashable, context: ArrayLike, reward: float, weight: float = 1.0) -> None:
-        """Learn the reward of an arm in a context: now or later, in any order. Weights are as in `Policy.learn`."""
+        """Learn the reward of an arm in a context: now or later, in any order. Weights are as in `Policy.learn`.
+
+        Args:
+            weight: how much it counts.
+        """
         if self._ready and type(context) is np.ndarray and isinstance(reward, float) and weight == 1.0:
             try:
                 with self._lock:
@@ -268,6 +294,9 @@ class Disjoint(SavedDisjoint):
 
         It is the past, before this policy began to play: change points are counted from here on. Weights (n,) are as in
         `Policy.learn`.
+
+        Args:
+            weights: how much each counts, (n,); None for 1.
         """
         with self._lock:
             places = np.array([self._place(arm) for arm in arms], dtype=int)
@@ -295,7 +324,11 @@ class Disjoint(SavedDisjoint):
         self._take(buffers)
 
     def start_from(self, arm: Hashable, model: OnlineRegressor | Information) -> None:
-        """Let an arm begin with what a fitted regressor knows, in place of what it has learned."""
+        """Let an arm begin with what a fitted regressor knows, in place of what it has learned.
+
+        Args:
+            model: a fitted learner, or its state.
+        """
         with self._lock, interrupts_deferred():
             self._start_from(self._place(arm), model)
             self._note_state()
@@ -324,6 +357,9 @@ class Disjoint(SavedDisjoint):
         """Know also what the arms of another one have learned, arm by arm; arms that are only there are added.
 
         For policies of one design whose memory counts all rewards alike. Decisions that wait there stay there.
+
+        Args:
+            other: another policy of the same design.
         """
         if not isinstance(other, Disjoint):
             raise ValueError(f"cannot merge: expected another Disjoint, got {brief(other)}")
@@ -361,7 +397,11 @@ class Disjoint(SavedDisjoint):
                 join_tuning(self._record, other._record)
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
-        """Begin another sequence of random numbers."""
+        """Begin another sequence of random numbers.
+
+        Args:
+            seed: of the random numbers; None for one of the system.
+        """
         with self._lock:
             self._policy.reseed(seed)
             self._rng = self._policy.generator

@@ -110,6 +110,9 @@ class DisjointChances(Proposing):
         """What `choose` would say to one context (row) after the other, with nothing learned in between.
 
         `available` is (n, arms), whether each may be played; None if all may.
+
+        Args:
+            contexts: (n, d), a row for each.
         """
         table = self._table(contexts)
         if available is not None and len(np.asarray(available)) != len(table):

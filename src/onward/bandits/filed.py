@@ -20,7 +20,11 @@ class Filed:
         raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file, random numbers and waiting decisions included: to go on exactly from here."""
+        """Write everything to a file, random numbers and waiting decisions included: to go on exactly from here.
+
+        Args:
+            path: the name of the file.
+        """
         storage.save(path, self.kind_of_file, *self.to_record())
 
     def to_bytes(self) -> bytes:
@@ -29,7 +33,11 @@ class Filed:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """What `to_bytes` gave, or a file of `save` holds: to go on exactly from there."""
+        """What `to_bytes` gave, or a file of `save` holds: to go on exactly from there.
+
+        Args:
+            data: the bytes.
+        """
         found = storage.from_bytes(data)
         if not isinstance(found, cls):
             raise storage.StorageError(f"bytes: hold a {type(found).__name__}, expected {cls.__name__}")

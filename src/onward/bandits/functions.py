@@ -60,6 +60,22 @@ def width_function(function: Callable[..., float]) -> CompiledFunction:
     Args:
         function: of `gain` (the information gain I), `rounds` (rewards that count), `dimension`, `lam` (the largest λ),
             `sigma` and `delta`, all floats.
+
+    Returns:
+        What `Optimistic(width=…)` and the policies take; it can be called, too.
+
+    Raises:
+        ValueError: if the function has other arguments.
+
+    Example:
+        >>> import math
+        >>> from onward.bandits import OFUL, width_function
+        >>> @width_function
+        ... def slow(gain, rounds, dimension, lam, sigma, delta):
+        ...     return sigma * math.sqrt(math.log(1.0 + rounds))
+        >>> slow(0.0, 0.0, 2.0, 1.0, 1.0, 0.05)
+        0.0
+        >>> policy = OFUL(width=slow, sigma=1.0, theta_bound=1.0)
     """
     return CompiledFunction("width", function, WIDTH_ARGUMENTS)
 
@@ -70,6 +86,21 @@ def index_function(function: Callable[..., float]) -> CompiledFunction:
     Args:
         function: of `estimate` (the ridge estimate xᵀθ, the prior mean's part included), `leverage` (xᵀG⁻¹x), `square`
             (‖x‖²), `radius` (scale times the width of the noise) and `rounds` (rewards that count), all floats.
+
+    Returns:
+        What `Optimistic(index=…)` and the policies take; it can be called, too.
+
+    Raises:
+        ValueError: if the function has other arguments.
+
+    Example:
+        >>> from onward.bandits import OFUL, index_function
+        >>> @index_function
+        ... def halfway(estimate, leverage, square, radius, rounds):
+        ...     return estimate + 0.5 * radius * leverage**0.5
+        >>> halfway(1.0, 4.0, 1.0, 1.0, 0.0)
+        2.0
+        >>> policy = OFUL(index=halfway, sigma=1.0, theta_bound=1.0)
     """
     return CompiledFunction("index", function, INDEX_ARGUMENTS)
 

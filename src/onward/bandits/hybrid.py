@@ -48,6 +48,14 @@ class Hybrid(WithoutJournal):
             number or "determinant"), `LinTS`, `Greedy`, `EpsilonGreedy`, with one λ for all and no prior mean. It must
             not have learned anything.
         n_arms: how many arms, or their names (text or whole numbers).
+
+    Example:
+        >>> from onward.bandits import Hybrid, LinUCB
+        >>> policy = Hybrid(LinUCB(lam=1.0, seed=0), ["left", "right"])
+        >>> policy.learn("left", [1.0], [0.5, 0.0], 1.0)
+        >>> policy.learn("right", [1.0], [0.0, 0.5], 0.0)
+        >>> policy.estimate([1.0], [[0.5, 0.0], [0.0, 0.5]]).round(3)
+        array([0.556, 0.   ])
     """
 
     kind_of_file = "hybrid policy"
@@ -81,7 +89,11 @@ class Hybrid(WithoutJournal):
         return tuple(self._slots)
 
     def add_arm(self, name: Hashable) -> None:
-        """A new arm, of which only the shared coefficients are known."""
+        """A new arm, of which only the shared coefficients are known.
+
+        Args:
+            name: of the arm.
+        """
         if not isinstance(name, str | int) or isinstance(name, bool):
             raise ValueError(f"an arm's name must be text or a whole number, got {brief(name)}")
         checked_key(name, "an arm's name")
@@ -95,7 +107,11 @@ class Hybrid(WithoutJournal):
                 self._clear(slot)
 
     def remove_arm(self, name: Hashable) -> None:
-        """Forget an arm's own coefficients, cancel its decisions; what it taught of the shared ones stays."""
+        """Forget an arm's own coefficients, cancel its decisions; what it taught of the shared ones stays.
+
+        Args:
+            name: of the arm.
+        """
         with self._lock, interrupts_deferred():
             slot = self._slot(name)
             if len(self._slots) == 1:
@@ -143,7 +159,12 @@ class Hybrid(WithoutJournal):
         return np.ones(n, dtype=bool) if available is None else as_mask(available, n)
 
     def index(self, context: ArrayLike, shared: ArrayLike) -> Vector:
-        """The index of each arm, in the order of `arms`; of a policy that samples, the sample that would come next."""
+        """The index of each arm, in the order of `arms`; of a policy that samples, the sample that would come next.
+
+        Args:
+            context: x (d,) for all arms, or a row for each (arms, d).
+            shared: z, a row for each arm (arms, k), or (k,) for all.
+        """
         with self._lock:
             generator = self._rng.bit_generator.state
             index = self._started(*self._offer(context, shared))
@@ -151,7 +172,12 @@ class Hybrid(WithoutJournal):
         return index
 
     def estimate(self, context: ArrayLike, shared: ArrayLike) -> Vector:
-        """The estimated reward of each arm, in the order of `arms`. Changes nothing."""
+        """The estimated reward of each arm, in the order of `arms`. Changes nothing.
+
+        Args:
+            context: x (d,) for all arms, or a row for each (arms, d).
+            shared: z, a row for each arm (arms, k), or (k,) for all.
+        """
         with self._lock:
             X, Z = self._offer(context, shared)
             return self._read(X, Z)[0] if self._sizes[0] else np.zeros(len(self._slots))
@@ -162,6 +188,11 @@ class Hybrid(WithoutJournal):
         """The chance with which each arm would be chosen now, in the order of `arms`. Changes nothing.
 
         Exact, but for policies that sample: there it is the share of so many samples.
+
+        Args:
+            context: x (d,) for all arms, or a row for each (arms, d).
+            shared: z, a row for each arm (arms, k), or (k,) for all.
+            available: whether each may be played, in the order of `arms`; None if all may.
         """
         count = whole("samples", samples, 1)
         with self._lock:
@@ -225,7 +256,12 @@ class Hybrid(WithoutJournal):
     # Learning
 
     def learn(self, arm: Hashable, context: ArrayLike, shared: ArrayLike, reward: float) -> None:
-        """Learn the reward of an arm, from its x (d,) and its z (k,): now or later, in any order."""
+        """Learn the reward of an arm, from its x (d,) and its z (k,): now or later, in any order.
+
+        Args:
+            context: x (d,) for all arms, or a row for each (arms, d).
+            shared: z, a row for each arm (arms, k), or (k,) for all.
+        """
         x, z, reward = as_features("context", context), as_features("shared", shared), as_reward(reward)
         with self._lock:
             slot = self._slot(arm)
@@ -267,7 +303,11 @@ class Hybrid(WithoutJournal):
                 self._clear_all(*self._sizes)
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
-        """Begin another sequence of random numbers."""
+        """Begin another sequence of random numbers.
+
+        Args:
+            seed: of the random numbers; None for one of the system.
+        """
         with self._lock:
             self._policy.reseed(seed)
             self._rng = self._policy.generator
@@ -327,6 +367,12 @@ class Hybrid(WithoutJournal):
         """`choose`, and remember arm and features under a key until the `reward` comes: see `Policy.decide`.
 
         For a policy that samples, a few samples are drawn first, and the arm by its probability given these.
+
+        Args:
+            context: x (d,) for all arms, or a row for each (arms, d).
+            shared: z, a row for each arm (arms, k), or (k,) for all.
+            available: whether each may be played, in the order of `arms`; None if all may.
+            at: when it is decided, for `expire`: a date, or seconds by your own clock; None for `time.time()`.
         """
         now = as_time("at", at)
         with self._lock, interrupts_deferred():
@@ -347,7 +393,13 @@ class Hybrid(WithoutJournal):
             self._learn(self._pending.actions[slot], row[:d], row[d:], reward)
 
     def override(self, key: Hashable, arm: Hashable, context: ArrayLike, shared: ArrayLike) -> None:
-        """Note that another arm was played than the one decided, with its x (d,) and z (k,): see `Policy.override`."""
+        """Note that another arm was played than the one decided, with its x (d,) and z (k,): see `Policy.override`.
+
+        Args:
+            key: that of the decision.
+            context: x (d,) for all arms, or a row for each (arms, d).
+            shared: z, a row for each arm (arms, k), or (k,) for all.
+        """
         x, z = as_features("context", context), as_features("shared", shared)
         with self._lock:
             self._check_sizes(len(x), len(z))
@@ -376,7 +428,12 @@ class Hybrid(WithoutJournal):
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
-        """The policy in a model file."""
+        """The policy in a model file.
+
+        Args:
+            settings: plain values by name.
+            arrays: arrays by name.
+        """
         policy = cls(Policy.described(settings["of"]), checked_arms(settings["arms"]))
         slots, free = ([whole("each slot", slot, 0) for slot in settings[name]] for name in ("slots", "free"))
         if sorted([*slots, *free]) != list(range(len(slots) + len(free))):

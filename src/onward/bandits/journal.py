@@ -146,7 +146,25 @@ def sound_size(path: Path) -> int:
 
 
 def read_journal(path: str | os.PathLike[str]) -> Iterator[Record]:
-    """The records of a journal, in order: to look at, or to make a log of."""
+    """The records of a journal, in order: to look at, or to make a log of.
+
+    Args:
+        path: the file.
+
+    Returns:
+        An iterator over records: number, what was done, what was given, what came of it.
+
+    Raises:
+        StorageError: if the file is altered.
+
+    Example:
+        >>> from onward.bandits import LinUCB, read_journal
+        >>> policy = LinUCB(seed=0)
+        >>> with policy.journal("policy.journal"):
+        ...     policy.learn([1.0, 0.0], 0.5)
+        >>> [record.done for record in read_journal("policy.journal")]
+        ['begin', 'learn', 'end']
+    """
     repeats = _Repeats()
     for number, (end, contents) in enumerate(_frames(Path(path), warn=True)):
         try:

@@ -113,12 +113,25 @@ class Journaled(Filed, Shared):
 def replay_journal(path: str | os.PathLike[str], policy: Any = None) -> Any:
     """The policy at the end of a journal, to the last bit: its state, its random numbers and what waits.
 
-    Raises StorageError if the file is altered, or if what it tells does not come out again; a last record that was not
-    written to its end is left out, with a warning.
+    A last record that was not written to its end is left out, with a warning.
 
     Args:
         path: of a file that `journal` wrote.
         policy: as it was when the journal began; it stays as it is. None for the one that the file holds.
+
+    Returns:
+        The policy.
+
+    Raises:
+        StorageError: if the file is altered, or if what it tells does not come out again.
+
+    Example:
+        >>> from onward.bandits import LinUCB, replay_journal
+        >>> policy = LinUCB(seed=0)
+        >>> with policy.journal("policy.journal"):
+        ...     policy.learn([1.0, 0.0], 0.5)
+        >>> replay_journal("policy.journal").digest() == policy.digest()
+        True
     """
     current: Any = None
     for number, done, given, result in read_journal(path):

@@ -39,6 +39,20 @@ def from_classification(
             is a little more than one would know; "online": by what was met so far, the present row included; None: as
             they are.
         intercept: whether a constant is added.
+
+    Returns:
+        A world for `play`, whose `log` method gives a log.
+
+    Raises:
+        ValueError: if the table has fewer than two classes, or a value is not finite.
+
+    Example:
+        >>> from onward.bandits import LinUCB, from_classification, play
+        >>> world = from_classification([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
+        >>> world.n_arms, world.n_features
+        (2, 2)
+        >>> world.log(n=100)  # what a uniform policy would have logged
+        LoggedData(100 events, 2 actions of 4 features)
     """
     return LabelledWorld(X, y, scaling, intercept)
 

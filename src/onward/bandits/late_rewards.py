@@ -54,7 +54,11 @@ class LateRewards(Journaled):
         raise NotImplementedError
 
     def reward(self, key: Hashable, reward: float) -> None:
-        """Learn the reward of the decision that waits under the key. Each counts once."""
+        """Learn the reward of the decision that waits under the key. Each counts once.
+
+        Raises:
+            ValueError: if no decision waits under the key, or the reward is not finite.
+        """
         with self._lock:
             slot, number = self._pending.slot(key), as_reward(reward)
             with interrupts_deferred():
@@ -80,7 +84,11 @@ class LateRewards(Journaled):
                 self._note("reward_many", {"keys": keys, "values": column})
 
     def cancel(self, key: Hashable) -> None:
-        """Wait no longer for the reward of this decision."""
+        """Wait no longer for the reward of this decision.
+
+        Args:
+            key: that of the decision.
+        """
         with self._lock:
             slot = self._pending.slot(key)
             with interrupts_deferred():
@@ -103,6 +111,9 @@ class LateRewards(Journaled):
             rounds: those that so many decisions, or more, have followed; with `older_than`, whichever comes first.
             default: the reward to learn for each of them, say 0 where no click is an answer; None to learn nothing.
             now: a date, or seconds by the clock of `decide`'s `at`; None for `time.time()`.
+
+        Returns:
+            The keys.
         """
         if older_than is None and rounds is None:
             raise ValueError("expire needs older_than or rounds: how old a decision must be, got neither")

@@ -14,7 +14,19 @@ PROBABILITIES, KEY, TIME = "probabilities", "key", "time"
 
 
 class LogWarning(UserWarning):
-    """Something in a log, or in how a policy fits it, speaks against believing an estimate."""
+    """Something in a log, or in how a policy fits it, speaks against believing an estimate.
+
+    Example:
+        >>> import warnings
+        >>> from onward.bandits import Greedy, LoggedData, LogWarning, evaluate
+        >>> offered = [[[1.0, 0.0], [0.0, 1.0]]] * 4
+        >>> log = LoggedData(offered, taken=[0, 1, 0, 0], propensity=[0.5] * 4, reward=[1.0] * 4)
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     value = evaluate(Greedy(seed=0), log, method="ips")  # four events are few
+        >>> [each.category is LogWarning for each in caught[:1]]
+        [True]
+    """
 
 
 @dataclass

@@ -49,6 +49,17 @@ class LogWriter:
         path: the file; its name says how it is written.
         arms: for policies that are shown a context: the names of the arms, in the order in which the log counts them.
             Text and whole numbers are logged, and a policy is then judged by the names of its arms.
+
+    Example:
+        >>> from onward.bandits import EpsilonGreedy, LoggedData, LogWriter
+        >>> policy, actions = EpsilonGreedy(seed=0), [[1.0, 0.0], [0.0, 1.0]]
+        >>> with LogWriter("decisions.jsonl") as log:
+        ...     for _ in range(5):
+        ...         decision = policy.decide(actions)
+        ...         log.write(decision, actions)
+        ...         log.reward(decision.key, 1.0)
+        >>> LoggedData.read("decisions.jsonl")
+        LoggedData(5 events, 2 actions of 2 features)
     """
 
     def __init__(self, path: str | os.PathLike[str], *, arms: Sequence[Hashable] | None = None) -> None:
@@ -77,6 +88,9 @@ class LogWriter:
         self._closed = False
         self.written = 0
         """How many decisions were written."""
+
+    def __repr__(self) -> str:
+        return f"LogWriter({str(self._path)!r})"
 
     def write(
         self,
@@ -145,7 +159,11 @@ class LogWriter:
         self.written += 1
 
     def reward(self, key: Hashable, reward: float | np.bool_) -> None:
-        """The reward of a decision that was written without one."""
+        """The reward of a decision that was written without one.
+
+        Args:
+            key: that of the decision.
+        """
         self._check_open()
         if not is_hashable(key) or (key not in self._waiting and key not in self._earlier):
             count = len(self._waiting) + len(self._earlier)

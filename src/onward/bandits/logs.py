@@ -35,6 +35,15 @@ class LoggedData:
         reward: (n,), what it earned.
         probabilities: if they were logged, the probabilities of all actions that were offered, (n, k) or a list of n
             arrays: they make checks of the propensities sharper, and tell what had no chance at all.
+
+    Raises:
+        ValueError: if the columns do not fit together, or a propensity is not in (0, 1].
+
+    Example:
+        >>> from onward.bandits import LoggedData
+        >>> offered = [[[1.0, 0.0], [0.0, 1.0]]] * 3
+        >>> LoggedData(offered, taken=[0, 1, 0], propensity=[0.5, 0.5, 0.5], reward=[1.0, 0.0, 1.0])
+        LoggedData(3 events, 2 actions of 2 features)
     """
 
     actions: ActionSets
@@ -70,6 +79,16 @@ class LoggedData:
 
         So each arm has coefficients of its own, and d = n_arms × c. Add a column of ones for a constant. With `arms`,
         their names in the log's order, a `Disjoint` policy is judged by the names of its arms.
+
+        Args:
+            contexts: (n, d), a row for each.
+            taken: (n,), the number of the arm that was taken.
+            propensity: (n,), the probability with which it was taken then.
+            reward: (n,), what it earned.
+            probabilities: (n, n_arms), of all arms, if they were logged.
+
+        Returns:
+            The log.
         """
         sets = ArmsInContext(_table(contexts), checked_arms(n_arms))
         if arms is not None and not (are_names(arms) and len(arms) == n_arms):
@@ -103,6 +122,9 @@ class LoggedData:
             n_arms: how many arms there are, for the wide layout.
             features: the columns that hold features; by default all that are not named by another parameter.
             taken, propensity, reward, event: the names of these columns.
+
+        Returns:
+            The log.
         """
         names = Names(taken, propensity, reward, event)
         return cls._from_table(Table(frame, "", names, features, n_arms), names, n_arms)
@@ -123,6 +145,13 @@ class LoggedData:
 
         Only columns that are used are kept. What `LogWriter` wrote needs no further argument: its records hold the
         actions or the context, and decisions without a reward are left out with a warning.
+
+        Args:
+            path: the file.
+            n_arms, features, taken, propensity, reward, event: as of `from_frame`.
+
+        Returns:
+            The log.
         """
         names = Names(taken, propensity, reward, event)
         records = read_records(Path(path), names, n_arms)

@@ -45,6 +45,14 @@ class MetaOFUL(Filed, Shared):
         trust: "proven" or "spread".
         settings: as in `OFUL`, with sigma and theta_bound 1 unless told: the theory needs both. theta_bound is
             S ≥ ‖θ − θ_0‖ of every task, and prior_mean is θ_0, where the first task starts.
+
+    Example:
+        >>> from onward.bandits import MetaOFUL
+        >>> policy = MetaOFUL(rounds=2, spread=0.1, sigma=0.1, theta_bound=1.0, seed=0)
+        >>> for reward in (0.8, 0.9, 0.7):
+        ...     policy.learn([1.0, 0.0], reward)
+        >>> policy.n_tasks, policy.rounds_left
+        (1, 1)
     """
 
     kind_of_file = "meta policy"
@@ -120,15 +128,27 @@ class MetaOFUL(Filed, Shared):
     # As any policy
 
     def choose(self, actions: ArrayLike, available: ArrayLike | None = None) -> int:
-        """The number of the action to play, among the rows of `actions`: see `Policy.choose`."""
+        """The number of the action to play, among the rows of `actions`: see `Policy.choose`.
+
+        Args:
+            available: whether each may be played, (k,); None if all may.
+        """
         return self._policy.choose(self._as_before(actions), available)
 
     def index(self, actions: ArrayLike) -> Vector:
-        """The index of each action. Changes nothing."""
+        """The index of each action. Changes nothing.
+
+        Args:
+            actions: (k, d), a row for each action.
+        """
         return self._policy.index(self._as_before(actions))
 
     def estimate(self, actions: ArrayLike) -> Vector:
-        """The estimated reward of each action. Changes nothing."""
+        """The estimated reward of each action. Changes nothing.
+
+        Args:
+            actions: (k, d), a row for each action.
+        """
         return self._policy.estimate(self._as_before(actions))
 
     def learn(self, action: ArrayLike, reward: float) -> None:
@@ -162,7 +182,11 @@ class MetaOFUL(Filed, Shared):
         self._policy.restart()
 
     def reseed(self, seed: Seed) -> None:
-        """Begin another sequence of random numbers."""
+        """Begin another sequence of random numbers.
+
+        Args:
+            seed: of the random numbers; None for one of the system.
+        """
         self._policy.reseed(seed)
 
     def describe(self) -> dict[str, Any]:
@@ -189,7 +213,12 @@ class MetaOFUL(Filed, Shared):
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
-        """The policy in a model file."""
+        """The policy in a model file.
+
+        Args:
+            settings: plain values by name.
+            arrays: arrays by name.
+        """
         given = {name: value for name, value in settings["of"].items() if name != "policy"}
         meta = cls(**given)
         meta._n_tasks = whole("n_tasks", settings["n_tasks"], 0)

@@ -33,6 +33,15 @@ class NamedArms(WithoutJournal):
         intercept: whether every context has a feature of 1, called `intercept`.
         interactions: pairs of columns whose products are features too, called `city=Bern:device=phone`.
         lam, prior_mean: by name, as in `Named`; the same for all arms.
+
+    Example:
+        >>> from onward.bandits import Disjoint, LinUCB, NamedArms
+        >>> policy = NamedArms(Disjoint(LinUCB(lam=1.0, seed=0), ["tea", "coffee"]), intercept=True)
+        >>> policy.learn("tea", {"hour": 17, "city": "Bern"}, 1.0)
+        >>> policy.names
+        ('intercept', 'hour', 'city=Bern')
+        >>> policy.choose({"hour": 8, "city": "Bern"}) in ("tea", "coffee")
+        True
     """
 
     kind_of_file = "named arms"
@@ -73,7 +82,11 @@ class NamedArms(WithoutJournal):
             return self._arms.add_arm(name)
 
     def remove_arm(self, name: Hashable) -> None:
-        """Forget an arm, and cancel its decisions that still wait for a reward."""
+        """Forget an arm, and cancel its decisions that still wait for a reward.
+
+        Args:
+            name: of the arm.
+        """
         with self._lock, interrupts_deferred():
             serial = self._arms._serials[self._arms._place(name)]
             self._arms.remove_arm(name)
@@ -82,7 +95,11 @@ class NamedArms(WithoutJournal):
     # Choosing
 
     def choose(self, context: Names, available: ArrayLike | None = None) -> Hashable:
-        """The name of the arm to play for a context, a dict. Ties are broken at random."""
+        """The name of the arm to play for a context, a dict. Ties are broken at random.
+
+        Args:
+            available: whether each may be played; None if all may.
+        """
         with self._lock, interrupts_deferred():
             row, mask = self._offer(context, available)
             return self._arms.choose(row, mask)
@@ -95,24 +112,41 @@ class NamedArms(WithoutJournal):
         return table[0], mask
 
     def index(self, context: Names) -> Vector:
-        """The index of each arm, in the order of `arms`. Changes nothing."""
+        """The index of each arm, in the order of `arms`. Changes nothing.
+
+        Args:
+            context: a dict, of what the actions or arms have in common.
+        """
         table, arms = self._encode([named_row(context, "context")], keep=False)
         return arms.index(table[0])
 
     def estimate(self, context: Names) -> Vector:
-        """The estimated reward of each arm, in the order of `arms`. Changes nothing."""
+        """The estimated reward of each arm, in the order of `arms`. Changes nothing.
+
+        Args:
+            context: a dict, of what the actions or arms have in common.
+        """
         table, arms = self._encode([named_row(context, "context")], keep=False)
         return arms.estimate(table[0])
 
     def probabilities(self, context: Names, available: ArrayLike | None = None) -> Vector:
-        """The chance with which each arm would be chosen now, in the order of `arms`. Changes nothing."""
+        """The chance with which each arm would be chosen now, in the order of `arms`. Changes nothing.
+
+        Args:
+            context: a dict, of what the actions or arms have in common.
+            available: whether each may be played; None if all may.
+        """
         table, arms = self._encode([named_row(context, "context")], keep=False)
         return arms.probabilities(table[0], available)
 
     # Learning
 
     def learn(self, arm: Hashable, context: Names, reward: float, weight: float = 1.0) -> None:
-        """Learn the reward of an arm in a context, a dict: now or later, in any order."""
+        """Learn the reward of an arm in a context, a dict: now or later, in any order.
+
+        Args:
+            weight: how much it counts.
+        """
         row, paid, w = named_row(context, "context"), as_reward(reward), positive("weight", weight)
         with self._lock:
             self._arms._place(arm)
@@ -120,7 +154,11 @@ class NamedArms(WithoutJournal):
             arms.learn(arm, table[0], paid, w)
 
     def learn_many(self, arms: Sequence[Hashable], contexts: Any, rewards: ArrayLike, weights: Any = None) -> None:
-        """Learn a log, all of it or nothing: the arms played, their contexts (dicts or a data frame) and rewards."""
+        """Learn a log, all of it or nothing: the arms played, their contexts (dicts or a data frame) and rewards.
+
+        Args:
+            weights: how much each counts; None for 1.
+        """
         rows = named_rows(contexts, "contexts")
         column, w = as_rewards(rewards, len(rows)), as_weights(weights, len(rows))
         with self._lock:
@@ -137,7 +175,11 @@ class NamedArms(WithoutJournal):
             self._arms.restart(arm)
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
-        """Begin another sequence of random numbers."""
+        """Begin another sequence of random numbers.
+
+        Args:
+            seed: of the random numbers; None for one of the system.
+        """
         with self._lock:
             self._arms.reseed(seed)
 
@@ -185,7 +227,12 @@ class NamedArms(WithoutJournal):
     def decide(
         self, context: Names, key: Hashable = None, available: ArrayLike | None = None, *, at: When = None
     ) -> Decision:
-        """`choose`, and remember arm and context under a key until the `reward` comes: see `Policy.decide`."""
+        """`choose`, and remember arm and context under a key until the `reward` comes: see `Policy.decide`.
+
+        Args:
+            available: whether each may be played; None if all may.
+            at: when it is decided, for `expire`: a date, or seconds by your own clock; None for `time.time()`.
+        """
         now = as_time("at", at)
         with self._lock, interrupts_deferred():
             own, arms = self._pending.new_key(key), self._arms
@@ -200,7 +247,11 @@ class NamedArms(WithoutJournal):
             self._arms.learn(self._arm_of(self._pending.actions[slot]), self._pending.row(slot), reward)
 
     def override(self, key: Hashable, arm: Hashable) -> None:
-        """Note that another arm was played than the one decided: see `Disjoint.override`."""
+        """Note that another arm was played than the one decided: see `Disjoint.override`.
+
+        Args:
+            key: that of the decision.
+        """
         with self._lock:
             self._override(key, None, self._arms._serials[self._arms._place(arm)], {})
 
@@ -230,7 +281,12 @@ class NamedArms(WithoutJournal):
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
-        """The policy in a model file."""
+        """The policy in a model file.
+
+        Args:
+            settings: plain values by name.
+            arrays: arrays by name.
+        """
         inside = arrays | {"pending": np.empty((0, 0)), "decisions": np.empty((0, 4))}
         arms = Disjoint.from_record(settings["of"] | {"pending": []}, inside)
         fresh = Disjoint(arms._policy, arms.arms)

@@ -46,6 +46,17 @@ class Named(WithoutJournal):
             action with each of its context's, as "xa" has it elsewhere. Or pairs of columns, ("genre", "device").
         lam: λ of features by name, with that of all others under None; None for the policy's own.
         prior_mean: coefficients to start from by name; 0 for all others.
+
+    Example:
+        >>> from onward.bandits import LinUCB, Named
+        >>> policy = Named(LinUCB(lam=1.0, seed=0))
+        >>> songs = [{"tempo": 1.2, "genre": "jazz"}, {"tempo": 0.8, "genre": "folk"}]
+        >>> policy.learn(songs[0], 1.0)
+        >>> policy.learn(songs[1], 0.0)
+        >>> policy.names
+        ('tempo', 'genre=jazz', 'genre=folk')
+        >>> policy.estimate(songs).round(2)
+        array([0.68, 0.12])
     """
 
     kind_of_file = "named policy"
@@ -94,22 +105,43 @@ class Named(WithoutJournal):
         return table, mask
 
     def index(self, actions: Any, context: Names | None = None) -> Vector:
-        """The index of each action: `choose` takes the largest. Changes nothing."""
+        """The index of each action: `choose` takes the largest. Changes nothing.
+
+        Args:
+            actions: a list of dicts or a data frame, a row for each action.
+            context: a dict, of what the actions or arms have in common.
+        """
         policy, table = self._read(actions, context)
         return policy.index(table)
 
     def estimate(self, actions: Any, context: Names | None = None) -> Vector:
-        """The estimated reward of each action. Changes nothing."""
+        """The estimated reward of each action. Changes nothing.
+
+        Args:
+            actions: a list of dicts or a data frame, a row for each action.
+            context: a dict, of what the actions or arms have in common.
+        """
         policy, table = self._read(actions, context)
         return policy.estimate(table)
 
     def leverage(self, actions: Any, context: Names | None = None) -> Vector:
-        """xᵀG⁻¹x of each action: how little is known in its direction. Changes nothing."""
+        """xᵀG⁻¹x of each action: how little is known in its direction. Changes nothing.
+
+        Args:
+            actions: a list of dicts or a data frame, a row for each action.
+            context: a dict, of what the actions or arms have in common.
+        """
         policy, table = self._read(actions, context)
         return policy.leverage(table)
 
     def probabilities(self, actions: Any, context: Names | None = None, available: ArrayLike | None = None) -> Vector:
-        """The chance with which each action would be chosen now. Changes nothing."""
+        """The chance with which each action would be chosen now. Changes nothing.
+
+        Args:
+            actions: a list of dicts or a data frame, a row for each action.
+            context: a dict, of what the actions or arms have in common.
+            available: whether each may be played; None if all may.
+        """
         policy, table = self._read(actions, context)
         return policy.probabilities(table, available)
 
@@ -158,6 +190,9 @@ class Named(WithoutJournal):
         """Know also what another one has learned, name by name; names that are only there are added.
 
         For policies of one design whose memory counts all rewards alike. Decisions that wait there stay there.
+
+        Args:
+            other: another one of the same design.
         """
         if not isinstance(other, Named):
             raise ValueError(f"cannot merge: expected another Named, got {brief(other)}")
@@ -192,7 +227,11 @@ class Named(WithoutJournal):
             self._policy.restart()
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
-        """Begin another sequence of random numbers."""
+        """Begin another sequence of random numbers.
+
+        Args:
+            seed: of the random numbers; None for one of the system.
+        """
         with self._lock:
             self._policy.reseed(seed)
 
@@ -248,7 +287,14 @@ class Named(WithoutJournal):
         *,
         at: When = None,
     ) -> Decision:
-        """`choose`, and remember the action under a key until its `reward` comes: see `Policy.decide`."""
+        """`choose`, and remember the action under a key until its `reward` comes: see `Policy.decide`.
+
+        Args:
+            actions: a list of dicts or a data frame, a row for each action.
+            context: a dict, of what the actions or arms have in common.
+            available: whether each may be played; None if all may.
+            at: when it is decided, for `expire`: a date, or seconds by your own clock; None for `time.time()`.
+        """
         now = as_time("at", at)
         with self._lock, interrupts_deferred():
             own = self._pending.new_key(key)
@@ -263,7 +309,12 @@ class Named(WithoutJournal):
         self._policy._learn_rows(np.array([self._pending.row(slot) for slot in slots]), rewards, past=False)
 
     def override(self, key: Hashable, action: Names, context: Names | None = None, number: int | None = None) -> None:
-        """Note that another action was taken than the one decided: see `Policy.override`. Its context goes with it."""
+        """Note that another action was taken than the one decided: see `Policy.override`. Its context goes with it.
+
+        Args:
+            key: that of the decision.
+            number: which one it was of those offered, if it was one of them.
+        """
         place = UNKNOWN if number is None else whole("number", number, 0)
         with self._lock, interrupts_deferred():
             self._pending.slot(key)
@@ -301,7 +352,12 @@ class Named(WithoutJournal):
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
-        """The policy in a model file."""
+        """The policy in a model file.
+
+        Args:
+            settings: plain values by name.
+            arrays: arrays by name.
+        """
         given, d = settings["of"], check_whole("dimension", settings["of"]["dimension"])
         policy = Policy.from_record(given | {"pending": [], "dimension": 0}, {"pending": np.empty((0, 0))})
         named = cls(policy, lam=dict(settings.get("lam", ())), prior_mean=settings.get("prior_mean"))

@@ -36,7 +36,20 @@ def checked_key(key: object, name: str = "key") -> str | int:
 
 
 class Decision(NamedTuple):
-    """What was decided: the action, the probability with which it was chosen, and the key that waits for its reward."""
+    """What was decided: the action, the probability with which it was chosen, and the key that waits for its reward.
+
+    Attributes:
+        action: its number; of arms, the name.
+        probability: with which it was chosen.
+        key: under which it waits.
+
+    Example:
+        >>> from onward.bandits import Greedy
+        >>> policy = Greedy(seed=0)
+        >>> policy.learn([1.0, 0.0], 1.0)
+        >>> policy.decide([[1.0, 0.0], [0.0, 1.0]], key="visit 1")
+        Decision(action=0, probability=1.0, key='visit 1')
+    """
 
     action: Any  # its number among those offered; the name of an arm, or a node
     probability: float
@@ -44,7 +57,24 @@ class Decision(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What became of all decisions so far."""
+    """What became of all decisions so far.
+
+    Attributes:
+        decided: how many there were.
+        pending: how many wait for their reward.
+        rewarded: how many had theirs.
+        expired: how many `expire` has ended.
+        cancelled: how many `cancel` has ended.
+        overridden: how many were taken otherwise than decided.
+
+    Example:
+        >>> from onward.bandits import Greedy
+        >>> policy = Greedy(seed=0)
+        >>> first, second = (policy.decide([[1.0], [2.0]]) for _ in range(2))
+        >>> policy.reward(first.key, 1.0)
+        >>> policy.counts
+        Counts(decided=2, pending=1, rewarded=1, expired=0, cancelled=0, overridden=0)
+    """
 
     decided: int
     pending: int  # still waiting
@@ -55,7 +85,22 @@ class Counts(NamedTuple):
 
 
 class PendingDecision(NamedTuple):
-    """A decision that waits for its reward."""
+    """A decision that waits for its reward.
+
+    Attributes:
+        action: its number; of arms, the name.
+        probability: with which it was chosen; None if it was overridden.
+        at: when it was decided, in seconds.
+        round: how many decisions there were before.
+        row: the features of the action, or the context.
+
+    Example:
+        >>> from onward.bandits import Greedy
+        >>> policy = Greedy(seed=0)
+        >>> decision = policy.decide([[3.0]], key="visit 1", at=0.0)
+        >>> policy.pending["visit 1"]
+        PendingDecision(action=0, probability=1.0, at=0.0, round=0, row=array([3.]))
+    """
 
     action: Any  # as in `Decision`; None if another action was taken, whose number is not known
     probability: float | None  # None if another action was taken

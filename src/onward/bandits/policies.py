@@ -115,6 +115,21 @@ class LinUCB(_Exploring):
         alpha: α ≥ 0, how many standard deviations; "auto" takes ¼, ½, 1 or 2 for each choice, those oftener that have
             earned more: see `tuning`.
         lam, settings: as in `OFUL`; σ is estimated unless it is told. With `sigma=1` α is the textbook's constant.
+
+    Raises:
+        ValueError: if a setting is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits import LinUCB
+        >>> policy = LinUCB(seed=0)  # nothing to tune: σ and α are found as it plays
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8, 0.0])
+        >>> for _ in range(200):
+        ...     actions = rng.standard_normal((10, 3))
+        ...     i = policy.choose(actions)
+        ...     policy.learn(actions[i], actions[i] @ theta + 0.1 * rng.standard_normal())
+        >>> policy.coef.round(1) + 0.0
+        array([ 0.6, -0.8,  0. ])
     """
 
     def __init__(
@@ -154,6 +169,20 @@ class OFUL(_Exploring):
         lam: λ > 0, a number or one for each feature: how much is known beforehand, in rewards of an action of length 1.
         settings: sigma, theta_bound, delta, action_bound, width, bias, radius, clipped, scale, estimator, prior_mean,
             seed: see `Exploration`.
+
+    Raises:
+        ValueError: if a setting is out of its range.
+
+    Example:
+        >>> from onward.bandits import OFUL
+        >>> policy = OFUL(lam=1.0, sigma=0.1, theta_bound=1.0, seed=0)  # with estimator="forward", OFUL^f
+        >>> policy.learn([1.0, 0.0], 0.9)
+        >>> policy.learn([0.0, 1.0], 0.2)
+        >>> actions = [[1.0, 0.0], [0.0, 1.0]]
+        >>> policy.choose(actions), policy.estimate(actions).round(3)
+        (0, array([0.45, 0.1 ]))
+        >>> bool((policy.index(actions) > policy.estimate(actions)).all())
+        True
     """
 
     def __init__(self, lam: Lam = None, **settings: Unpack[Exploration]) -> None:
@@ -171,6 +200,13 @@ class DLinUCB(_Exploring):
     Args:
         gamma: γ in (0, 1]; 1 forgets nothing.
         lam, settings: as in `OFUL`.
+
+    Example:
+        >>> from onward.bandits import DLinUCB
+        >>> policy = DLinUCB(gamma=0.5, lam=0.1, sigma=0.1, theta_bound=1.0, seed=0)
+        >>> policy.learn_many([[1.0]] * 20, [0.0] * 10 + [1.0] * 10)  # the reward has changed
+        >>> policy.estimate([[1.0]]).round(2)
+        array([0.95])
     """
 
     _width = "uniform"
@@ -188,6 +224,13 @@ class SWLinUCB(_Exploring):
     Args:
         window: τ ≥ 1, how many rewards count.
         lam, settings: as in `OFUL`.
+
+    Example:
+        >>> from onward.bandits import SWLinUCB
+        >>> policy = SWLinUCB(window=10, lam=0.1, sigma=0.1, theta_bound=1.0, seed=0)
+        >>> policy.learn_many([[1.0]] * 20, [0.0] * 10 + [1.0] * 10)  # the first ten no longer count
+        >>> policy.estimate([[1.0]]).round(2)
+        array([0.99])
     """
 
     _width = "uniform"
@@ -203,6 +246,14 @@ class OracleRestart(_Exploring):
         change_points: after so many rewards (increasing whole numbers) it forgets everything. Rewards of a warm start
             (`learn_many`, `start_from`) do not count.
         lam, settings: as in `OFUL`.
+
+    Example:
+        >>> from onward.bandits import OracleRestart
+        >>> policy = OracleRestart(change_points=[10], lam=0.1, sigma=0.1, theta_bound=1.0, seed=0)
+        >>> for reward in [0.0] * 10 + [1.0] * 10:
+        ...     policy.learn([1.0], reward)
+        >>> policy.estimate([[1.0]]).round(2)
+        array([0.99])
     """
 
     def __init__(self, change_points: Sequence[int] = (), lam: Lam = None, **settings: Unpack[Exploration]) -> None:
@@ -221,6 +272,13 @@ class DetectingLinUCB(_Exploring):
         tolerance: δ̃, a model is good while its badness is below the margin plus this. It is dropped at the margin
             plus `delta`; when none is good, a new one begins.
         lam, settings: as in `OFUL`.
+
+    Example:
+        >>> from onward.bandits import DetectingLinUCB
+        >>> policy = DetectingLinUCB(window=20, lam=0.1, sigma=0.1, theta_bound=1.0, seed=0)
+        >>> policy.learn_many([[1.0]] * 40, [0.0] * 20 + [1.0] * 20)
+        >>> policy.estimate([[1.0]]).round(2), policy.n_models
+        (array([0.99]), 1)
     """
 
     def __init__(
@@ -244,6 +302,13 @@ class LinTS(_Exploring):
 
     Args:
         lam, settings: as in `OFUL`; the seed is that of the samples.
+
+    Example:
+        >>> from onward.bandits import LinTS
+        >>> policy = LinTS(lam=1.0, sigma=0.1, seed=0)
+        >>> policy.learn_many([[1.0, 0.0], [0.0, 1.0]], [0.9, 0.2])
+        >>> policy.probabilities([[1.0, 0.0], [0.0, 1.0]]).round(3)
+        array([1., 0.])
     """
 
     _rule = Sampling
@@ -254,7 +319,18 @@ class LinTS(_Exploring):
 
 
 class Greedy(_Named):
-    """The action with the best estimate: no exploration at all. A baseline."""
+    """The action with the best estimate: no exploration at all. A baseline.
+
+    Args:
+        lam, estimator, prior_mean, explore, seed: as in `OFUL`.
+
+    Example:
+        >>> from onward.bandits import Greedy
+        >>> policy = Greedy(seed=0)
+        >>> policy.learn_many([[1.0, 0.0], [0.0, 1.0]], [0.9, 0.2])
+        >>> policy.choose([[1.0, 0.0], [0.0, 1.0]])
+        0
+    """
 
     def __init__(
         self,
@@ -274,6 +350,13 @@ class EpsilonGreedy(_Named):
     Args:
         epsilon: the probability, from 0 to 1.
         lam, estimator, prior_mean, explore, seed: as in `OFUL`.
+
+    Example:
+        >>> from onward.bandits import EpsilonGreedy
+        >>> policy = EpsilonGreedy(epsilon=0.1, seed=0)
+        >>> policy.learn_many([[1.0, 0.0], [0.0, 1.0]], [0.9, 0.2])
+        >>> policy.probabilities([[1.0, 0.0], [0.0, 1.0]]).round(3)  # for a log: what each action's chance was
+        array([0.95, 0.05])
     """
 
     def __init__(
@@ -297,6 +380,13 @@ class SquareCB(_Named):
         scale, gamma: how much it explores: as in `InverseGap`.
         sigma: the noise; None to estimate it from the rewards.
         lam, estimator, prior_mean, explore, seed: as in `OFUL`.
+
+    Example:
+        >>> from onward.bandits import SquareCB
+        >>> policy = SquareCB(gamma=10.0, lam=0.01, seed=0)
+        >>> policy.learn_many([[1.0, 0.0], [0.0, 1.0]], [0.9, 0.2])
+        >>> policy.probabilities([[1.0, 0.0], [0.0, 1.0]]).round(2)
+        array([0.89, 0.11])
     """
 
     def __init__(
@@ -321,6 +411,13 @@ class Boltzmann(_Named):
     Args:
         scale, temperature: how much it explores: as in `Softmax`.
         sigma, lam, estimator, prior_mean, explore, seed: as in `SquareCB`.
+
+    Example:
+        >>> from onward.bandits import Boltzmann
+        >>> policy = Boltzmann(temperature=0.5, lam=0.01, seed=0)
+        >>> policy.learn_many([[1.0, 0.0], [0.0, 1.0]], [0.9, 0.2])
+        >>> policy.probabilities([[1.0, 0.0], [0.0, 1.0]]).round(2)
+        array([0.8, 0.2])
     """
 
     def __init__(
@@ -340,7 +437,16 @@ class Boltzmann(_Named):
 
 
 class Random(_Named):
-    """Any available action, each with the same chance: learns nothing. A baseline."""
+    """Any available action, each with the same chance: learns nothing. A baseline.
+
+    Args:
+        seed: of its random numbers.
+
+    Example:
+        >>> from onward.bandits import Random
+        >>> Random(seed=0).probabilities([[1.0], [2.0]])
+        array([0.5, 0.5])
+    """
 
     def __init__(self, seed: Seed = None) -> None:
         super().__init__(Everything(), AtRandom(), "ridge", seed=seed)

@@ -51,6 +51,7 @@ from onward.core.checks import positive
 from onward.core.fast_path import close, is_float64_array
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
+from onward.core.shown_html import html_values
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 from onward.tables import as_row
@@ -81,6 +82,17 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         explore: with this probability, any available action in place of what the rule takes: so that no action has a
             probability of 0, and a log of what was done can tell what others would have earned.
         seed: of the policy's own random numbers, which break ties and draw samples.
+
+    Raises:
+        ValueError: if a setting is out of its range, or contradicts another.
+
+    Example:
+        >>> from onward.bandits import Discounted, Known, Policy, Sampling
+        >>> policy = Policy(Discounted(0.99), Sampling(), estimator="forward", known=Known(sigma=0.1), seed=0)
+        >>> decision = policy.decide([[1.0, 0.0], [0.0, 1.0]])  # waits for its reward
+        >>> policy.reward(decision.key, 1.0)
+        >>> policy.n_learned, policy.n_pending
+        (1, 0)
     """
 
     memory: Memory
@@ -165,6 +177,10 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         given = self.parameters if self._arguments is None else self._arguments
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
+    def _repr_html_(self) -> str:
+        given = self.parameters if self._arguments is None else self._arguments
+        return html_values(type(self).__name__, given or {"settings": "as by default"})
+
     # Choosing
 
     def choose(self, actions: ArrayLike, available: ArrayLike | None = None) -> int:
@@ -173,6 +189,12 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         Args:
             actions: (k, d), a row for each action; another set each round, if you like.
             available: (k,) whether each may be played; None if all may.
+
+        Returns:
+            The number of a row.
+
+        Raises:
+            ValueError: if the actions cannot be taken, as of a value that is not finite; nothing has changed then.
         """
         if self._learn_loop and available is None and type(actions) is np.ndarray:
             try:
@@ -227,15 +249,26 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         """The index of each action: `choose` takes the largest. Changes nothing.
 
         For a policy that samples, this is the sample that the next `choose` would take.
+
+        Args:
+            actions: (k, d), a row for each action.
         """
         return self._read(actions)[1]
 
     def estimate(self, actions: ArrayLike) -> Vector:
-        """The estimated reward of each action: its index without what is added to explore. Changes nothing."""
+        """The estimated reward of each action: its index without what is added to explore. Changes nothing.
+
+        Args:
+            actions: (k, d), a row for each action.
+        """
         return self._read(actions)[0]
 
     def leverage(self, actions: ArrayLike) -> Vector:
-        """xᵀG⁻¹x of each action: how little is known in its direction. Changes nothing."""
+        """xᵀG⁻¹x of each action: how little is known in its direction. Changes nothing.
+
+        Args:
+            actions: (k, d), a row for each action.
+        """
         table = self.checked_table(actions)
         if not self._dimension:
             return state_in(self._settings, self.buffer_for(table)).leverages(table)
@@ -253,7 +286,11 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
             raise
 
     def checked_table(self, actions: ArrayLike) -> Matrix:
-        """Actions as the loops take them, or an error that says what is wrong with them."""
+        """Actions as the loops take them, or an error that says what is wrong with them.
+
+        Args:
+            actions: (k, d), a row for each action.
+        """
         table, columns = actions, self._columns
         if not is_float64_array(table, 2):
             table, columns = in_order(actions, columns)
@@ -300,6 +337,14 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         """Learn the reward of an action (d,): now or later, in any order.
 
         A reward of weight w counts as w rewards do in the estimate: as one whose noise has the variance σ²/w.
+
+        Args:
+            action: (d,), the features of the action that was played.
+            reward: what it earned.
+            weight: how much it counts, above 0.
+
+        Raises:
+            ValueError: if the row or the reward cannot be taken; nothing has changed then.
         """
         plain = type(weight) is float and weight == 1.0 and isinstance(reward, float)
         if self._learn_loop and plain and type(action) is np.ndarray:
@@ -336,6 +381,9 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
 
         It is the past, before this policy began to play: change points are counted from here on. Weights (n,) are as in
         `learn`.
+
+        Args:
+            weights: how much each counts, (n,); None for 1.
         """
         columns, table = self._columns, self.checked_table(actions)
         try:
@@ -383,6 +431,9 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
 
         For memories that count all rewards alike: then it is as if this policy had learned all of them, to rounding.
         Decisions that wait there stay there.
+
+        Args:
+            other: another policy of the same design.
         """
         if not isinstance(other, Policy) or type(other) is not type(self):
             raise ValueError(f"cannot merge: expected another {type(self).__name__}, got {brief(other)}")
@@ -457,7 +508,11 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         return np.asarray(state.coefficients()[:, 0] + state.prior[:, 0])
 
     def reseed(self, seed: Seed) -> None:
-        """Begin another sequence of random numbers."""
+        """Begin another sequence of random numbers.
+
+        Args:
+            seed: of the random numbers; None for one of the system.
+        """
         with self._lock:
             self._rng = own_generator(seed)
             self._note_state()

@@ -18,6 +18,16 @@ class Known:
             largest; None if nothing is known: then no index has an S-term.
         delta: δ, the probability that some index is not optimistic, ever.
         action_bound: X, for the uniform width: no action is longer. None: the longest offered so far.
+
+    Raises:
+        ValueError: if a number is out of its range.
+
+    Example:
+        >>> from onward.bandits import OFUL, Known, Policy
+        >>> Known(sigma=0.5, theta_bound=2.0)
+        Known(sigma=0.5, theta_bound=2.0, delta=0.01, action_bound=None)
+        >>> Policy(known=Known(sigma=0.5, theta_bound=2.0)).known == OFUL(sigma=0.5, theta_bound=2.0).known
+        True
     """
 
     sigma: float | None = None

@@ -11,6 +11,7 @@ from onward.bandits import mean_intervals
 from onward.bandits.mean_intervals import with_error
 from onward.bandits.weight_checks import Diagnostics
 from onward.core.shown import brief
+from onward.core.shown_html import html_values, interval_text
 from onward.core.types import Vector
 
 Method = Literal["replay", "ips", "snips", "dm", "dr", "switch", "dros"]
@@ -22,9 +23,44 @@ RELIABLE = 50
 """Below so many effective samples, the normal interval is not to be trusted."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Value:
-    """What a policy would have earned an event, by estimate."""
+    """What a policy would have earned an event, by estimate.
+
+    Attributes:
+        method: how it was estimated.
+        learn: what the policy learned on the way.
+        value: the estimate.
+        standard_error: of the estimate.
+        lower, upper: the interval.
+        delta: the probability with which it may fail.
+        interval: how it was made.
+        events: in the log.
+        matched: those that count: where the policy could take what was taken.
+        effective_sample_size: (Σ w)² / Σ w².
+        largest_weight: the largest π(taken) / propensity.
+        clipped: how many weights were cut.
+        shrinkage: of "switch" and "dros".
+        reward_range: in which rewards lie.
+        range_from: whether that was given, or seen in the log.
+        diagnostics: checks of the propensities.
+        warnings: what speaks against believing it.
+        terms: (n,), what each event says.
+        log: the log, for comparing with another policy.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits import Greedy, LoggedData, evaluate
+        >>> rng = np.random.default_rng(1)
+        >>> taken = rng.integers(2, size=400)
+        >>> rewards = taken + rng.uniform(-0.1, 0.1, 400)
+        >>> log = LoggedData([[[1.0, 0.0], [0.0, 1.0]]] * 400, taken, np.full(400, 0.5), rewards)
+        >>> policy = Greedy(seed=0)
+        >>> policy.learn([0.0, 1.0], 1.0)  # it takes the second action, which pays 1
+        >>> value = evaluate(policy, log, method="snips")
+        >>> round(value.value, 1), value.lower < 1.0 < value.upper
+        (1.0, True)
+    """
 
     method: Method
     learn: Learn
@@ -90,6 +126,10 @@ class Value:
 
         Both meet the same events, so most of what is noise in each cancels out: the interval is narrower than the two
         values' intervals would make one believe.
+
+        Args:
+            other: another policy of the same design.
+            delta: the probability with which the interval may fail.
         """
         if self.terms is None or other.terms is None:
             raise ValueError("values by replay cannot be paired: each policy is judged on other events")
@@ -120,8 +160,21 @@ class Value:
             text += f"; NOT RELIABLE: fewer than {RELIABLE} effective samples"
         return "\n".join([text, *(f"  warning: {each}" for each in self.all_warnings)])
 
+    __repr__ = __str__
 
-@dataclass(frozen=True)
+    def _repr_html_(self) -> str:
+        shown = {
+            "value": with_error(self.value, self.standard_error),
+            f"{100 * (1 - self.delta):g}% interval": interval_text(self.lower, self.upper),
+            "made as": self.interval,
+            "events": f"{self.events:,}, of which {self.matched:,} count",
+            "effective sample size": f"{self.effective_sample_size:.4g}",
+            "largest weight": f"{self.largest_weight:.4g}",
+        }
+        return html_values(f"Value, by {self.method}", shown, [f"Warning: {each}" for each in self.all_warnings])
+
+
+@dataclass(frozen=True, repr=False)
 class ValueDifference:
     """What one policy would have earned an event more than another, on the same log."""
 
@@ -142,6 +195,16 @@ class ValueDifference:
             f"{self.first.method}: {with_error(self.mean, self.standard_error)} an event more, "
             f"{100 * (1 - self.delta):g}% interval [{self.lower:.4g}, {self.upper:.4g}], p-value {self.p_value:.2g}"
         )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        shown = {
+            "difference": with_error(self.mean, self.standard_error),
+            f"{100 * (1 - self.delta):g}% interval": interval_text(self.lower, self.upper),
+            "p-value": f"{self.p_value:.2g}",
+        }
+        return html_values(f"Difference of two values, by {self.first.method}", shown)
 
 
 def reward_bounds(reward: Vector, given: tuple[float, float] | None) -> tuple[tuple[float, float], RangeFrom]:

@@ -44,11 +44,19 @@ class Proposing(Journaled):
         raise NotImplementedError
 
     def draw_with_probability(self, checked: Any, mask: NDArray[np.bool_]) -> tuple[int, float]:
-        """The place of an action, drawn as `choose` draws it, and the probability with which it was."""
+        """The place of an action, drawn as `choose` draws it, and the probability with which it was.
+
+        Args:
+            mask: which may be played; empty if all may.
+        """
         raise NotImplementedError
 
     def choose_to_decide(self, checked: Any, mask: NDArray[np.bool_]) -> tuple[int, float]:
-        """What `draw_with_probability` gives, in less time where one action is the best; the lock is held."""
+        """What `draw_with_probability` gives, in less time where one action is the best; the lock is held.
+
+        Args:
+            mask: which may be played; empty if all may.
+        """
         raise NotImplementedError
 
     def _index_to_rank(self, checked: Any) -> Vector:
@@ -86,6 +94,9 @@ class Proposing(Journaled):
             available: (k,) whether each may be played; None if all may.
             samples: how many directions, about; None: 128, and 64 for more than 32 actions.
             with_error: whether to return the standard error of each, too: 0 where it is exact.
+
+        Returns:
+            Probabilities (k,), which sum to 1; with `with_error`, a pair of these and their standard errors.
         """
         wanted = None if samples is None else whole("samples", samples, 1)
         checked, mask = self._offer(offered, available)
@@ -99,6 +110,10 @@ class Proposing(Journaled):
 
         For a log, where the reward is told by `learn`; `decide` does the same and waits for the `reward`. Where a rule
         samples, the probability is that given a few directions that were drawn before: see docs/bandits.md.
+
+        Args:
+            offered: the actions (k, d), or for arms the context (d,).
+            available: whether each may be played, (k,); None if all may.
         """
         with self._lock, interrupts_deferred(), self._noting("choose_with_probability") as noting:
             checked, mask = self._offer(offered, available)
@@ -112,6 +127,10 @@ class Proposing(Journaled):
 
         For a rule that samples it is one sample that ranks them all. No lots are drawn otherwise: neither those of
         `explore` nor those of a rule that draws among estimates. For these, see `propose`.
+
+        Args:
+            offered: the actions (k, d), or for arms the context (d,).
+            available: whether each may be played, (k,); None if all may.
         """
         whole("k", k, 1)
         with self._lock:
@@ -128,6 +147,9 @@ class Proposing(Journaled):
 
         A slate for places one after the other. The probability of each is that at its place, given those before it;
         their product is that of the slate.
+
+        Args:
+            offered: the actions (k, d), or for arms the context (d,).
         """
         whole("k", k, 1)
         with self._lock:

@@ -121,6 +121,23 @@ def evaluate(
         reward_range: (low, high), of which no reward can be outside. Models then keep their predictions inside, too.
             By default intervals are cut to the range that the log shows.
         allow_deterministic: whether "dm" may be used on a log that explored nothing.
+
+    Returns:
+        The estimate with its interval, checks and warnings.
+
+    Raises:
+        ValueError: if a setting is out of its range, or the log cannot tell.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits import Greedy, LoggedData, evaluate
+        >>> rng = np.random.default_rng(1)
+        >>> taken = rng.integers(2, size=400)  # a coin was tossed
+        >>> rewards = taken + rng.uniform(-0.1, 0.1, 400)
+        >>> log = LoggedData([[[1.0, 0.0], [0.0, 1.0]]] * 400, taken, np.full(400, 0.5), rewards)
+        >>> value = evaluate(Greedy(seed=0), log, method="replay", seed=0)  # it learns as it would have
+        >>> 0.9 < value.value < 1.1, value.matched < 400
+        (True, True)
     """
     learn, folds = checked_settings(method, learn, delta, model, folds, clip, shrinkage, interval, reward_range)
     bounds, range_from = reward_bounds(log.reward, reward_range)
@@ -215,6 +232,31 @@ def compare_policies(
     """By how much the first policy would have earned more than the second: paired, on the same events.
 
     The settings are those of `evaluate`; not for "replay", which judges each policy on other events.
+
+    Args:
+        log: what happened.
+        first, second: the policies.
+        method: how: as of `evaluate`, but for "replay".
+        settings: as of `evaluate`.
+
+    Returns:
+        The difference with its interval.
+
+    Raises:
+        ValueError: if method is "replay", which judges policies on other events; and as `evaluate`.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits import Greedy, LoggedData, Random, compare_policies
+        >>> rng = np.random.default_rng(1)
+        >>> taken = rng.integers(2, size=400)
+        >>> rewards = taken + rng.uniform(-0.1, 0.1, 400)
+        >>> log = LoggedData([[[1.0, 0.0], [0.0, 1.0]]] * 400, taken, np.full(400, 0.5), rewards)
+        >>> policy = Greedy(seed=0)
+        >>> policy.learn([0.0, 1.0], 1.0)
+        >>> gain = compare_policies(log, policy, Random(seed=0), method="ips")
+        >>> gain.lower < 0.5 < gain.upper  # 1 rather than 1/2 on average
+        True
     """
     if method == "replay":
         raise ValueError("method must be one that weighs events, got 'replay', which judges policies on other events")

@@ -135,6 +135,13 @@ class Optimistic(_Exploring):
             memories that count all rewards alike, else sum.
         clipped: whether an index is cut to ‖x‖S, which no mean exceeds: the guarantee stays, but S must be right.
         index: an `index_function` in place of all that.
+
+    Example:
+        >>> from onward.bandits import Optimistic, Policy
+        >>> policy = Policy(rule=Optimistic(width=1.0, scale=1.0), lam=1.0, seed=0)
+        >>> policy.learn([1.0, 0.0], 1.0)
+        >>> policy.choose([[1.0, 0.0], [0.0, 1.0]]) in (0, 1)
+        True
     """
 
     bias: Bias = "sharp"
@@ -168,7 +175,14 @@ class Optimistic(_Exploring):
 class Sampling(_Exploring):
     """The best action for coefficients drawn around the estimate, by default from the posterior N(θ̂, σ²G⁻¹).
 
-    Arguments are those of `Optimistic`: a width of the theory makes the draws as wide as that reaches.
+    Args:
+        width, bias, scale, radius: as of `Optimistic`: a width of the theory makes the draws as wide as that reaches.
+
+    Example:
+        >>> from onward.bandits import Known, Policy, Sampling
+        >>> policy = Policy(rule=Sampling(), lam=1.0, known=Known(sigma=1.0), seed=0)
+        >>> policy.probabilities([[1.0, 0.0], [0.0, 1.0]]).round(3)  # nothing is known yet
+        array([0.5, 0.5])
     """
 
     width: Width | float | CompiledFunction = 1.0
@@ -185,14 +199,33 @@ class Sampling(_Exploring):
 
 @dataclass(frozen=True)
 class Greedily(Rule):
-    """The best estimate."""
+    """The best estimate.
+
+    Example:
+        >>> from onward.bandits import Greedily, Policy
+        >>> policy = Policy(rule=Greedily(), lam=1.0, seed=0)
+        >>> policy.learn([1.0, 0.0], 1.0)
+        >>> policy.probabilities([[1.0, 0.0], [0.0, 1.0]])
+        array([1., 0.])
+    """
 
     kind: ClassVar[int] = GREEDY
 
 
 @dataclass(frozen=True)
 class EpsilonGreedily(Rule):
-    """The best estimate, but any available action with probability epsilon."""
+    """The best estimate, but any available action with probability epsilon.
+
+    Args:
+        epsilon: the probability, from 0 to 1.
+
+    Example:
+        >>> from onward.bandits import EpsilonGreedily, Policy
+        >>> policy = Policy(rule=EpsilonGreedily(0.2), lam=1.0, seed=0)
+        >>> policy.learn([1.0, 0.0], 1.0)
+        >>> policy.probabilities([[1.0, 0.0], [0.0, 1.0]]).round(3)
+        array([0.9, 0.1])
+    """
 
     epsilon: float = 0.05
 
@@ -208,7 +241,13 @@ class EpsilonGreedily(Rule):
 
 @dataclass(frozen=True)
 class AtRandom(Rule):
-    """Any available action, each with the same chance."""
+    """Any available action, each with the same chance.
+
+    Example:
+        >>> from onward.bandits import AtRandom, Policy
+        >>> Policy(rule=AtRandom(), seed=0).probabilities([[1.0, 0.0], [0.0, 1.0]])
+        array([0.5, 0.5])
+    """
 
     kind: ClassVar[int] = UNIFORM_AT_RANDOM
 
@@ -246,6 +285,13 @@ class InverseGap(_Weighing):
         scale: γ = √k / (scale · off), with `off` the mean over available actions of σ√q: how far their estimates are
             off. So γ grows with √n, and it does not matter in which units rewards come. None: 0.03, which did well.
         gamma: γ itself, in place of that.
+
+    Example:
+        >>> from onward.bandits import InverseGap, Policy
+        >>> policy = Policy(rule=InverseGap(gamma=8.0), lam=1.0, seed=0)
+        >>> policy.learn([1.0, 0.0], 1.0)  # estimates 1/2 and 0
+        >>> policy.probabilities([[1.0, 0.0], [0.0, 1.0]]).round(3)  # the other: 1 / (2 + 8 · 1/2)
+        array([0.833, 0.167])
     """
 
     scale: float | None = None
@@ -269,6 +315,13 @@ class Softmax(_Weighing):
             estimates are off. So it falls with √n, and it does not matter in which units rewards come. None: 0.4, which
             did well.
         temperature: in units of the reward, in place of that.
+
+    Example:
+        >>> from onward.bandits import Policy, Softmax
+        >>> policy = Policy(rule=Softmax(temperature=0.5), lam=1.0, seed=0)
+        >>> policy.learn([1.0, 0.0], 1.0)  # estimates 1/2 and 0
+        >>> policy.probabilities([[1.0, 0.0], [0.0, 1.0]]).round(3)  # proportional to e and 1
+        array([0.731, 0.269])
     """
 
     scale: float | None = None

@@ -71,7 +71,31 @@ _WHOLE = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 
 @storage.kind("runs")
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Runs:
-    """The regrets of policies in one game, played several times. In each repeat all met the same arms and noise."""
+    """The regrets of policies in one game, played several times. In each repeat all met the same arms and noise.
+
+    Attributes:
+        names: of the policies.
+        regret: (policy, repeat, kept round).
+        rounds: (kept rounds,), which they are; None for all.
+        chosen: the choices, (policy, repeat, kept round), or None.
+        horizon: how many rounds the game had.
+        seed: of the game.
+        settings: of the game, as plain values.
+        seconds: a round's time by the name of the policy.
+        complete: whether all repeats that were asked for were played.
+        repeat_numbers: the numbers of the repeats.
+        trace: what was kept of each choice.
+        failures: errors of policies that were recorded.
+
+    Example:
+        >>> from onward.bandits import Runs
+        >>> runs = Runs(["greedy", "oful"], regret=[[[1.0, 3.0], [2.0, 5.0]], [[1.0, 1.5], [1.0, 2.5]]])
+        >>> runs.final
+        array([[3. , 5. ],
+               [1.5, 2.5]])
+        >>> runs.difference("greedy", "oful").mean
+        2.0
+    """
 
     names: tuple[str, ...]
     regret: NDArray[np.float64]
@@ -194,13 +218,25 @@ class Runs:
         return self._std() / math.sqrt(self.repeats)
 
     def quantile(self, q: float) -> Matrix:
-        """Over repeats, (policy, kept round)."""
+        """Over repeats, (policy, kept round).
+
+        Args:
+            q: between 0 and 1.
+        """
         if not isinstance(q, numbers.Real) or not 0 <= float(q) <= 1:
             raise ValueError(f"q must be a number between 0 and 1, got {brief(q)}")
         return np.asarray(np.quantile(self.regret, float(q), axis=1))
 
     def difference(self, first: str, second: str, delta: float = 0.05) -> Difference:
-        """Final regret of `first` less that of `second`, paired over repeats: what both met cancels out."""
+        """Final regret of `first` less that of `second`, paired over repeats: what both met cancels out.
+
+        Args:
+            first, second: names of policies.
+            delta: the probability with which its interval may fail.
+
+        Returns:
+            The mean difference, with an interval.
+        """
         probability("delta", delta)
         if self.repeats < 2:
             raise ValueError(f"a difference with its interval needs at least 2 repeats, got {self.repeats}")
@@ -213,16 +249,28 @@ class Runs:
         return Difference(first, second, mean, error, *ends, delta, len(gaps), " and ".join(said))
 
     def failed(self, name: str) -> int:
-        """In how many repeats a policy raised an error."""
+        """In how many repeats a policy raised an error.
+
+        Args:
+            name: of the arm.
+        """
         self._place(name)
         return sum(failure.policy == name for failure in self.failures)
 
     def merge(self, other: "Runs") -> "Runs":
-        """These repeats and further ones of the same game, in the order of their numbers."""
+        """These repeats and further ones of the same game, in the order of their numbers.
+
+        Args:
+            other: another policy of the same design.
+        """
         return run_parts.merged(Runs, self, other)
 
     def join(self, other: "Runs") -> "Runs":
-        """These policies and others, which played in the same repeats of the same world, with the same seed."""
+        """These policies and others, which played in the same repeats of the same world, with the same seed.
+
+        Args:
+            other: another policy of the same design.
+        """
         return run_parts.joined(Runs, self, other)
 
     def select(
@@ -232,7 +280,14 @@ class Runs:
         repeats: Iterable[int] | None = None,
         rounds: tuple[int, int] | None = None,
     ) -> "Runs":
-        """Some policies, by name, in the order given; some repeats, by number; the kept rounds from one to another."""
+        """Some policies, by name, in the order given; some repeats, by number; the kept rounds from one to another.
+
+        Args:
+            policies, repeats, rounds: which to take; None for all.
+
+        Returns:
+            The same game, smaller.
+        """
         return run_parts.selected(Runs, self, policies, repeats, rounds)
 
     def _place(self, name: str) -> int:
@@ -257,6 +312,9 @@ class Runs:
         """A tidy frame: policy, round, mean, standard_error, q25, median, q75, or with `repeats` each repeat's regret.
 
         `every` thins the kept rounds to one in so many; the last is always there.
+
+        Args:
+            backend: "polars", "pandas" or "pyarrow".
         """
         return run_tables.tidy_frame(self, backend, repeats, every)
 
@@ -310,7 +368,11 @@ class Runs:
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all of it to a file that `onward.load` reads."""
+        """Write all of it to a file that `onward.load` reads.
+
+        Args:
+            path: the name of the file.
+        """
         settings = {
             name: getattr(self, name)
             for name in ("names", "horizon", "seed", "settings", "seconds", "complete", "repeat_numbers")
@@ -326,7 +388,11 @@ class Runs:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Runs":
-        """What `save` wrote."""
+        """What `save` wrote.
+
+        Args:
+            path: the name of the file.
+        """
         runs = storage.load(path)
         if not isinstance(runs, Runs):
             raise storage.StorageError(f"{path}: holds a {type(runs).__name__}, expected Runs")
@@ -334,7 +400,12 @@ class Runs:
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
-        """The runs that a file holds."""
+        """The runs that a file holds.
+
+        Args:
+            settings: plain values by name.
+            arrays: arrays by name.
+        """
         others = dict(settings)
         kind = others.pop("chosen", None)
         if kind is not None and kind not in _WHOLE:

@@ -76,7 +76,12 @@ class SavedDisjoint(DecidingArms):
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
-        """The policy in a model file."""
+        """The policy in a model file.
+
+        Args:
+            settings: plain values by name.
+            arrays: arrays by name.
+        """
         make: Any = cls
         policy: Self = make(Policy.described(settings["of"]), checked_arms(settings["names"]))
         policy._serials = [whole("each of serials", number, 0) for number in settings["serials"]]

@@ -47,7 +47,12 @@ class SavedPolicy(Filed, Buffered):
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
-        """The policy in a model file."""
+        """The policy in a model file.
+
+        Args:
+            settings: plain values by name.
+            arrays: arrays by name.
+        """
         own = {"generator", "dimension", "pending", "counts", "n_settings", "columns"}
         generator, d = settings["generator"], check_whole("dimension", settings["dimension"])
         policy = cls.described({name: value for name, value in settings.items() if name not in own})
@@ -67,7 +72,12 @@ class SavedPolicy(Filed, Buffered):
         return policy
 
     def fitting(self, saved: Vector, d: int) -> Vector:
-        """A buffer from a file, with the settings of this policy; ValueError if it is none of its own."""
+        """A buffer from a file, with the settings of this policy; ValueError if it is none of its own.
+
+        Args:
+            saved: the buffer in the file.
+            d: how many features.
+        """
         check_size(self._settings, self.memory, saved, d)
         buffer = fresh_buffer(self._settings, self.memory, d, d)
         while len(buffer) < len(saved):
@@ -86,7 +96,11 @@ class SavedPolicy(Filed, Buffered):
 
     @classmethod
     def described(cls, description: Mapping[str, Any]) -> Self:
-        """The policy that `describe` described, as it was before it learned anything."""
+        """The policy that `describe` described, as it was before it learned anything.
+
+        Args:
+            description: what `describe` gave.
+        """
         policy = made_again(description)
         if not isinstance(policy, cls):
             raise ValueError(f"expected a {cls.__name__}, got a {type(policy).__name__}")

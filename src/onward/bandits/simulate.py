@@ -98,6 +98,21 @@ def play(
         on_error: what happens when a policy raises an error: it ends the game, or with "record" only this policy's part
             of this repeat: see `Runs.failures`.
         progress: a progress bar; None for one if this is a terminal.
+
+    Returns:
+        The regrets of all policies in all repeats.
+
+    Raises:
+        ValueError: if a policy cannot play in this world, or a setting is out of its range.
+
+    Example:
+        >>> from onward.bandits import OFUL, Random, play
+        >>> from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stationary
+        >>> world = LinearWorld(SphereArms(5, 3), Stationary([0.6, -0.8, 0.0]), Gaussian(0.1))
+        >>> policies = {"oful": OFUL(sigma=0.1, theta_bound=1.0), "random": Random()}
+        >>> runs = play(policies, world, horizon=200, repeats=3, seed=0, progress=False)
+        >>> runs.difference("oful", "random").upper < 0.0  # it loses less
+        True
     """
     horizon, repeats = whole("horizon", horizon, 1), whole("repeats", repeats, 1)
     seed, first_repeat = whole("seed", seed, 0), whole("first_repeat", first_repeat, 0)

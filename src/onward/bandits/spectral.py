@@ -38,6 +38,13 @@ class SpectralBandit(Filed):
         size: how many eigenvectors, the smoothest, for large graphs; None for all.
         settings: as in `OFUL`, sigma being 1 unless told, without theta_bound, which `smoothness` is. `prior_mean` is
             an expected reward for each node; then C bounds ‖α* − α_0‖_Λ.
+
+    Example:
+        >>> from onward.bandits import SpectralBandit
+        >>> policy = SpectralBandit([("a", "b"), ("b", "c"), ("c", "d")], smoothness=1.0, sigma=0.1, seed=0)
+        >>> policy.learn_many(["a", "d"], [1.0, 0.0])
+        >>> dict(zip(policy.nodes, policy.estimate().round(1).tolist()))  # neighbours are alike
+        {'a': 0.8, 'b': 0.6, 'c': 0.4, 'd': 0.2}
     """
 
     kind_of_file = "spectral policy"
@@ -79,7 +86,11 @@ class SpectralBandit(Filed):
         return self.basis.nodes
 
     def effective_dimension(self, horizon: int) -> int:
-        """In how many dimensions so many rounds explore: see `SpectralBasis.effective_dimension`."""
+        """In how many dimensions so many rounds explore: see `SpectralBasis.effective_dimension`.
+
+        Args:
+            horizon: how many rounds.
+        """
         return self.basis.effective_dimension(horizon, self.lam)
 
     # Choosing
@@ -101,7 +112,11 @@ class SpectralBandit(Filed):
         return self._policy.leverage(self._rows)
 
     def probabilities(self, available: ArrayLike | None = None) -> Vector:
-        """The chance with which each node would be chosen now. Changes nothing."""
+        """The chance with which each node would be chosen now. Changes nothing.
+
+        Args:
+            available: whether each may be played, (k,); None if all may.
+        """
         return self._policy.probabilities(self._rows, available)
 
     # Learning
@@ -117,7 +132,12 @@ class SpectralBandit(Filed):
         self._policy.learn_many(self._rows[[self._place(node) for node in nodes]], rewards)
 
     def decide(self, key: Hashable = None, available: ArrayLike | None = None, *, at: When = None) -> Decision:
-        """`choose`, and remember the node under a key until its `reward` comes: see `Policy.decide`."""
+        """`choose`, and remember the node under a key until its `reward` comes: see `Policy.decide`.
+
+        Args:
+            available: whether each may be played, (k,); None if all may.
+            at: when it is decided, for `expire`: a date, or seconds by your own clock; None for `time.time()`.
+        """
         decision = self._policy.decide(self._rows, key, available, at=at)
         return decision._replace(action=self.nodes[decision.action])
 
@@ -130,7 +150,11 @@ class SpectralBandit(Filed):
         self._policy.reward_many(rewards)
 
     def cancel(self, key: Hashable) -> None:
-        """Wait no longer for the reward of this decision."""
+        """Wait no longer for the reward of this decision.
+
+        Args:
+            key: that of the decision.
+        """
         self._policy.cancel(key)
 
     def expire(
@@ -141,11 +165,22 @@ class SpectralBandit(Filed):
         default: float | None = None,
         now: When = None,
     ) -> list[Hashable]:
-        """Wait no longer for the rewards of old decisions: see `Policy.expire`."""
+        """Wait no longer for the rewards of old decisions: see `Policy.expire`.
+
+        Args:
+            older_than: as there.
+            rounds: as there.
+            default: as there.
+            now: as there.
+        """
         return self._policy.expire(older_than, rounds=rounds, default=default, now=now)
 
     def override(self, key: Hashable, node: Hashable) -> None:
-        """Note that another node was played than the one decided: the reward will be that of this one."""
+        """Note that another node was played than the one decided: the reward will be that of this one.
+
+        Args:
+            key: that of the decision.
+        """
         place = self._place(node)
         self._policy.override(key, self._rows[place], place)
 
@@ -174,7 +209,11 @@ class SpectralBandit(Filed):
         self._policy.restart()
 
     def reseed(self, seed: Seed) -> None:
-        """Begin another sequence of random numbers."""
+        """Begin another sequence of random numbers.
+
+        Args:
+            seed: of the random numbers; None for one of the system.
+        """
         self._policy.reseed(seed)
 
     def _place(self, node: Hashable) -> int:
@@ -203,7 +242,12 @@ class SpectralBandit(Filed):
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
-        """The policy in a model file."""
+        """The policy in a model file.
+
+        Args:
+            settings: plain values by name.
+            arrays: arrays by name.
+        """
         bandit = cls.__new__(cls)
         nodes, eigenvalues, rows = tuple(settings["nodes"]), arrays["eigenvalues"], arrays["rows"]
         if rows.shape != (len(nodes), len(eigenvalues)):

@@ -26,6 +26,19 @@ class SpectralBasis:
     """The eigenvectors of a graph's Laplacian with the smallest eigenvalues, those first.
 
     A function f on the nodes is f = rows @ α, with fᵀLf = Σ eigenvalue_i α_i² = Σ weight (f_u − f_v)² over the edges.
+
+    Attributes:
+        nodes: their names.
+        eigenvalues: of the Laplacian, the smallest first, (J,).
+        rows: a row for each node, (n, J).
+
+    Example:
+        >>> from onward.bandits import SpectralBasis
+        >>> basis = SpectralBasis.of([("a", "b"), ("b", "c")])
+        >>> basis.eigenvalues.round(6) + 0.0
+        array([0., 1., 3.])
+        >>> round(basis.roughness([0.0, 1.0, 3.0]), 6)  # 1² + 2²
+        5.0
     """
 
     nodes: tuple[Hashable, ...]
@@ -68,31 +81,52 @@ class SpectralBasis:
         return cls(nodes, eigenvalues, rows)
 
     def first(self, size: int) -> Self:
-        """The first so many of its eigenvectors."""
+        """The first so many of its eigenvectors.
+
+        Args:
+            size: how many.
+        """
         size = whole("size", size, 1)
         if size > len(self.eigenvalues):
             raise ValueError(f"size must be at most {len(self.eigenvalues)}, which this basis has, got {size}")
         return type(self)(self.nodes, self.eigenvalues[:size], np.ascontiguousarray(self.rows[:, :size]))
 
     def coordinates(self, values: ArrayLike) -> Vector:
-        """α of a function on the nodes (n,), or of its part in the span of the basis."""
+        """α of a function on the nodes (n,), or of its part in the span of the basis.
+
+        Args:
+            values: of the function on the nodes, (n,).
+        """
         given = finite_vector("values", values)
         if len(given) != len(self.nodes):
             raise ValueError(f"values must be {len(self.nodes)} numbers, one for each node, got {len(given)}")
         return np.asarray(given @ self.rows)
 
     def roughness(self, values: ArrayLike) -> float:
-        """fᵀLf = Σ weight (f_u − f_v)² over the edges, of a function in the span of the basis."""
+        """fᵀLf = Σ weight (f_u − f_v)² over the edges, of a function in the span of the basis.
+
+        Args:
+            values: of the function on the nodes, (n,).
+        """
         return float(self.eigenvalues @ self.coordinates(values) ** 2)
 
     def smoothness(self, values: ArrayLike, lam: float) -> float:
-        """‖α‖_Λ = √(fᵀLf + λ‖f‖²): what the `smoothness` of a `SpectralBandit` must be no less than."""
+        """‖α‖_Λ = √(fᵀLf + λ‖f‖²): what the `smoothness` of a `SpectralBandit` must be no less than.
+
+        Args:
+            values: of the function on the nodes, (n,).
+            lam: λ > 0.
+        """
         return math.sqrt(float((self.eigenvalues + positive("lam", lam)) @ self.coordinates(values) ** 2))
 
     def effective_dimension(self, horizon: int, lam: float) -> int:
         """The largest d with (d − 1)·λ_d ≤ T / log(1 + T/λ), λ_d = eigenvalue_d + λ.  [Valko et al. 2014, spectral]
 
         The information gain of T rounds is at most 2 d log(1 + T/λ), whatever nodes are played.
+
+        Args:
+            horizon: how many rounds.
+            lam: λ > 0.
         """
         horizon, lam = whole("horizon", horizon, most=_LONGEST), positive("lam", lam)
         places = np.arange(len(self.eigenvalues))

@@ -13,7 +13,12 @@ class WithoutJournal(LateRewards):
     """The part of such a policy that waits for rewards. Its random numbers are those of the policy inside."""
 
     def journal(self, path: str | os.PathLike[str], *, fsync: bool = False) -> Journal:
-        """It keeps none: ValueError."""
+        """It keeps none: ValueError.
+
+        Args:
+            path: the name of the file.
+            fsync: as of other policies.
+        """
         raise ValueError(
             f"{type(self).__name__} keeps no journal, and that of the policy inside would not tell what is done here: "
             "expected a Policy or a Disjoint, or use save"

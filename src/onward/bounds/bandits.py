@@ -31,6 +31,18 @@ def oful_regret(
         theta_bound: S ≥ ‖θ*‖.
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import oful_regret, oful_regret_with_kappa
+        >>> said = {"d": 2, "lam": 0.01, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> oful_regret(1000, **said) < oful_regret_with_kappa(1000, **said)  # as κ is large
+        True
     """
     gain = u(horizon, d, lam, feature_bound)
     width = noise_width(sigma, delta, gain) + math.sqrt(lam) * theta_bound
@@ -47,6 +59,25 @@ def oful_regret_along(trace: Trace, *, feature_bound: float, theta_bound: float,
         theta_bound: S ≥ ‖θ*‖.
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import oful_regret, oful_regret_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = np.eye(2)[rng.integers(2, size=200)]
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> bound = oful_regret_along(trace, feature_bound=1.0, theta_bound=1.0, sigma=1.0, delta=0.05)
+        >>> before = oful_regret(200, d=2, lam=1.0, feature_bound=1.0, theta_bound=1.0, sigma=1.0, delta=0.05)
+        >>> bool(bound[-1] < before)  # it knows what was played
+        True
     """
     width = noise_width(sigma, delta, trace.gain) + math.sqrt(trace.lam) * theta_bound
     return 2.0 * np.maximum(feature_bound * theta_bound, width) * _root(np.minimum(1.0, trace.q))
@@ -68,6 +99,19 @@ def oful_regret_with_kappa(
         theta_bound: S ≥ ‖θ*‖.
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import oful_regret_with_kappa
+        >>> said = {"d": 2, "lam": 0.01, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> bound = oful_regret_with_kappa([100, 400], **said)
+        >>> 2.0 < round(float(bound[1] / bound[0]), 2) < 2.4  # it grows a little faster than √T
+        True
     """
     gain = u(horizon, d, lam, feature_bound)
     width = noise_width(sigma, delta, gain) + math.sqrt(lam) * theta_bound
@@ -83,6 +127,26 @@ def oful_regret_with_kappa_along(trace: Trace, *, theta_bound: float, sigma: flo
         theta_bound: S ≥ ‖θ*‖.
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import oful_regret_with_kappa, oful_regret_with_kappa_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = np.eye(2)[rng.integers(2, size=200)]
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> bound = oful_regret_with_kappa_along(trace, theta_bound=1.0, sigma=1.0, delta=0.05)
+        >>> said = {"theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> before = oful_regret_with_kappa(200, d=2, lam=1.0, feature_bound=1.0, **said)
+        >>> bool(bound[-1] < before)  # it knows what was played
+        True
     """
     width = noise_width(sigma, delta, trace.gain) + math.sqrt(trace.lam) * theta_bound
     return 2.0 * width * _root(trace.q)
@@ -102,6 +166,18 @@ def oful_forward_regret(
         theta_bound: S ≥ ‖θ*‖.
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import oful_forward_regret, oful_regret_with_kappa
+        >>> said = {"d": 2, "lam": 0.01, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> oful_forward_regret(1000, **said) < oful_regret_with_kappa(1000, **said)  # no factor κ
+        True
     """
     gain = u(horizon, d, lam, feature_bound)
     width = noise_width(sigma, delta, gain) + (math.sqrt(lam) + feature_bound) * theta_bound
@@ -119,6 +195,25 @@ def oful_forward_regret_along(trace: Trace, *, theta_bound: float, sigma: float,
         theta_bound: S ≥ ‖θ*‖.
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import oful_forward_regret, oful_forward_regret_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = np.eye(2)[rng.integers(2, size=200)]
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> bound = oful_forward_regret_along(trace, theta_bound=1.0, sigma=1.0, delta=0.05)
+        >>> before = oful_forward_regret(200, d=2, lam=1.0, feature_bound=1.0, theta_bound=1.0, sigma=1.0, delta=0.05)
+        >>> bool(bound[-1] < before)  # it knows what was played
+        True
     """
     bias = (math.sqrt(trace.lam) + so_far(trace.norms)) * theta_bound
     return 2.0 * (noise_width(sigma, delta, trace.gain) + bias) * _root(trace.h)

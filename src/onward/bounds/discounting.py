@@ -53,6 +53,19 @@ def discounted_forward_regret_to_path(
         theta_bound: S, no u_t has a larger norm.
         drift: Σ‖u_{t+1} − u_t‖ over the path.
         fading: whether λ fades with the rows; else it is kept, as `ForwardRegressor(half_life=…)` does.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import discounted_forward_regret_to_path
+        >>> said = {"d": 1, "lam": 1.0, "gamma": 0.99, "feature_bound": 1.0, "target_bound": 1.0, "theta_bound": 1.0}
+        >>> still, moving = (discounted_forward_regret_to_path(1000, **said, drift=drift) for drift in (0.0, 2.0))
+        >>> still < moving
+        True
     """
     X, Y, S, T = feature_bound, target_bound, theta_bound, horizon
     counted = -np.expm1(T * np.log(gamma)) / (1.0 - gamma)  # Σ γ^(T−t)
@@ -82,6 +95,23 @@ def discounted_forward_regret_to_path_along(
         lam: λ > 0.
         gamma: γ, what a round leaves of those before: 2^(−1/half_life).
         fading: whether λ fades with the rows; else it is kept, as `ForwardRegressor(half_life=…)` does.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if an array or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import discounted_forward_predictions, discounted_forward_regret_to_path_along
+        >>> rng = np.random.default_rng(0)
+        >>> X, path = np.ones((200, 1)), np.linspace(0.0, 3.0, 200)[:, None]  # a mean that moves
+        >>> y = path[:, 0] + rng.standard_normal(200)
+        >>> predicted = discounted_forward_predictions(X, y, lam=1.0, gamma=0.9)
+        >>> regret = np.cumsum((predicted - y) ** 2 - (y - path[:, 0]) ** 2)
+        >>> bool((regret <= discounted_forward_regret_to_path_along(X, y, path, lam=1.0, gamma=0.9)).all())
+        True
     """
     check(lam=lam, gamma=gamma)
     rows = design(X)
@@ -105,6 +135,17 @@ def discounted_forward_predictions(X: object, y: object, *, lam: float, gamma: f
         gamma: γ, what a round leaves of those before: 2^(−1/half_life).
         fading: whether λ fades with the rows; else it is kept, as `ForwardRegressor(half_life=…, fit_intercept=False)`
             does, which predicts the same.
+
+    Returns:
+        The predictions (T,).
+
+    Raises:
+        ValueError: if an array or a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import discounted_forward_predictions
+        >>> discounted_forward_predictions([[1.0], [1.0], [1.0]], [2.0, 2.0, 2.0], lam=1.0, gamma=0.5).round(3)
+        array([0.   , 0.4  , 0.545])
     """
     check(lam=lam, gamma=gamma)
     rows = design(X)

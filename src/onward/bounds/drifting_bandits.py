@@ -53,6 +53,20 @@ def dlinucb_regret(
         delta: δ, the probability that it fails. The policy's own is δ/T.
         gamma: γ, the discount.
         drift: B_T ≥ Σ ‖θ*_t − θ*_{t+1}‖.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import dlinucb_regret
+        >>> said = {"d": 2, "lam": 1.0, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> said |= {"gamma": 0.999}
+        >>> bound = dlinucb_regret(1000, **said, drift=0.01)
+        >>> dlinucb_regret(1000, **said, drift=0.0) < bound < dlinucb_regret(2000, **said, drift=0.01)
+        True
     """
     X, S = feature_bound, theta_bound
     beta = math.sqrt(lam) * S + _noise(horizon, d, lam, X, sigma, delta, gamma)
@@ -90,6 +104,19 @@ def dlinucb_forward_regret(
         delta: δ, the probability that it fails. The policy's own is δ/T.
         gamma: γ, the discount.
         drift: B_T ≥ Σ ‖θ*_t − θ*_{t+1}‖.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import dlinucb_forward_regret, dlinucb_regret
+        >>> said = {"d": 2, "lam": 1.0, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> said |= {"gamma": 0.999}
+        >>> dlinucb_forward_regret(1000, **said, drift=1.0) < dlinucb_regret(1000, **said, drift=1.0)
+        True
     """
     X, S = feature_bound, theta_bound
     beta = (math.sqrt(lam) + X) * S + _noise(horizon, d, lam, X, sigma, delta, gamma)

@@ -28,6 +28,21 @@ def ridge_expected_regret_to_truth(X: object, theta: object, *, lam: float, sigm
         theta: θ* (d,).
         lam: λ > 0.
         sigma: σ, the standard deviation of the noise, which is uncorrelated.
+
+    Returns:
+        The mean after each round (T,).
+
+    Raises:
+        ValueError: if an array or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import ridge_expected_regret_to_truth
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((50, 2))
+        >>> mean = ridge_expected_regret_to_truth(X, [0.6, -0.8], lam=1.0, sigma=1.0)
+        >>> bool((np.diff(mean) >= 0.0).all()), mean.shape
+        (True, (50,))
     """
     errors = _errors(X, theta, lam, sigma)
     return np.cumsum(errors.variance + errors.bias**2)
@@ -41,6 +56,22 @@ def forward_expected_regret_to_truth(X: object, theta: object, *, lam: float, si
         theta: θ* (d,).
         lam: λ > 0.
         sigma: σ, the standard deviation of the noise, which is uncorrelated.
+
+    Returns:
+        The mean after each round (T,).
+
+    Raises:
+        ValueError: if an array or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import forward_expected_regret_to_truth, ridge_expected_regret_to_truth
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((50, 2))
+        >>> said = {"theta": [0.6, -0.8], "lam": 0.01, "sigma": 2.0}
+        >>> forward, ridge = forward_expected_regret_to_truth(X, **said), ridge_expected_regret_to_truth(X, **said)
+        >>> bool(forward[-1] < ridge[-1])  # the noise is larger than what is to be learned
+        True
     """
     errors = _errors(X, theta, lam, sigma)
     bias = errors.bias - errors.leverage * errors.mean
@@ -56,6 +87,17 @@ def forward_beats_ridge(mean: object, *, leverage: object, sigma: float) -> NDAr
         mean: xᵀθ*, one number or one for each round.
         leverage: q = xᵀG⁻¹x before the row, as many; infinite where nothing was known.
         sigma: σ, the standard deviation of the noise, which is uncorrelated.
+
+    Returns:
+        True or False, one for each of mean.
+
+    Raises:
+        ValueError: if an array or a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import forward_beats_ridge
+        >>> forward_beats_ridge([1.0, 3.0], leverage=[0.1, 0.1], sigma=1.0)
+        array([ True, False])
     """
     check(mean=mean, sigma=sigma)
     squares, q = np.square(np.asarray(mean, dtype=np.float64)), np.asarray(leverage)

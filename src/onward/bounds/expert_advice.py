@@ -52,6 +52,23 @@ def aggregation_regret_so_far(ensemble: EnsembleState, *, target: int = 0) -> Ve
     Args:
         ensemble: the state, `AutoRegressor.ensemble_`.
         target: which one, by its number.
+
+    Returns:
+        The bound, one for each expert (K,).
+
+    Raises:
+        ValueError: if ensemble is no ensemble, or it has no such target.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import aggregation_regret_so_far
+        >>> from onward import AutoRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((100, 2))
+        >>> model = AutoRegressor().partial_fit(X, X @ [0.6, -0.8] + rng.standard_normal(100))
+        >>> bound = aggregation_regret_so_far(model.ensemble_)
+        >>> bool((bound > 0.0).all()), bound.shape == model.weights_.shape
+        (True, True)
     """
     if not isinstance(ensemble, EnsembleState):
         raise ValueError(f"ensemble must be an onward.core.ensemble_state.EnsembleState, got {ensemble!r}")
@@ -75,6 +92,18 @@ def aggregation_regret(horizon: Vector, *, experts: int, target_bound: float, gr
         target_bound: Y, no target is larger in absolute value; what experts say is clipped to [−3Y, 3Y] then.
         growth: (48 Y²/r)² for the first r that is not 0, of a weighing against what it weighs: how much the experts are
             closer to each other, or to the target, in the first round than they ever may be. It counts as a logarithm.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import aggregation_regret
+        >>> said = {"target_bound": 1.0, "growth": 100.0}
+        >>> aggregation_regret(1000, experts=10, **said) < aggregation_regret(1000, experts=20, **said)
+        True
     """
     Y2 = target_bound * target_bound
     polynomial = _most(_potential(horizon, experts, growth), Y2)

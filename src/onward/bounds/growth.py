@@ -25,6 +25,18 @@ def target_growth(horizon: Vector, *, feature_bound: float, theta_bound: float, 
         theta_bound: S ≥ ‖θ*‖.
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import target_growth, target_growth_at_least
+        >>> said = {"feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0}
+        >>> target_growth_at_least(1000, **said) < target_growth(1000, **said, delta=0.05)
+        True
     """
     return feature_bound * theta_bound + _noise(horizon, sigma, delta)
 
@@ -40,6 +52,24 @@ def target_growth_along(trace: Trace, *, theta_bound: float, sigma: float, delta
         theta_bound: S ≥ ‖θ*‖.
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import target_growth_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = rng.standard_normal((200, 2))
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> bound = target_growth_along(trace, theta_bound=1.0, sigma=1.0, delta=0.05)
+        >>> bool((np.abs(y) <= bound).all())
+        True
     """
     return so_far(trace.norms * theta_bound + _noise(np.arange(1.0, len(trace.y) + 1.0), sigma, delta))
 
@@ -56,6 +86,17 @@ def target_growth_at_least(horizon: Vector, *, feature_bound: float, theta_bound
         feature_bound: X, no row has a larger norm.
         theta_bound: S ≥ ‖θ*‖.
         sigma: σ, the standard deviation of the noise.
+
+    Returns:
+        The mean at least: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import target_growth_at_least
+        >>> target_growth_at_least([2, 1000], feature_bound=0.0, theta_bound=0.0, sigma=1.0).round(2)  # 1/√π first
+        array([0.56, 1.78])
     """
     grown = sigma * np.sqrt(np.log(horizon) / (math.pi * math.log(2.0)))
     return np.maximum(grown - feature_bound * theta_bound, 0.0)

@@ -39,6 +39,20 @@ def hinted_forward_regret_to_penalized_along(
         leverage: q = xᵀG⁻¹x of each row (T,), from the rounds before; infinite where nothing was known.
         hints: ỹ, the guess at each target (T,), made before it was seen.
         sample_weight: of each row (T,); None for 1.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if an array or a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import hinted_forward_regret_to_penalized_along
+        >>> said = {"y": [5.0, 5.2], "leverage": [1.0, 0.5]}
+        >>> zero = hinted_forward_regret_to_penalized_along(**said, hints=[0.0, 0.0])
+        >>> good = hinted_forward_regret_to_penalized_along(**said, hints=[5.0, 5.0])
+        >>> bool((good < zero).all())  # a good guess at the target costs less
+        True
     """
     q = np.asarray(leverage)
     T = max(q.size, np.asarray(y).size, np.asarray(hints).size)
@@ -64,6 +78,22 @@ def centred_forward_regret_to_penalized_along(
         y: its targets (T,).
         lam: λ > 0 of the features.
         sample_weight: of each row (T,); None for 1.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if an array or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import centred_forward_regret_to_penalized_along
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((50, 2))
+        >>> y = X @ [0.6, -0.8] + rng.standard_normal(50)
+        >>> one, shifted = (centred_forward_regret_to_penalized_along(X, y + by, lam=1.0) for by in (0.0, 100.0))
+        >>> bool(np.allclose(np.diff(one), np.diff(shifted)))  # a shift of all targets costs in the first round alone
+        True
     """
     rows = design(X)
     T, d = rows.shape

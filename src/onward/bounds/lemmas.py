@@ -16,13 +16,45 @@ def information_gain(horizon: Vector, *, d: int, lam: float, feature_bound: floa
         d: coordinates.
         lam: λ > 0.
         feature_bound: X, no row has a larger norm.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import information_gain
+        >>> round(information_gain(100, d=1, lam=1.0, feature_bound=1.0), 3)  # log 101
+        4.615
     """
     return u(horizon, d, lam, feature_bound)
 
 
 @along_trace
 def information_gain_along(trace: Trace) -> Vector:
-    """At every round of a run, log det G − d log λ is at most d log(1 + Σ‖x‖²/(λ d)).  [Lem B.2]"""
+    """At every round of a run, log det G − d log λ is at most d log(1 + Σ‖x‖²/(λ d)).  [Lem B.2]
+
+    Args:
+        trace: the run.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import information_gain_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = rng.standard_normal((200, 2))
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> bool((trace.gain <= information_gain_along(trace) + 1e-9).all())
+        True
+    """
     return trace.d * np.log1p(np.cumsum(trace.norms**2) / (trace.lam * trace.d))
 
 
@@ -35,13 +67,46 @@ def leverage_before_sum(horizon: Vector, *, d: int, lam: float, feature_bound: f
         d: coordinates.
         lam: λ > 0.
         feature_bound: X, no row has a larger norm.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import leverage_after_sum, leverage_before_sum
+        >>> said = {"d": 2, "lam": 0.01, "feature_bound": 1.0}
+        >>> leverage_before_sum(100, **said) > 20 * leverage_after_sum(100, **said)  # κ is 21.7
+        True
     """
     return kappa(lam, feature_bound) * u(horizon, d, lam, feature_bound)
 
 
 @along_trace
 def leverage_before_sum_along(trace: Trace) -> Vector:
-    """At every round of a run, Σq is at most κ I, with κ from the largest row so far.  [Lem C.1]"""
+    """At every round of a run, Σq is at most κ I, with κ from the largest row so far.  [Lem C.1]
+
+    Args:
+        trace: the run.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import leverage_before_sum_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = rng.standard_normal((200, 2))
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> bool((np.cumsum(trace.q) <= leverage_before_sum_along(trace) + 1e-9).all())
+        True
+    """
     return kappa(trace.lam, so_far(trace.norms)) * trace.gain
 
 
@@ -57,13 +122,46 @@ def leverage_after_sum(horizon: Vector, *, d: int, lam: float, feature_bound: fl
         d: coordinates.
         lam: λ > 0.
         feature_bound: X, no row has a larger norm.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import information_gain, leverage_after_sum
+        >>> said = {"d": 2, "lam": 1.0, "feature_bound": 1.0}
+        >>> leverage_after_sum(100, **said) == information_gain(100, **said)
+        True
     """
     return u(horizon, d, lam, feature_bound)
 
 
 @along_trace
 def leverage_after_sum_along(trace: Trace) -> Vector:
-    """At every round of a run, Σh is at most the information gain I.  [Lem B.2]"""
+    """At every round of a run, Σh is at most the information gain I.  [Lem B.2]
+
+    Args:
+        trace: the run.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import leverage_after_sum_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = rng.standard_normal((200, 2))
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> bool((np.cumsum(trace.h) <= leverage_after_sum_along(trace)).all())
+        True
+    """
     return trace.gain
 
 
@@ -79,6 +177,20 @@ def noise_sum(squares: Vector, *, sigma: float, delta: float, mixing: float | No
         delta: δ, the probability that it fails.
         mixing: σ' > 0. Any will do, if chosen beforehand: the bound is least, relative to √A, for A around 10/σ'². The
             default 1/σ makes the bound scale with σ² when targets are rescaled.
+
+    Returns:
+        The bound, in the shape of squares.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import noise_sum
+        >>> noise = np.random.default_rng(0).standard_normal(1000)
+        >>> bound = noise_sum(np.arange(1.0, 1001.0), sigma=1.0, delta=0.05)  # factors a of 1
+        >>> bool((np.abs(np.cumsum(noise)) <= bound).all())
+        True
     """
     check(squares=squares, sigma=sigma, delta=delta, mixing=mixing)
     return tail(np.asarray(squares, dtype=np.float64), sigma, delta, mixing)
@@ -97,5 +209,16 @@ def reward_noise_sum(horizon: Vector, *, sigma: float, delta: float, mixing: flo
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
         mixing: σ' > 0, chosen beforehand. The bound is least, relative to √T, for T around 10/σ'²; 0.1 by default.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import noise_sum, reward_noise_sum
+        >>> reward_noise_sum(1000, sigma=1.0, delta=0.05) == float(noise_sum(1000.0, sigma=1.0, delta=0.05, mixing=0.1))
+        True
     """
     return tail(horizon, sigma, delta, 0.1 if mixing is None else mixing)

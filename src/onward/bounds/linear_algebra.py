@@ -12,6 +12,20 @@ def smallest_positive_eigenvalues(X: object) -> Vector:
     """λ⁺ of Σxxᵀ after each row of X (T, d): its smallest positive eigenvalue, 0 while all rows are 0.
 
     From singular values, so that eigenvalues down to 1e-31 of the largest count. O(d³) a row.
+
+    Args:
+        X: the rows (T, d).
+
+    Returns:
+        The eigenvalues (T,).
+
+    Raises:
+        ValueError: if X is not finite, or of another shape.
+
+    Example:
+        >>> from onward.bounds import smallest_positive_eigenvalues
+        >>> smallest_positive_eigenvalues([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]]).round(6)
+        array([0., 4., 1.])
     """
     spectra, rank = _spectra(design(X))
     last = np.maximum(rank - 1, 0)
@@ -19,7 +33,22 @@ def smallest_positive_eigenvalues(X: object) -> Vector:
 
 
 def smallest_eigenvalues(X: object) -> Vector:
-    """λ_min of Σxxᵀ after each row of X (T, d): 0 while the rows do not span all coordinates. O(d³) a row."""
+    """λ_min of Σxxᵀ after each row of X (T, d): 0 while the rows do not span all coordinates. O(d³) a row.
+
+    Args:
+        X: the rows (T, d).
+
+    Returns:
+        The eigenvalues (T,).
+
+    Raises:
+        ValueError: if X is not finite, or of another shape.
+
+    Example:
+        >>> from onward.bounds import smallest_eigenvalues
+        >>> smallest_eigenvalues([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]]).round(6)
+        array([0., 0., 1.])
+    """
     spectra, rank = _spectra(design(X))
     return np.where(rank == spectra.shape[1], spectra[:, -1], 0.0)
 

@@ -31,6 +31,19 @@ def forward_to_minimax_ratio(
         feature_bound: X, no row has a larger norm; √d for rows in [0, 1]^d, which the lower bound is about.
         smallest_eigenvalue: λ⁺, the smallest positive eigenvalue of Σxxᵀ, after each round that raises the rank.
         schedule: λ: `1/T`, `log T/T`, `1` (Cor 2.3.1), or `0` (Thm E.2).
+
+    Returns:
+        The ratio: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range, or a horizon less than 8.
+
+    Example:
+        >>> from onward.bounds import forward_to_minimax_ratio
+        >>> said = {"d": 1, "feature_bound": 1.0, "smallest_eigenvalue": 1.0}
+        >>> none, some = (forward_to_minimax_ratio(10**9, **said, schedule=each) for each in ("0", "1/T"))
+        >>> none < some
+        True
     """
     if schedule == "0":
         upper = np.asarray(
@@ -55,6 +68,12 @@ class MinimaxRatios:
         horizons: T of each row.
         ratios: for each λ, as a schedule in T, the ratio at each T.
         limits: for each λ, what the ratio tends to as T grows, λ⁺ staying as it is.
+
+    Example:
+        >>> from onward.bounds import forward_to_minimax_ratios
+        >>> table = forward_to_minimax_ratios([10**6, 10**9], d=1, feature_bound=1.0, smallest_eigenvalue=1.0)
+        >>> table.limits
+        {'1/T': 2.0, 'log T/T': 3.0, '1': inf, '0': 1.0}
     """
 
     horizons: Vector
@@ -84,6 +103,19 @@ def forward_to_minimax_ratios(
         d: coordinates.
         feature_bound: X > 0, no row has a larger norm; √d for rows in [0, 1]^d, which the lower bound is about.
         smallest_eigenvalue: λ⁺ > 0, the smallest positive eigenvalue of Σxxᵀ, after each round that raises the rank.
+
+    Returns:
+        The ratios and their limits, which show themselves as a table.
+
+    Raises:
+        ValueError: if a parameter is out of its range, or a horizon less than 8.
+
+    Example:
+        >>> from onward.bounds import forward_to_minimax_ratios
+        >>> print(forward_to_minimax_ratios([10**6, 10**9], d=1, feature_bound=1.0, smallest_eigenvalue=1.0))
+                     T      λ = 1/T  λ = log T/T        λ = 1        λ = 0
+        ...
+                 limit            2            3          inf            1
     """
     T = np.atleast_1d(rounds(horizons, 8))
     check(d=d)

@@ -22,5 +22,16 @@ def conformal_misses(horizon: Vector, *, error_ratio: float) -> Vector:
     Args:
         horizon: T, or several.
         error_ratio: r, the largest error over the first that is not 0, in units of √(1/w + q) each.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import conformal_misses
+        >>> conformal_misses([1000, 100_000], error_ratio=100.0).round(4)
+        array([0.0856, 0.0009])
     """
     return (2.0 * (MOST_EXCESS + 1.0) + 1.0 + FEWEST + np.log2(horizon * error_ratio)) / horizon

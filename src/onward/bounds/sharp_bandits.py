@@ -47,6 +47,18 @@ def oful_regret_sharp(
         delta: δ, the probability that it fails at some round.
         reward_bound: M, no action offered has a larger mean in absolute value; X S unless given.
         radius: the policy's: `joint` √(σ² (2 log(1/δ) + u_T) + λS²), or `sum` as in the paper.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import oful_regret, oful_regret_sharp
+        >>> said = {"d": 2, "lam": 0.01, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> oful_regret_sharp(1000, **said) < oful_regret(1000, **said)
+        True
     """
     gain = u(horizon, d, lam, feature_bound)
     W = ridge_radius(gain, lam, theta_bound, sigma, delta, radius)
@@ -75,6 +87,24 @@ def oful_regret_sharp_along(
         delta: δ, the probability that it fails at some round.
         reward_bound: M, no action offered has a larger mean in absolute value; X S unless given.
         radius: the policy's, `joint` or `sum`.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import oful_regret_along, oful_regret_sharp_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = np.eye(2)[rng.integers(2, size=200)]
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> sharp = oful_regret_sharp_along(trace, feature_bound=1.0, theta_bound=1.0, sigma=1.0, delta=0.05)
+        >>> bool((sharp <= oful_regret_along(trace, feature_bound=1.0, theta_bound=1.0, sigma=1.0, delta=0.05)).all())
+        True
     """
     W = ridge_radius(before_each(trace.gain), trace.lam, theta_bound, sigma, delta, radius)
     most = largest_mean(feature_bound, theta_bound, reward_bound)
@@ -107,6 +137,18 @@ def oful_forward_regret_sharp(
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
         radius: of ridge's index in the policy's: `joint` √(σ² (2 log(1/δ) + u_T) + λS²), or `sum` as in the paper.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import oful_forward_regret, oful_forward_regret_sharp
+        >>> said = {"d": 2, "lam": 0.01, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> oful_forward_regret_sharp(1000, **said) < oful_forward_regret(1000, **said)
+        True
     """
     gain = u(horizon, d, lam, feature_bound)
     W = ridge_radius(gain, lam, theta_bound, sigma, delta, radius)
@@ -126,6 +168,24 @@ def oful_forward_regret_sharp_along(
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
         radius: of ridge's index in the policy's, `joint` or `sum`.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import oful_forward_regret_along, oful_forward_regret_sharp_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = np.eye(2)[rng.integers(2, size=200)]
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> sharp = oful_forward_regret_sharp_along(trace, theta_bound=1.0, sigma=1.0, delta=0.05)
+        >>> bool((sharp <= oful_forward_regret_along(trace, theta_bound=1.0, sigma=1.0, delta=0.05)).all())
+        True
     """
     W = ridge_radius(before_each(trace.gain), trace.lam, theta_bound, sigma, delta, radius)
     return 2.0 * np.cumsum(np.sqrt(trace.q) / (1.0 + trace.q) * W + trace.h * trace.norms * theta_bound)

@@ -52,6 +52,18 @@ def ridge_regret_to_truth_sharp(
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
         mixing: σ' > 0, see `noise_sum`; 1/σ by default.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import ridge_regret_to_truth, ridge_regret_to_truth_sharp
+        >>> said = {"d": 2, "lam": 0.01, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> ridge_regret_to_truth_sharp(1000, **said) < ridge_regret_to_truth(1000, **said)
+        True
     """
     gain = u(horizon, d, lam, feature_bound)
     squares = np.square(ridge_radius(gain, lam, theta_bound, sigma, delta / 2.0)) * kappa(lam, feature_bound) * gain
@@ -72,6 +84,25 @@ def ridge_regret_to_truth_sharp_along(
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
         mixing: σ' > 0, see `noise_sum`; 1/σ by default.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import ridge_regret_to_truth_sharp_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = rng.standard_normal((200, 2))
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> bound = ridge_regret_to_truth_sharp_along(trace, theta_bound=1.0, sigma=1.0, delta=0.05)
+        >>> regret = np.cumsum((trace.p - y) ** 2 - (y - X @ theta) ** 2)
+        >>> bool((regret <= bound).all())
+        True
     """
     W = ridge_radius(before_each(trace.gain), trace.lam, theta_bound, sigma, delta / 2.0)
     return with_noise(np.cumsum(trace.q * W * W), sigma, delta, mixing)
@@ -102,6 +133,18 @@ def forward_regret_to_truth_sharp(
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
         mixing: σ' > 0, see `noise_sum`; 1/σ by default.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import forward_regret_to_truth, forward_regret_to_truth_sharp
+        >>> said = {"d": 2, "lam": 0.01, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> forward_regret_to_truth_sharp(1000, **said) < forward_regret_to_truth(1000, **said)
+        True
     """
     gain = u(horizon, d, lam, feature_bound)
     squares = np.square(ridge_radius(gain, lam, theta_bound, sigma, delta / 2.0)) + (feature_bound * theta_bound) ** 2
@@ -123,6 +166,25 @@ def forward_regret_to_truth_sharp_along(
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
         mixing: σ' > 0, see `noise_sum`; 1/σ by default.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import forward_regret_to_truth_sharp_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = rng.standard_normal((200, 2))
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> bound = forward_regret_to_truth_sharp_along(trace, theta_bound=1.0, sigma=1.0, delta=0.05)
+        >>> regret = np.cumsum((trace.forward - y) ** 2 - (y - X @ theta) ** 2)
+        >>> bool((regret <= bound).all())
+        True
     """
     W = ridge_radius(before_each(trace.gain), trace.lam, theta_bound, sigma, delta / 2.0)
     errors = np.sqrt(trace.q) / (1.0 + trace.q) * W + trace.h * trace.norms * theta_bound
@@ -138,6 +200,25 @@ def ridge_regret_to_truth_seen_along(trace: Trace, *, theta_bound: float) -> Vec
     Args:
         trace: the run.
         theta_bound: S ≥ ‖θ*‖.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import ridge_regret_to_truth_seen_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = rng.standard_normal((200, 2))
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> bound = ridge_regret_to_truth_seen_along(trace, theta_bound=1.0)
+        >>> regret = np.cumsum((trace.p - y) ** 2 - (y - X @ theta) ** 2)
+        >>> bool((regret <= bound).all())
+        True
     """
     return ridge_identity(trace).regret + trace.lam * theta_bound * theta_bound
 
@@ -151,5 +232,24 @@ def forward_regret_to_truth_seen_along(trace: Trace, *, theta_bound: float) -> V
     Args:
         trace: the run.
         theta_bound: S ≥ ‖θ*‖.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import forward_regret_to_truth_seen_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = rng.standard_normal((200, 2))
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> bound = forward_regret_to_truth_seen_along(trace, theta_bound=1.0)
+        >>> regret = np.cumsum((trace.forward - y) ** 2 - (y - X @ theta) ** 2)
+        >>> bool((regret <= bound).all())
+        True
     """
     return forward_identity(trace).regret + trace.lam * theta_bound * theta_bound

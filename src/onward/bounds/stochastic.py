@@ -34,6 +34,18 @@ def truth_regret_to_best(
         delta: δ, the probability that it fails at some round.
         smallest_eigenvalue: λ_min of Σxxᵀ (see `smallest_eigenvalues`), one for each horizon if these are several. The
             bound is infinite where it is 0.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import truth_regret_to_best
+        >>> said = {"d": 2, "lam": 1.0, "feature_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> truth_regret_to_best([10, 100], **said, smallest_eigenvalue=[0.0, 40.0]).round(1)
+        array([ inf, 14.2])
     """
     return _truth(u(horizon, d, lam, feature_bound), lam, sigma, delta, smallest_eigenvalue)
 
@@ -47,6 +59,25 @@ def truth_regret_to_best_along(trace: Trace, *, sigma: float, delta: float, smal
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
         smallest_eigenvalue: λ_min of Σxxᵀ after each round, as `smallest_eigenvalues` gives it.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import smallest_eigenvalues, truth_identity, truth_regret_to_best_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = rng.standard_normal((200, 2))
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> least = smallest_eigenvalues(X)
+        >>> bound = truth_regret_to_best_along(trace, sigma=1.0, delta=0.05, smallest_eigenvalue=least)
+        >>> bool((truth_identity(X, y, theta) <= bound).all())
+        True
     """
     return _truth(trace.gain, trace.lam, sigma, delta, smallest_eigenvalue)
 
@@ -77,6 +108,19 @@ def ridge_regret_to_truth(
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
         mixing: σ' > 0, see `noise_sum`; 1/σ by default.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import ridge_regret_to_truth
+        >>> said = {"d": 2, "lam": 0.01, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> bound = ridge_regret_to_truth([100, 1000], **said)
+        >>> bool(bound[0] < bound[1] < 3 * bound[0])  # it grows like log²T
+        True
     """
     gain = u(horizon, d, lam, feature_bound)
     bias = math.sqrt(lam) * theta_bound
@@ -97,6 +141,25 @@ def ridge_regret_to_truth_along(
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
         mixing: σ' > 0, see `noise_sum`; 1/σ by default.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import ridge_regret_to_truth_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = rng.standard_normal((200, 2))
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> bound = ridge_regret_to_truth_along(trace, theta_bound=1.0, sigma=1.0, delta=0.05)
+        >>> regret = np.cumsum((trace.p - y) ** 2 - (y - X @ theta) ** 2)
+        >>> bool((regret <= bound).all())
+        True
     """
     bias = math.sqrt(trace.lam) * theta_bound
     return _regret(trace.gain, np.cumsum(trace.q), bias, sigma, delta, mixing)
@@ -128,6 +191,18 @@ def forward_regret_to_truth(
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
         mixing: σ' > 0, see `noise_sum`; 1/σ by default.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import forward_regret_to_truth, ridge_regret_to_truth
+        >>> said = {"d": 2, "lam": 0.01, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> forward_regret_to_truth(1000, **said) < ridge_regret_to_truth(1000, **said)  # no factor κ
+        True
     """
     gain = u(horizon, d, lam, feature_bound)
     bias = (math.sqrt(lam) + feature_bound) * theta_bound
@@ -149,6 +224,25 @@ def forward_regret_to_truth_along(
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
         mixing: σ' > 0, see `noise_sum`; 1/σ by default.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if the trace or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import forward_regret_to_truth_along
+        >>> from onward.core.trace import Trace
+        >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
+        >>> X = rng.standard_normal((200, 2))
+        >>> y = X @ theta + rng.standard_normal(200)
+        >>> trace = Trace.of(X, y, lam=1.0)
+        >>> bound = forward_regret_to_truth_along(trace, theta_bound=1.0, sigma=1.0, delta=0.05)
+        >>> regret = np.cumsum((trace.forward - y) ** 2 - (y - X @ theta) ** 2)
+        >>> bool((regret <= bound).all())
+        True
     """
     bias = (math.sqrt(trace.lam) + so_far(trace.norms)) * theta_bound
     return _regret(trace.gain, np.cumsum(trace.h), bias, sigma, delta, mixing)

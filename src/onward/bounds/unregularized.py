@@ -33,6 +33,20 @@ def unregularized_forward_regret_to_truth_along(
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ, the probability that it fails at some round.
         mixing: σ' > 0, see `noise_sum`; 1/σ by default.
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if an array or a parameter is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds import unregularized_forward_regret_to_truth_along
+        >>> X = np.random.default_rng(0).standard_normal((100, 2))
+        >>> bound = unregularized_forward_regret_to_truth_along(X, lam=1.0, theta_bound=1.0, sigma=1.0, delta=0.05)
+        >>> bool((np.diff(bound) > 0.0).all()), bound.shape
+        (True, (100,))
     """
     check(lam=lam, theta_bound=theta_bound, sigma=sigma, delta=delta, mixing=mixing)
     rows = design(X)
@@ -66,6 +80,18 @@ def unregularized_forward_regret_to_best(
         target_bound: Y, no target is larger in absolute value.
         smallest_eigenvalue: λ⁺ ≤ X², at most the smallest positive eigenvalue of Σxxᵀ (see
             `smallest_positive_eigenvalues`) after each round that raises the rank. The bound is infinite where it is 0.
+
+    Returns:
+        The bound: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range, or the smallest eigenvalue larger than X².
+
+    Example:
+        >>> from onward.bounds import unregularized_forward_regret_to_best
+        >>> said = {"d": 1, "feature_bound": 1.0, "target_bound": 1.0}
+        >>> unregularized_forward_regret_to_best([1, 100], **said, smallest_eigenvalue=1.0).round(3)  # 1 + log T
+        array([1.   , 5.605])
     """
     eigenvalue, largest = np.asarray(smallest_eigenvalue, dtype=np.float64), feature_bound * feature_bound
     if largest == 0.0:
@@ -86,6 +112,17 @@ def unregularized_forward_regret_to_best_along(X: object, y: object) -> Vector:
     Args:
         X: the rows of the run (T, d).
         y: its targets (T,).
+
+    Returns:
+        The bound after each round (T,).
+
+    Raises:
+        ValueError: if an array or a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds import unregularized_forward_regret_to_best_along
+        >>> unregularized_forward_regret_to_best_along([[1.0], [1.0], [1.0]], [1.0, -1.0, 1.0]).round(3)  # 1, 1/2, 1/3
+        array([1.   , 1.5  , 1.833])
     """
     rows = design(X)
     Y = so_far(np.abs(column("y", y, len(rows))))

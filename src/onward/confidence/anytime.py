@@ -34,6 +34,7 @@ from onward.confidence.sandwich import Sandwich
 from onward.core.checks import positive, probability
 from onward.core.inference import TUNED_FOR
 from onward.core.shown import brief
+from onward.core.shown_html import html_values, interval_text
 from onward.core.types import Matrix, Vector
 
 LEAST_FREEDOM = 4  # degrees of freedom before which features say too little of their scale
@@ -157,6 +158,16 @@ class Contrast:
     def p_value(self) -> float:
         """1/E, or 1: a p-value whenever one stops to look; the smallest that was ever seen is one, too."""
         return math.exp(-max(self.log_e_value, 0.0))
+
+    def _repr_html_(self) -> str:
+        shown = {
+            "estimate": f"{self.estimate:.4g}",
+            f"{100 * (1 - self.delta):g}% interval": interval_text(self.lower, self.upper),
+            "e-value": f"{self.e_value:.4g}",
+            "p-value": f"{self.p_value:.2g}",
+            "rows": f"{self.rows:,}",
+        }
+        return html_values(f"{self.name}, at every row at once", shown)
 
 
 def anytime_estimates(

@@ -37,7 +37,18 @@ KIND = "change alarm"
 
 @dataclass(frozen=True)
 class Change:
-    """A change of the relation, as an alarm has seen it. The first row is row 1."""
+    """A change of the relation, as an alarm has seen it. The first row is row 1.
+
+    Attributes:
+        row: from which on the relation seems to be another.
+        noticed: the row of the alarm.
+
+    Example:
+        >>> from onward.confidence import Change
+        >>> change = Change(row=101, noticed=124)
+        >>> change.noticed - change.row
+        23
+    """
 
     row: int  # from which on the relation seems to be another, about
     noticed: int  # the row at which there was enough evidence
@@ -64,6 +75,20 @@ class ChangeAlarm:
         changes_: the changes so far, in order.
         e_value_: the evidence for a change since the latest alarm: 1 at first, an alarm at 1/δ.
         n_seen_: how many rows were given.
+
+    Raises:
+        ValueError: if delta is not between 0 and 1.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.confidence import ChangeAlarm
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((400, 1))
+        >>> slope = np.where(np.arange(400) < 200, 1.0, -1.0)
+        >>> alarm = ChangeAlarm(delta=0.01)
+        >>> [change] = alarm.learn(X, slope * X[:, 0] + 0.5 * rng.standard_normal(400))
+        >>> 195 < change.row < 210, change.noticed < 250
+        (True, True)
     """
 
     def __init__(self, delta: float = 0.05) -> None:
@@ -102,6 +127,11 @@ class ChangeAlarm:
 
         Any batching gives the same bits. Rows may come to have more features than before: new ones stand last, and
         count as 0 in the rows before. Rows of weight 0 are passed over, as are ones with numbers beyond 1e20.
+
+        Args:
+            X: rows (n, features), or one row.
+            y: targets (n,).
+            w: weights (n,); None for 1.
         """
         given = as_rows(X)
         n = given.shape[0]
@@ -127,6 +157,11 @@ class ChangeAlarm:
         """Take in rows until there is an alarm: how many were taken in, and the change that was then noticed.
 
         All are finite, float64 and C-contiguous. `rows` are the numbers by which the rows are known.
+
+        Args:
+            X: rows (n, features), or one row.
+            y: targets (n,).
+            w: weights (n,); None for 1.
         """
         n, width = X.shape
         for name, array, shape in (("X", X, (n, width)), ("y", y, (n,)), ("w", w, (n,)), ("rows", rows, (n,))):
@@ -165,7 +200,12 @@ class ChangeAlarm:
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
-        """What `to_record` gave; KeyError, TypeError or ValueError if it does not fit together."""
+        """What `to_record` gave; KeyError, TypeError or ValueError if it does not fit together.
+
+        Args:
+            settings: plain values by name.
+            arrays: arrays by name.
+        """
         alarm = cls(settings["delta"])
         alarm.n_seen_ = whole("n_seen", settings["n_seen"], 0)
         alarm.changes_ = [
@@ -187,7 +227,11 @@ class ChangeAlarm:
         return alarm
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, which `onward.load` reads."""
+        """Write it to a file, which `onward.load` reads.
+
+        Args:
+            path: the name of the file.
+        """
         storage.save(path, KIND, *self.to_record())
 
 

@@ -50,6 +50,15 @@ class SetChoices(TypedDict, total=False):
         where so much is known in a direction as about eight times λ'. A number fixed before the rows came; 1 unless
         told. (With a λ_j for each coordinate, λ' λ_j/λ̄ is that of each, λ̄ the largest.)
     feature_bound: X ≥ √w·‖x‖ for `uniform`; None for the largest seen.
+
+    Example:
+        >>> from onward import RidgeRegressor
+        >>> from onward.confidence import SetChoices
+        >>> model = RidgeRegressor(fit_intercept=False).fit([[1.0]] * 20, [2.0] * 20)
+        >>> as_in_the_paper = SetChoices(radius="sum", width="uniform")
+        >>> told = {"sigma": 1.0, "theta_bound": 2.0}
+        >>> model.confidence_set(**told).radius < model.confidence_set(**told, **as_in_the_paper).radius
+        True
     """
 
     width: Width
@@ -70,6 +79,25 @@ def confidence_set(
     """The set for what is known. With a λ for each coordinate, theta_bound is on √(Σ λ_j/λ̄ (θ*_j − θ_0j)²).
 
     `state` has one target and is kept, not copied: hand in a copy (`of_target` makes one) if it will learn on.
+
+    Args:
+        kind: "ridge" or "forward".
+        delta: the probability that it may fail, ever.
+        sigma: the noise is sigma-sub-Gaussian; None if unknown.
+        choices: see `SetChoices`.
+
+    Returns:
+        The set, as the table in `onward.confidence` has it.
+
+    Raises:
+        ValueError: if a number is out of its range, or a choice does not go with what is known.
+
+    Example:
+        >>> from onward import RidgeRegressor
+        >>> from onward.confidence import confidence_set
+        >>> state = RidgeRegressor(lam=1.0, fit_intercept=False).fit([[1.0]] * 8, [2.0] * 8).information_
+        >>> confidence_set(state, "ridge", 0.05, sigma=1.0, theta_bound=2.0).interval([1.0]).round(2)
+        array([[0.61, 2.94]])
     """
     (region,) = confidence_sets(state, kind, [delta], sigma, theta_bound, **choices)
     return region
@@ -88,7 +116,29 @@ def confidence_sets(
     mixture: float | None = None,
     feature_bound: float | None = None,
 ) -> list[AnySet]:
-    """`confidence_set` for each of several δ: what is dear to compute is the same for all of them."""
+    """`confidence_set` for each of several δ: what is dear to compute is the same for all of them.
+
+    Args:
+        state: with one target, kept, not copied.
+        kind: "ridge" or "forward".
+        deltas: the δ.
+        sigma, theta_bound: as of `confidence_set`.
+        width, bias, radius, mixture, feature_bound: see `SetChoices`.
+
+    Returns:
+        A set for each δ.
+
+    Raises:
+        ValueError: as of `confidence_set`.
+
+    Example:
+        >>> from onward import RidgeRegressor
+        >>> from onward.confidence import confidence_sets
+        >>> state = RidgeRegressor(lam=1.0, fit_intercept=False).fit([[1.0]] * 8, [2.0] * 8).information_
+        >>> loose, tight = confidence_sets(state, "ridge", [0.01, 0.2], sigma=1.0, theta_bound=2.0)
+        >>> loose.radius > tight.radius
+        True
+    """
     for delta in deltas:
         probability("delta", delta)
     if state.memory is not None:
@@ -141,7 +191,23 @@ def confidence_sets(
 
 
 def interval_of_each(regions: Sequence[AnySet], X: ArrayLike) -> list[Matrix]:
-    """`interval` of several sets that differ in their δ alone: what is dear to compute is done once for all."""
+    """`interval` of several sets that differ in their δ alone: what is dear to compute is done once for all.
+
+    Args:
+        regions: sets of one state.
+        X: rows (n, features), or one row.
+
+    Returns:
+        Ends (n, 2) for each set.
+
+    Example:
+        >>> from onward import RidgeRegressor
+        >>> from onward.confidence import confidence_sets, interval_of_each
+        >>> state = RidgeRegressor(lam=1.0, fit_intercept=False).fit([[1.0]] * 8, [2.0] * 8).information_
+        >>> regions = confidence_sets(state, "ridge", [0.01, 0.2], sigma=1.0, theta_bound=2.0)
+        >>> [ends.round(2).tolist() for ends in interval_of_each(regions, [1.0])]
+        [[[0.47, 3.09]], [[0.75, 2.8]]]
+    """
     if all(isinstance(each, QuadraticSet) for each in regions):
         state = regions[0].state
         return quadratic_ends(cast(Sequence[QuadraticSet], regions), feature_rows(state, X), state.intercept)
@@ -240,6 +306,24 @@ def observation_reach(region: AnySet, delta: float, sigma: float | None) -> floa
 
     With σ known: σ√(2 log(2/δ)). Without, for Gaussian noise: half of δ goes to an upper bound on σ that holds at all
     rounds, half to the Gaussian quantile. The mean must be known at a δ of its own: add the two by the union bound.
+
+    Args:
+        region: a set of the model.
+        delta: δ.
+        sigma: the noise is sigma-sub-Gaussian; None if unknown.
+
+    Returns:
+        The distance.
+
+    Raises:
+        ValueError: if sigma is None and the set is not the one for unknown σ.
+
+    Example:
+        >>> from onward import RidgeRegressor
+        >>> from onward.confidence import observation_reach
+        >>> model = RidgeRegressor(fit_intercept=False).fit([[1.0]] * 8, [2.0] * 8)
+        >>> round(observation_reach(model.confidence_set(sigma=1.0, theta_bound=2.0), 0.05, 1.0), 3)
+        2.716
     """
     probability("delta", delta)
     if sigma is not None:

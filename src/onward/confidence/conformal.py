@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from onward.core import calibration
 from onward.core.checks import probability
 from onward.core.shown import brief
+from onward.core.shown_html import html_values
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
 from onward.tables.number_arrays import as_array
@@ -32,6 +33,18 @@ class ConformalIntervals:
 
     Attributes:
         deltas: the same in the order of the intervals: the largest δ, with the narrowest ones, first.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.confidence import ConformalIntervals
+        >>> rng = np.random.default_rng(0)
+        >>> intervals, missed = ConformalIntervals(0.1), 0
+        >>> for y in rng.standard_exponential(2000):  # whatever law the errors have
+        ...     low, high = intervals.predict(1.0, leverage=0.0)
+        ...     missed += not low <= y <= high
+        ...     intervals = intervals.update(1.0, 0.0, y)
+        >>> round(missed / 2000, 2)
+        0.1
     """
 
     def __init__(self, deltas: float | Sequence[float] = (0.05,)) -> None:
@@ -65,7 +78,13 @@ class ConformalIntervals:
         return int(self.buffer[: calibration.N_HEADER].view(calibration.HEADER)["rows"][0])
 
     def predict(self, prediction: float, leverage: float, weight: float = ONE) -> tuple[Vector, Vector]:
-        """Lower and upper ends (δ,) for the target of the next row; infinite where nothing is known of it."""
+        """Lower and upper ends (δ,) for the target of the next row; infinite where nothing is known of it.
+
+        Args:
+            prediction: of the row.
+            leverage: of the row.
+            weight: of the row.
+        """
         ends = np.empty((2, len(self.deltas)))
         calibration.put_interval(self.buffer, float(prediction), float(leverage), float(weight), ends)
         return ends[0], ends[1]
@@ -74,6 +93,9 @@ class ConformalIntervals:
         """Learn how far a target was from its prediction.
 
         A row of weight 0, and one without a finite prediction and leverage, changes nothing.
+
+        Args:
+            y: targets (n,).
         """
         if not calibration.learn_error(self.buffer, float(prediction), float(leverage), float(y), float(weight)):
             raise ValueError(f"y must be finite, and weight finite and >= 0, got {brief(y)} and {weight!r}")
@@ -86,6 +108,11 @@ class ConformalIntervals:
 
         They leave out how `predict` and `track` make up for misses so far, which is for the next row: many rows would
         all make up for the same. They miss a share δ of rows with errors like those of late.
+
+        Args:
+            predictions: (n,).
+            leverages: (n,).
+            sample_weight: the weight of each row, (n,); None for 1.
         """
         predictions, leverages, w = _rows(predictions, leverages, sample_weight)
         lower, upper = np.empty((2, len(predictions), len(self.deltas)))
@@ -98,6 +125,11 @@ class ConformalIntervals:
         """Lower and upper ends (n, δ) for each row in order, made before its target is learned.
 
         Predictions and leverages are from before the row's target was seen, too. The same bits come in any batching.
+
+        Args:
+            predictions: (n,).
+            y: targets (n,).
+            sample_weight: the weight of each row, (n,); None for 1.
         """
         predictions, leverages, w = _rows(predictions, leverages, sample_weight)
         targets = _vector(y)
@@ -108,13 +140,24 @@ class ConformalIntervals:
         return self.track_block(predictions, leverages, targets, w)
 
     def track_block(self, predictions: Vector, leverages: Vector, y: Vector, w: Vector) -> tuple[Matrix, Matrix]:
-        """`track` for rows that were checked when they were read: arrays (n,), float64, contiguous and writeable."""
+        """`track` for rows that were checked when they were read: arrays (n,), float64, contiguous and writeable.
+
+        Args:
+            predictions: (n,).
+            leverages: (n,).
+            y: targets (n,).
+            w: weights (n,); None for 1.
+        """
         lower, upper = np.empty((2, len(predictions), len(self.deltas)))
         calibration.track_rows(self.buffer, predictions, leverages, y, w, lower, upper)
         return lower, upper
 
     def place(self, delta: float) -> int:
-        """Where δ stands among `deltas`; ValueError if it does not."""
+        """Where δ stands among `deltas`; ValueError if it does not.
+
+        Args:
+            delta: δ, one of `deltas`.
+        """
         if delta not in self.deltas:
             known = ", ".join(f"{each:g}" for each in self.deltas)
             raise ValueError(
@@ -154,6 +197,9 @@ class ConformalIntervals:
 
     def __repr__(self) -> str:
         return f"ConformalIntervals({self.deltas}), {self.n_learned} errors learned"
+
+    def _repr_html_(self) -> str:
+        return html_values("ConformalIntervals", {"δ": repr(self.deltas), "errors learned": f"{self.n_learned:,}"})
 
 
 def _vector(values: ArrayLike) -> Vector:

@@ -40,6 +40,24 @@ class QuadraticSet:
     With a λ for each coordinate, A and e are in the coordinates in which λ is the same for each (`own_scale`).
     Where m_i = 0 nothing is known: the set is unbounded along that axis. Where m_i < 0 for some i the region is open to
     all sides, and every interval is (−inf, inf).
+
+    Attributes:
+        state: the state.
+        center: least squares (d,).
+        radius: how far it reaches.
+        axes: the axes of A, in columns.
+        stiffness: m of each axis.
+        fitted: least squares on the rows.
+        sigma_unknown: whether it was made without σ.
+
+    Example:
+        >>> from onward import RidgeRegressor
+        >>> model = RidgeRegressor(lam=1.0, fit_intercept=False).fit([[1.0]] * 50, [2.0] * 50)
+        >>> region = model.confidence_set(delta=0.05, sigma=1.0)  # without theta_bound
+        >>> type(region).__name__, region.center.round(6), region.bounded
+        ('QuadraticSet', array([2.]), True)
+        >>> region.interval([1.0]).round(2)
+        array([[1.55, 2.45]])
     """
 
     state: Information
@@ -71,12 +89,20 @@ class QuadraticSet:
         return exp_or_inf(self.log_volume)
 
     def contains(self, theta: ArrayLike) -> bool:
-        """Whether θ (d,) is in the set."""
+        """Whether θ (d,) is in the set.
+
+        Args:
+            theta: θ (d,).
+        """
         apart = self.axes.T @ ((coordinates_of(theta, len(self.center)) - self.center) / own_scale(self.state))
         return float(np.sum(self.stiffness * apart**2)) <= self.radius**2
 
     def interval(self, X: ArrayLike) -> Matrix:
-        """Lower and upper ends (n, 2) of xᵀθ over the set; ±inf where it is unbounded."""
+        """Lower and upper ends (n, 2) of xᵀθ over the set; ±inf where it is unbounded.
+
+        Args:
+            X: rows (n, features), or one row.
+        """
         return self._ends(feature_rows(self.state, X), self.state.intercept)
 
     def coordinates(self) -> Matrix:
@@ -84,7 +110,12 @@ class QuadraticSet:
         return self._ends(np.eye(len(self.center)))
 
     def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
-        """Points (points, 2) around the set's shadow on two coordinates; NaN if that is unbounded."""
+        """Points (points, 2) around the set's shadow on two coordinates; NaN if that is unbounded.
+
+        Args:
+            first: the numbers of the coordinates.
+            second: the numbers of the coordinates.
+        """
         check_pair(first, second, len(self.center), points)
         pair = np.eye(len(self.center))[[first, second]]
         if not np.isfinite(self._ends(pair)).all():

@@ -9,6 +9,7 @@ from onward.confidence.sets import ConfidenceSet
 from onward.core import Information
 from onward.core.checks import positive
 from onward.core.shown import brief
+from onward.core.shown_html import html_values, interval_text
 from onward.core.types import Matrix, Vector
 
 
@@ -17,6 +18,19 @@ class RunningIntersection:
 
     Each set holds at all rounds at once, so their intersection does too, with the same δ. If it ever becomes empty,
     an assumption (σ, S, linearity, a fixed θ*) is wrong.
+
+    Args:
+        X: the rows, (n, features).
+
+    Example:
+        >>> from onward import RidgeRegressor
+        >>> from onward.confidence import RunningIntersection
+        >>> model, means = RidgeRegressor(fit_intercept=False), RunningIntersection([[1.0, 0.0]])
+        >>> for y in (1.0, 3.0, 2.0):
+        ...     region = model.learn_one([1.0, 0.0], y).confidence_set(sigma=1.0, theta_bound=3.0)
+        ...     means = means.update(region)
+        >>> means.empty, means.interval().round(2)
+        (False, array([[-0.52,  3.3 ]]))
     """
 
     def __init__(self, X: ArrayLike) -> None:
@@ -25,8 +39,20 @@ class RunningIntersection:
             raise ValueError("X must hold finite numbers")
         self._ends: Matrix = np.tile([-np.inf, np.inf], (len(self.rows), 1))
 
+    def __repr__(self) -> str:
+        shown = ", ".join(interval_text(*ends) for ends in self._ends[:3])
+        return f"RunningIntersection({len(self.rows)} rows: {shown}{', …' if len(self.rows) > 3 else ''})"
+
+    def _repr_html_(self) -> str:
+        ends = {f"row {place}": interval_text(*each) for place, each in enumerate(self._ends)}
+        return html_values("RunningIntersection", ends)
+
     def update(self, current: ConfidenceSet) -> Self:
-        """Take in the set of this round."""
+        """Take in the set of this round.
+
+        Args:
+            current: the set of this round.
+        """
         now = current.interval(self.rows)
         self._ends = np.column_stack([np.maximum(self._ends[:, 0], now[:, 0]), np.minimum(self._ends[:, 1], now[:, 1])])
         return self
@@ -52,6 +78,25 @@ def needed_noise_width(
     `free`: ‖Σ xε‖ in the norm of G_t⁻¹, after round t. `ridge`: ‖θ_t − θ*‖ in the norm of G_t. `forward`: before
     round t, ‖θ_{t−1}(x_t) − θ*‖ in the norm of G_{t−1} + x_t x_tᵀ. Compare with the sets' radii.
     `lam` is a number, or one for each coordinate.
+
+    Args:
+        X: rows (T, d).
+        y: targets (T,).
+        theta: θ* (d,).
+        kind: "free", "ridge" or "forward".
+
+    Returns:
+        (T,), one for each round.
+
+    Raises:
+        ValueError: if there is no such kind, or shapes do not fit together.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.confidence import needed_noise_width
+        >>> X, theta = np.array([[1.0], [1.0]]), np.array([0.0])
+        >>> needed_noise_width(X, np.array([1.0, 1.0]), theta, 1.0, "ridge").round(3)  # √2 · 1/2 and √3 · 2/3
+        array([0.707, 1.155])
     """
     for value in np.ravel(lam):
         positive("lam", float(value))

@@ -1,6 +1,7 @@
 """What all sets need: rows over their coordinates, ends around a middle, ellipses, volumes."""
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,6 +9,7 @@ from numpy.typing import ArrayLike
 from onward.confidence.widths import largest_lam
 from onward.core import Information, kernel
 from onward.core.shown import brief
+from onward.core.shown_html import html_values, interval_text
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
@@ -90,3 +92,13 @@ def log_or_minus_inf(value: float) -> float:
 def exp_or_inf(value: float) -> float:
     """exp, inf where it overflows."""
     return math.exp(value) if value < 709 else math.inf
+
+
+def set_html(region: Any) -> str:
+    """A set as a table: the center of each coordinate, and how far the set reaches along it."""
+    ends = region.coordinates()
+    shown = {
+        f"coordinate {place}": f"{center:.4g} in {interval_text(*each)}"
+        for place, (center, each) in enumerate(zip(region.center, ends, strict=True))
+    }
+    return html_values(type(region).__name__, shown, ["All coordinates at once."])

@@ -19,6 +19,7 @@ from onward.confidence.set_parts import (
     log_or_minus_inf,
     own_scale,
     product,
+    set_html,
 )
 from onward.confidence.widths import Bias, bias_width, largest_lam
 from onward.core import Information, kernel
@@ -26,7 +27,16 @@ from onward.core.types import Matrix, Vector
 
 
 class ConfidenceSet(Protocol):
-    """What every set can be asked."""
+    """What every set can be asked.
+
+    Example:
+        >>> from onward import RidgeRegressor
+        >>> from onward.confidence import ConfidenceSet
+        >>> model = RidgeRegressor(fit_intercept=False).fit([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0])
+        >>> region: ConfidenceSet = model.confidence_set(sigma=0.1, theta_bound=3.0)
+        >>> region.contains([1.0, 2.0]), region.contains([9.0, 9.0])
+        (True, False)
+    """
 
     @property
     def center(self) -> Vector:
@@ -49,7 +59,11 @@ class ConfidenceSet(Protocol):
         """The volume; inf if the set is unbounded."""
 
     def contains(self, theta: ArrayLike) -> bool:
-        """Whether θ (d,) is in the set."""
+        """Whether θ (d,) is in the set.
+
+        Args:
+            theta: θ (d,).
+        """
 
     def interval(self, X: ArrayLike) -> Matrix:
         """Lower and upper ends (n, 2) of xᵀθ over the set, for rows X (n, features) or one row; ±inf if unbounded."""
@@ -58,18 +72,41 @@ class ConfidenceSet(Protocol):
         """Lower and upper ends (d, 2) of each coordinate of θ over the set; ±inf if unbounded."""
 
     def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
-        """Points (points, 2) around the set's shadow on two coordinates, to draw the ellipse; NaN if unbounded."""
+        """Points (points, 2) around the set's shadow on two coordinates, to draw the ellipse; NaN if unbounded.
+
+        Args:
+            first: the numbers of the coordinates.
+            second: the numbers of the coordinates.
+        """
 
 
 @dataclass(frozen=True)
 class Ellipsoid:
-    """{θ : ‖θ − center‖ ≤ radius} in the norm of a state's G. The ridge set, and the forward set at one x.  [§3]"""
+    """{θ : ‖θ − center‖ ≤ radius} in the norm of a state's G. The ridge set, and the forward set at one x.  [§3]
+
+    Attributes:
+        state: the state whose G gives the norm.
+        center: the estimate (d,).
+        radius: how far it reaches, in that norm.
+
+    Example:
+        >>> from onward import RidgeRegressor
+        >>> model = RidgeRegressor(lam=1.0, fit_intercept=False).fit([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0])
+        >>> region = model.confidence_set(delta=0.05, sigma=1.0, theta_bound=1.0)
+        >>> type(region).__name__, region.center.round(6), round(region.radius, 3)
+        ('Ellipsoid', array([0.5, 1. ]), 2.894)
+        >>> region.interval([1.0, 1.0]).round(2)
+        array([[-1.39,  4.39]])
+    """
 
     state: Information
     center: Vector
     radius: float
 
     bounded = True
+
+    def _repr_html_(self) -> str:
+        return set_html(self)
 
     @property
     def log_volume(self) -> float:
@@ -82,12 +119,20 @@ class Ellipsoid:
         return exp_or_inf(self.log_volume)
 
     def contains(self, theta: ArrayLike) -> bool:
-        """Whether θ (d,) is in the set."""
+        """Whether θ (d,) is in the set.
+
+        Args:
+            theta: θ (d,).
+        """
         apart = coordinates_of(theta, len(self.center)) - self.center
         return self.state.norm(apart) <= self.radius
 
     def interval(self, X: ArrayLike) -> Matrix:
-        """Lower and upper ends (n, 2) of xᵀθ over the set."""
+        """Lower and upper ends (n, 2) of xᵀθ over the set.
+
+        Args:
+            X: rows (n, features), or one row.
+        """
         return self._ends(full_rows(self.state, X))
 
     def coordinates(self) -> Matrix:
@@ -95,7 +140,12 @@ class Ellipsoid:
         return self._ends(np.eye(len(self.center)))
 
     def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
-        """Points (points, 2) around the set's shadow on two coordinates."""
+        """Points (points, 2) around the set's shadow on two coordinates.
+
+        Args:
+            first: the numbers of the coordinates.
+            second: the numbers of the coordinates.
+        """
         check_pair(first, second, len(self.center), points)
         axes = np.zeros((3, len(self.center)))
         axes[[0, 2], first] = axes[[1, 2], second] = 1.0
@@ -115,6 +165,22 @@ class ForwardSet:
     G + xxᵀ makes them: with h = q/(1+q), (1−h) times the ridge interval plus h times the interval ±‖x‖S around xᵀθ_0,
     for the forward estimate is that mixture of the ridge estimate and 0. At x = 0 it is the ridge set: that is what
     `center`, `radius`, `contains` and the rest speak of where no x is given.
+
+    Attributes:
+        state: the state.
+        center, radius: of the set at x = 0, which is ridge's.
+        noise: what the noise can do, σ√(2 log 1/δ + I).
+        theta_bound: S.
+        bias: how its intervals are made: "sharp", "tight" or "paper".
+
+    Example:
+        >>> from onward import ForwardRegressor
+        >>> model = ForwardRegressor(lam=1.0, fit_intercept=False).fit([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0])
+        >>> region = model.confidence_set(delta=0.05, sigma=1.0, theta_bound=1.0)
+        >>> region.at([1.0, 1.0]).center.round(6)  # the forward estimate at this x
+        array([0.125, 0.625])
+        >>> region.interval([1.0, 1.0]).round(2)
+        array([[-1.4,  2.9]])
     """
 
     state: Information
@@ -125,6 +191,9 @@ class ForwardSet:
     bias: Bias
 
     bounded = True
+
+    def _repr_html_(self) -> str:
+        return set_html(self)
 
     def at(self, x: ArrayLike) -> Ellipsoid:
         """The set around θ_t(x) = (G + xxᵀ)⁻¹b, in the norm of G + xxᵀ; if sharp, of radius W + √h ‖x‖S."""
@@ -169,11 +238,19 @@ class ForwardSet:
         return self._at_zero.volume
 
     def contains(self, theta: ArrayLike, x: ArrayLike | None = None) -> bool:
-        """Whether θ (d,) is in the set at x."""
+        """Whether θ (d,) is in the set at x.
+
+        Args:
+            theta: θ (d,).
+        """
         return (self._at_zero if x is None else self.at(x)).contains(theta)
 
     def interval(self, X: ArrayLike) -> Matrix:
-        """Lower and upper ends (n, 2) of xᵀθ, each over the set at that x."""
+        """Lower and upper ends (n, 2) of xᵀθ, each over the set at that x.
+
+        Args:
+            X: rows (n, features), or one row.
+        """
         return self._ends(full_rows(self.state, X))
 
     def coordinates(self) -> Matrix:
@@ -181,7 +258,12 @@ class ForwardSet:
         return self._ends(np.eye(len(self.center)))
 
     def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
-        """Points (points, 2) around the shadow of the set at x = 0 on two coordinates."""
+        """Points (points, 2) around the shadow of the set at x = 0 on two coordinates.
+
+        Args:
+            first: the numbers of the coordinates.
+            second: the numbers of the coordinates.
+        """
         return self._at_zero.boundary(first, second, points)
 
     def _ends(self, rows: Matrix) -> Matrix:
@@ -200,6 +282,20 @@ class SetInBall:
     Ends of intervals are the least, over α ≥ 0, of what the ellipsoid with λ = α would give: λ itself gives ridge's
     joint ellipsoid, α → ∞ the ball. So no interval is wider than either's; each takes a search of its own. If σ or S is
     told too small, nothing may be left: the set is `empty`, its volume 0 and its intervals NaN.
+
+    Attributes:
+        state: the state.
+        center, radius: of ridge's ellipsoid.
+        theta_bound: S, the radius of the ball.
+        fitted: least squares on the rows.
+        budget: R², how much the squared residuals may be.
+
+    Example:
+        >>> from onward import RidgeRegressor
+        >>> model = RidgeRegressor(lam=1.0, fit_intercept=False).fit([[1.0, 0.0], [0.0, 1.0]], [0.4, 0.6])
+        >>> region = model.confidence_set(delta=0.05, sigma=0.5, theta_bound=1.0, radius="convex")
+        >>> region.empty, region.interval([1.0, 0.0]).round(2)
+        (False, array([[-0.99,  1.  ]]))
     """
 
     state: Information
@@ -210,6 +306,9 @@ class SetInBall:
     budget: float = field(repr=False)  # R² less the squared residuals of least squares
 
     bounded = True
+
+    def _repr_html_(self) -> str:
+        return set_html(self)
 
     @property
     def _around(self) -> Ellipsoid:
@@ -230,14 +329,22 @@ class SetInBall:
         return exp_or_inf(self.log_volume)
 
     def contains(self, theta: ArrayLike) -> bool:
-        """Whether θ (d,) is in the set."""
+        """Whether θ (d,) is in the set.
+
+        Args:
+            theta: θ (d,).
+        """
         scale, given = own_scale(self.state), coordinates_of(theta, len(self.center))
         apart = self.fitted.axes.T @ ((given - self.fitted.center) / scale)
         length = float(np.linalg.norm((given - self.state.prior[:, 0]) / scale))
         return float(self.fitted.eigenvalues @ apart**2) <= self.budget and length <= self.theta_bound
 
     def interval(self, X: ArrayLike) -> Matrix:
-        """Lower and upper ends (n, 2) of xᵀθ over the set."""
+        """Lower and upper ends (n, 2) of xᵀθ over the set.
+
+        Args:
+            X: rows (n, features), or one row.
+        """
         return self._ends(full_rows(self.state, X))
 
     def coordinates(self) -> Matrix:
@@ -245,7 +352,12 @@ class SetInBall:
         return self._ends(np.eye(len(self.center)))
 
     def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
-        """Points (points, 2) around the set's shadow on two coordinates."""
+        """Points (points, 2) around the set's shadow on two coordinates.
+
+        Args:
+            first: the numbers of the coordinates.
+            second: the numbers of the coordinates.
+        """
         check_pair(first, second, len(self.center), points)
         angles = np.linspace(0, 2 * np.pi, points)
         rows = np.zeros((points, len(self.center)))

@@ -6,6 +6,7 @@ from onward.confidence.choose import NO_SETS
 from onward.confidence.ordinary import OrdinaryLeastSquares
 from onward.core import Information
 from onward.core.checks import probability
+from onward.core.shown_html import html_values
 from onward.core.types import Matrix, Vector
 
 
@@ -17,6 +18,15 @@ class TIntervals:
 
     Attributes:
         freedom: rows with a weight, less the rank of their features.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward import RidgeRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((50, 2))
+        >>> model = RidgeRegressor().fit(X, X @ [1.0, 2.0] + rng.standard_normal(50))
+        >>> model.interval([[0.0, 0.0]], of="observation", method="t").round(0)  # made by `TIntervals`
+        array([[-2.,  2.]])
     """
 
     def __init__(self, state: Information) -> None:
@@ -27,8 +37,18 @@ class TIntervals:
         self._fitted = OrdinaryLeastSquares(state)
         self.freedom = self._fitted.freedom
 
+    def __repr__(self) -> str:
+        return f"TIntervals({self._n_features} features, {self.freedom:g} degrees of freedom)"
+
+    def _repr_html_(self) -> str:
+        return html_values("TIntervals", {"features": self._n_features, "degrees of freedom": f"{self.freedom:g}"})
+
     def ends(self, X: Matrix, w: Vector, delta: float) -> Matrix:
-        """Lower and upper ends (n, 2) for rows X (n, features) of weight w; infinite where too little is known."""
+        """Lower and upper ends (n, 2) for rows X (n, features) of weight w; infinite where too little is known.
+
+        Args:
+            delta: δ, one of `deltas`.
+        """
         from scipy.special import stdtrit  # here, so that what does without does not wait for it
 
         probability("delta", delta)

@@ -69,8 +69,27 @@ def information(
     """The information gain I_t, or what bounds it: from tight to loose, `determinant`, `trace`, `uniform`.
 
     `uniform` is u_t = d log(1 + tX²/(λd)), with X the largest √w·‖x‖ seen unless `feature_bound` is given, and λ the
-    smallest. With `mixture`, it is that of a state with this λ' in the place of the largest λ, others in proportion;
-    then `eigenvalues` are those of the rows in the coordinates in which λ is the same for each.
+    smallest.
+
+    Args:
+        state: the state.
+        width: "determinant", "trace" or "uniform".
+        feature_bound: X, for `uniform`; None for the largest seen.
+        eigenvalues: of the rows, in the coordinates in which λ is the same for each, for `mixture`.
+        mixture: give that of a state with this λ' in the place of the largest λ, others in proportion.
+
+    Returns:
+        The gain, in nats.
+
+    Raises:
+        ValueError: if there is no such width, or feature_bound is less than what was seen or not for that width.
+
+    Example:
+        >>> from onward import RidgeRegressor
+        >>> from onward.confidence import information
+        >>> state = RidgeRegressor(lam=1.0, fit_intercept=False).fit([[1.0, 0.0]] * 3, [1.0] * 3).information_
+        >>> [round(information(state, width), 3) for width in ("determinant", "trace", "uniform")]  # log 4, 2 log 2.5
+        [1.386, 1.833, 1.833]
     """
     least, d = smallest_lam(state), len(state.D)
     if feature_bound is not None:
@@ -108,7 +127,21 @@ def largest_lam(state: Information) -> float:
 
 
 def noise_width(sigma: float, delta: float, gain: Number) -> Number:
-    """σ√(2 log(1/δ) + I): what the noise can do to the estimate, in the norm of G, at all rounds at once."""
+    """σ√(2 log(1/δ) + I): what the noise can do to the estimate, in the norm of G, at all rounds at once.
+
+    Args:
+        sigma: σ of the noise.
+        delta: δ.
+        gain: I, a number or an array.
+
+    Returns:
+        The width, of the shape of the gain.
+
+    Example:
+        >>> from onward.confidence import noise_width
+        >>> round(noise_width(1.0, 0.05, 2.0), 4)  # √(2 log 20 + 2)
+        2.8269
+    """
     return radius_of_noise(positive("sigma", sigma, LARGEST_BOUND), probability("delta", delta), gain)
 
 
@@ -117,6 +150,22 @@ def bias_width(lam: float, squared_norm: Number, bias: Bias = "tight") -> Number
 
     `tight`: √(λ + ‖x‖²); `paper`: √λ + ‖x‖. At x = 0 both are ridge's √λ. With a λ for each coordinate, λ is the
     largest and ‖x‖² is Σ λ/λ_j x_j². (`sharp` is no such width: there the part of x itself has a leverage of its own.)
+
+    Args:
+        lam: λ.
+        squared_norm: ‖x‖², a number or an array.
+        bias: "tight" or "paper".
+
+    Returns:
+        The width, of the shape of the squared norm.
+
+    Raises:
+        ValueError: if bias is neither "tight" nor "paper", or λ not positive.
+
+    Example:
+        >>> from onward.confidence import bias_width
+        >>> bias_width(1.0, 3.0), round(bias_width(1.0, 3.0, "paper"), 3)
+        (2.0, 2.732)
     """
     if bias not in ("tight", "paper"):
         raise ValueError(f"the bias of a width must be 'tight' or 'paper', got {brief(bias)}")

@@ -18,3 +18,7 @@ def __getattr__(name: str) -> Any:
     from onward.core import state
 
     return getattr(state, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

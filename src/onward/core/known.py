@@ -43,6 +43,15 @@ class Known:
 
     Raises:
         ValueError: if a number is out of its range, or if `theta_bound` comes without `sigma`.
+
+    Example:
+        >>> from onward import Known
+        >>> Known(bounds=(0, 1)).sigma  # targets within bounds: the noise is half their distance at most
+        0.5
+        >>> Known(theta_bound=1.0)
+        Traceback (most recent call last):
+            ...
+        ValueError: theta_bound says nothing while sigma is unknown: expected sigma too, got 1.0
     """
 
     sigma: float | None = field(

@@ -15,13 +15,24 @@ from onward.core.row_memory import RowMemory, forgets_between, take_rows
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import owned
+from onward.core.words import counted
 
 _NO_PRIOR = np.empty((0, 0))
 _SLACK = 1e-6  # of shares that are 1/2 at least
 
 
 class TooExtremeError(ValueError):
-    """Values so far apart that double precision cannot hold what would be learned from them."""
+    """Values so far apart that double precision cannot hold what would be learned from them.
+
+    Example:
+        >>> from onward import RidgeRegressor
+        >>> from onward.core import TooExtremeError
+        >>> try:
+        ...     RidgeRegressor().fit([[1e200], [-1e200]], [1.0, 2.0])
+        ... except TooExtremeError as error:
+        ...     print(str(error)[:46])
+        the rows cannot be learned in double precision
+    """
 
 
 class Information:
@@ -45,6 +56,20 @@ class Information:
         relative: where λ is in the features' own units, λ over the variance of each (d,), 0 for the constant; without
             numbers where λ is in the units of the data. `lam` is then what it is by now (see `core.own_units`).
         varied: in the same way, 0 while a feature has had one value only, and 1 from then on.
+
+    Args:
+        n_features: how many values a row has.
+        n_targets: how many targets share the factorisation.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.core import Information
+        >>> state = Information(n_features=2, lam=1.0)
+        >>> p, q = state.absorb(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[2.0], [2.0]]), np.ones(2))
+        >>> q  # leverages, each from before its row
+        array([1. , 0.5])
+        >>> state.coefficients()[:, 0].round(6), round(state.information_gain, 6)  # log 3
+        (array([1.333333, 0.      ]), 1.098612)
     """
 
     buffer: Vector
@@ -97,6 +122,10 @@ class Information:
         self.relative, self.varied = state.relative, state.varied
 
     # What is known
+
+    def __repr__(self) -> str:
+        counts = f"{counted(self.n_features, 'feature')}, {counted(self.n_targets, 'target')}"
+        return f"Information({counts}{', with a constant' if self.intercept else ''})"
 
     @property
     def U(self) -> Matrix:  # noqa: N802
@@ -205,7 +234,11 @@ class Information:
         return self.scaled_trace(np.ones(len(self.D)))
 
     def scaled_trace(self, weights: Vector) -> float:
-        """Σ_j weights_j Σ w x_j² over all rows."""
+        """Σ_j weights_j Σ w x_j² over all rows.
+
+        Args:
+            weights: of each row, or of each coordinate.
+        """
         return max(0.0, weighted_trace(self.factor, weights) - float(weights @ self.lam))
 
     def norm(self, vector: Vector) -> float:
@@ -220,7 +253,11 @@ class Information:
         return other
 
     def take_factor(self, other: "Information", targets: Sequence[int] | None = None) -> None:
-        """Take over what another state of the same coordinates has learned, of all its targets or of some."""
+        """Take over what another state of the same coordinates has learned, of all its targets or of some.
+
+        Args:
+            other: another state.
+        """
         chosen = slice(None) if targets is None else list(targets)
         self.U[:], self.D[:], self.c[:] = other.U, other.D, other.c[:, chosen]
         self.loss[:], self.online_loss[:] = other.loss[chosen], other.online_loss[chosen]
@@ -252,7 +289,11 @@ class Information:
         return theta
 
     def base(self, X: Matrix) -> Matrix:
-        """The prior's part of predictions (n, m); without rows if the prior mean is 0."""
+        """The prior's part of predictions (n, m); without rows if the prior mean is 0.
+
+        Args:
+            X: rows (n, features), or one row.
+        """
         return kernel.multiply(X, self.intercept, self.prior) if self.header["has_prior"][0] else _NO_PRIOR
 
     def read(self, X: Matrix, w: Vector | None = None) -> tuple[Matrix, Vector]:
@@ -260,6 +301,12 @@ class Information:
 
         A row outside the span of the rows seen (only where λ is 0) has p = 0 and q = inf. The weights (1 if None) say
         what λ a row would give to features that first vary in it, in own units.
+
+        Args:
+            w: weights (n,); None for 1.
+
+        Returns:
+            p (n, m) and q (n,).
         """
         p, q = np.empty((len(X), self.n_targets)), np.empty(len(X))
         kernel.read(self.buffer, X, np.ones(len(X)) if w is None else w, p, q)
@@ -280,7 +327,11 @@ class Information:
         self.header["refresh"] = next_refresh(float(self.counted))
 
     def set_prior(self, prior: ArrayLike) -> None:
-        """Start from this mean (d, m); nothing may have been learned."""
+        """Start from this mean (d, m); nothing may have been learned.
+
+        Args:
+            prior: the mean (d, m).
+        """
         self.prior[:] = prior
         self.header["has_prior"] = bool(self.prior.any())
 
@@ -297,6 +348,12 @@ class Information:
         All are finite, float64 and C-contiguous: the border sees to that. `ordinary` is what `is_ordinary` says of them
         for callers that have asked. Returns p and q of each row before it was learned, as `read` gives them, in `out`
         if that is given. Raises ValueError, and changes nothing, if the numbers cannot hold the result.
+
+        Returns:
+            p (n, m) and q (n,) of each row before it was learned.
+
+        Raises:
+            ValueError: if the numbers cannot hold the result; nothing has changed then.
         """
         p, q = (np.empty((len(X), self.n_targets)), np.empty(len(X))) if out is None else out
         self.check(X, Y, w, p, q)
@@ -321,7 +378,15 @@ class Information:
         return p, q
 
     def check(self, X: Matrix, Y: Matrix, w: Vector, p: Matrix, q: Vector) -> None:
-        """The compiled loops do not look where they write, so shapes and layouts must be right."""
+        """The compiled loops do not look where they write, so shapes and layouts must be right.
+
+        Args:
+            X: rows (n, features), or one row.
+            Y: targets (n, m).
+            w: weights (n,); None for 1.
+            p: predictions (n, m).
+            q: leverages (n,).
+        """
         n = X.shape[0]
         of_targets, of_rows = (n, self.n_targets), (n,)
         arrays = [("X", X, (n, self.n_features)), ("Y", Y, of_targets), ("w", w, of_rows)]
@@ -460,6 +525,10 @@ class Information:
         """Absorb rows over all coordinates, the constant included; they are no observations, so none is counted.
 
         Returns the leverage of each before it came.
+
+        Args:
+            targets: (n, m).
+            weights: of each row, or of each coordinate.
         """
         p, q = np.empty((len(rows), self.n_targets)), np.empty(len(rows))
         before = self.buffer.copy()
@@ -472,12 +541,22 @@ class Information:
         return q
 
     def is_ordinary(self, squares: float, Y: Matrix, w: Vector) -> bool:
-        """Whether nothing can overflow or underflow: true of nearly all data, and cheap to see."""
+        """Whether nothing can overflow or underflow: true of nearly all data, and cheap to see.
+
+        Args:
+            squares: the sum of the squares of the rows.
+            Y: targets (n, m).
+            w: weights (n,); None for 1.
+        """
         largest = max(squares, sum_of_squares(Y), sum_of_squares(w))
         return bool(largest < ORDINARY**2) and kernel.ordinary(self.buffer)
 
     def holds(self, p: Matrix, q: Vector) -> bool:
-        """Whether everything came out as a number. q may be inf, but only where the rank rose."""
+        """Whether everything came out as a number. q may be inf, but only where the rank rose.
+
+        Args:
+            p: predictions (n, m).
+        """
         finite = all(np.isfinite(array).all() for array in (self.U, self.D, self.c, self.loss, p))
         overflowed = ~np.isfinite(q) if self.regularized else np.isnan(q)
         return finite and not overflowed.any() and bool((self.D >= 0).all()) and math.isfinite(self.peak)

@@ -19,7 +19,14 @@ class Trace:
         p: ridge predictions p = xᵀG⁻¹b (T,), each from the rounds before.
         q: leverages q = xᵀG⁻¹x (T,), each from the rounds before.
         norms: ‖x‖ (T,).
-        d: coordinates.  lam: λ > 0.
+        d: coordinates.
+        lam: λ > 0.
+
+    Example:
+        >>> from onward.core.trace import Trace
+        >>> trace = Trace.of([[1.0], [1.0]], [2.0, 2.0], lam=1.0)
+        >>> trace.p.tolist(), trace.forward.round(3).tolist()
+        ([0.0, 1.0], [0.0, 0.667])
     """
 
     y: Vector
@@ -31,7 +38,19 @@ class Trace:
 
     @classmethod
     def of(cls, X: Matrix, y: Vector, lam: float) -> Self:
-        """Run the protocol over the rows of X with targets y."""
+        """Run the protocol over the rows of X with targets y.
+
+        Args:
+            X: the rows (T, d).
+            y: the targets (T,).
+            lam: λ > 0.
+
+        Returns:
+            The trace of the run.
+
+        Raises:
+            ValueError: if an array is not finite or of another shape, or λ not positive.
+        """
         X, y = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(y, dtype=np.float64)
         if X.ndim != 2 or 0 in X.shape or y.shape != X.shape[:1]:
             raise ValueError(f"X and y must have shapes (T, d) and (T,) with T, d ≥ 1, got {X.shape} and {y.shape}")

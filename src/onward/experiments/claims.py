@@ -67,7 +67,25 @@ class Regime:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the paper says, and what our runs say to it."""
+    """Something that the paper says, and what our runs say to it.
+
+    Args:
+        id: short and unique within its figure, such as "robust-to-lambda".
+        statement: what the paper says, in plain words.
+        rule: what decides it, written down before the runs.
+        numbers: measured values by name: estimates, or plain values.
+        findings: those of them that matter.
+        regimes: where it held, of all that was tried.
+        comments: sentences that the measured values call for.
+        ours: whether the paper does not ask it.
+
+    Example:
+        >>> from onward.experiments import FIGURE_4B, run
+        >>> config = FIGURE_4B.Config(repeats=2, horizon=50, kept=50, detection_window=20, undecided_times=1)
+        >>> claims = FIGURE_4B.claims(config, run(FIGURE_4B, config))
+        >>> [(claim.id, claim.verdict) for claim in claims]  # of so few rounds
+        [('forward-on-par', 'undecided'), ('d-linucb-better', 'undecided')]
+    """
 
     id: str  # short and unique within its figure, such as "robust-to-lambda"
     statement: str  # the paper's claim, in plain words

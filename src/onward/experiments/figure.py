@@ -20,7 +20,21 @@ from onward.pages.drawing import Drawing
 
 @dataclass(frozen=True)
 class Settings:
-    """What all figures are told: the seed of everything random, and how often each experiment is repeated."""
+    """What all figures are told: the seed of everything random, and how often each experiment is repeated.
+
+    Args:
+        seed: of everything random.
+        repeats: how often each experiment is repeated.
+        undecided_times: up to so many times the repeats where a verdict is undecided; 1 adds none.
+
+    Raises:
+        ValueError: if a number of repeats is not whole and positive.
+
+    Example:
+        >>> from onward.experiments import Settings
+        >>> Settings(repeats=10)
+        Settings(seed=0, repeats=10, undecided_times=4)
+    """
 
     seed: int = 0
     repeats: int = 100
@@ -36,14 +50,32 @@ C = TypeVar("C", bound=Settings)
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a figure's work: its name, unique and fit for a file, and what to do."""
+    """A part of a figure's work: its name, unique and fit for a file, and what to do.
+
+    Args:
+        name: unique in its figure, and fit for a file.
+        about: what to do, by name.
+
+    Example:
+        >>> from onward.experiments import FIGURE_4B
+        >>> [piece] = FIGURE_4B.pieces(FIGURE_4B.Config(repeats=2))
+        >>> piece
+        Piece(name='repeats-00000-00002', about={'part': 'repeats', 'start': 0, 'stop': 2})
+    """
 
     name: str
     about: Mapping[str, Any]
 
 
 class Figure(ABC, Generic[C]):
-    """A figure of the paper, or one of ours. The frame of its results is that of all pieces, one below the other."""
+    """A figure of the paper, or one of ours. The frame of its results is that of all pieces, one below the other.
+
+    Example:
+        >>> from onward.experiments import FIGURES
+        >>> figure = FIGURES["figure4b"]
+        >>> figure.changed_settings(figure.Config(repeats=10))
+        {'repeats': 10}
+    """
 
     name: ClassVar[str]  # on the command line and of files
     title: ClassVar[str]
@@ -56,36 +88,73 @@ class Figure(ABC, Generic[C]):
 
     @abstractmethod
     def groups(self, config: C) -> Mapping[str, int]:
-        """The groups of repeats that can grow by themselves, by name, and how many repeats each has at first."""
+        """The groups of repeats that can grow by themselves, by name, and how many repeats each has at first.
+
+        Args:
+            config: the settings.
+        """
 
     @abstractmethod
     def cut(self, config: C, group: str, start: int, stop: int) -> Sequence[Piece]:
-        """Some repeats of a group, cut into pieces that can be done apart and in any order."""
+        """Some repeats of a group, cut into pieces that can be done apart and in any order.
+
+        Args:
+            config: the settings.
+            group: its name.
+            start, stop: the first repeat, and the one after the last.
+        """
 
     def pieces(self, config: C) -> Sequence[Piece]:
-        """All of the work, before repeats are added."""
+        """All of the work, before repeats are added.
+
+        Args:
+            config: the settings.
+        """
         return [piece for group, count in self.groups(config).items() for piece in self.cut(config, group, 0, count)]
 
     @abstractmethod
     def compute(self, config: C, piece: Piece) -> pl.DataFrame:
-        """The results of one piece."""
+        """The results of one piece.
+
+        Args:
+            config: the settings.
+            piece: which.
+        """
 
     @abstractmethod
     def claims(self, config: C, frame: pl.DataFrame) -> Sequence[Claim]:
-        """What the paper says of it, each with a verdict decided by a rule on the frame."""
+        """What the paper says of it, each with a verdict decided by a rule on the frame.
+
+        Args:
+            config: the settings.
+            frame: the results of all pieces.
+        """
 
     @abstractmethod
     def draw(self, config: C, frame: pl.DataFrame) -> Sequence[Drawing]:
-        """The drawings, made from the frame alone."""
+        """The drawings, made from the frame alone.
+
+        Args:
+            config: the settings.
+            frame: the results of all pieces.
+        """
 
     def remarks(self, config: C) -> list[str]:
-        """What a reader should know of the settings."""
+        """What a reader should know of the settings.
+
+        Args:
+            config: the settings.
+        """
         changed = self.changed_settings(config)
         said = ", ".join(f"{key} = {value}" for key, value in changed.items())
         return [f"Settings other than the full run's: {said}."] if changed else []
 
     def changed_settings(self, config: C) -> dict[str, Any]:
-        """Settings that are not those of the full run."""
+        """Settings that are not those of the full run.
+
+        Args:
+            config: the settings.
+        """
         usual = settings_values(self.Config(seed=config.seed))
         return {key: value for key, value in settings_values(config).items() if value != usual[key]}
 
@@ -143,7 +212,21 @@ class Progress(Generic[C]):
 
 
 def run(figure: Figure[C], config: C) -> pl.DataFrame:
-    """All of a figure, here and now. `onward.experiments.runner` does it in parallel and can be interrupted."""
+    """All of a figure, here and now. `onward.experiments.runner` does it in parallel and can be interrupted.
+
+    Args:
+        figure: which.
+        config: its settings, as `figure.Config` makes them.
+
+    Returns:
+        The results of all pieces, one below the other.
+
+    Example:
+        >>> from onward.experiments import FIGURE_4B, run
+        >>> config = FIGURE_4B.Config(repeats=2, horizon=50, kept=50, detection_window=20, undecided_times=1)
+        >>> run(FIGURE_4B, config).columns
+        ['policy', 'beta', 'repeat', 'round', 'regret']
+    """
     progress, frames = Progress.begin(figure, config), list[pl.DataFrame]()
     while len(frames) < len(progress.pieces):
         frames += [figure.compute(config, piece) for piece in progress.pieces[len(frames) :]]

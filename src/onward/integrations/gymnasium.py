@@ -56,6 +56,23 @@ class BanditEnv(gymnasium.Env[Matrix, np.int64]):
     Args:
         world: a `LinearWorld`, or any object whose runs always offer arms of one shape.
         horizon: rounds until an episode is truncated; None for an episode without end.
+
+    Raises:
+        ValueError: if the horizon is not whole and positive, or the world offers arms of another shape.
+
+    Example:
+        >>> from onward.bandits.arms import SphereArms
+        >>> from onward.bandits.drift import Stationary
+        >>> from onward.bandits.environments import LinearWorld
+        >>> from onward.bandits.noise import Gaussian
+        >>> from onward.integrations.gymnasium import BanditEnv
+        >>> env = BanditEnv(LinearWorld(SphereArms(10, 2), Stationary([0.6, -0.8]), Gaussian(0.1)), horizon=100)
+        >>> arms, info = env.reset(seed=0)
+        >>> arms.shape, env.action_space.n.item()
+        ((10, 2), 10)
+        >>> arms, reward, terminated, truncated, info = env.step(3)
+        >>> sorted(info), info["regret"] >= 0.0
+        (['means', 'regret'], True)
     """
 
     def __init__(self, world: Environment, horizon: int | None = None) -> None:
@@ -73,14 +90,33 @@ class BanditEnv(gymnasium.Env[Matrix, np.int64]):
         self._played = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Matrix, dict[str, Any]]:
-        """Begin a run: the seed's, or without one the next of those that the last seed leads to."""
+        """Begin a run: the seed's, or without one the next of those that the last seed leads to.
+
+        Args:
+            seed: of the run; None for the next.
+            options: none is used.
+
+        Returns:
+            The arms on offer, and an empty dict.
+        """
         super().reset(seed=seed)
         entropy = self.np_random.integers(0, 2**32, 4).tolist() if seed is None else seed
         self._run, self._played = self.world.start(SeedSequence(entropy)), 0
         return self._offered(self._run), {}
 
     def step(self, action: np.int64 | int) -> tuple[Matrix, float, bool, bool, dict[str, Any]]:
-        """Play an arm."""
+        """Play an arm.
+
+        Args:
+            action: the number of an arm.
+
+        Returns:
+            The next arms, the reward, whether the episode ended or was truncated, and `info`.
+
+        Raises:
+            gymnasium.error.ResetNeeded: before `reset`, and after the last round.
+            ValueError: if there is no such arm.
+        """
         run = self._run
         if run is None or (self.horizon is not None and self._played >= self.horizon):
             state = "has not begun" if run is None else f"ended after its {self.horizon} rounds"
@@ -102,7 +138,23 @@ class BanditEnv(gymnasium.Env[Matrix, np.int64]):
 
 @dataclass(frozen=True, eq=False)
 class Episodes:
-    """What was earned: the rewards of each episode, step by step."""
+    """What was earned: the rewards of each episode, step by step.
+
+    Args:
+        rewards: of each episode, in the order of its steps.
+
+    Example:
+        >>> from onward.bandits import LinUCB
+        >>> from onward.bandits.arms import SphereArms
+        >>> from onward.bandits.drift import Stationary
+        >>> from onward.bandits.environments import LinearWorld
+        >>> from onward.bandits.noise import Gaussian
+        >>> from onward.integrations.gymnasium import BanditEnv, play_gymnasium
+        >>> env = BanditEnv(LinearWorld(SphereArms(10, 2), Stationary([0.6, -0.8]), Gaussian(0.1)), horizon=100)
+        >>> episodes = play_gymnasium(LinUCB(seed=0), env, episodes=2, seed=0)
+        >>> episodes.lengths.tolist(), episodes.totals.shape
+        ([100, 100], (2,))
+    """
 
     rewards: tuple[Vector, ...]
 
@@ -139,6 +191,25 @@ def play_gymnasium(
             in front, and each action has a block of its own for it, so that it learns its own coefficients.
         learn: whether the policy is told the rewards.
         max_steps: an episode that has not ended by then is left; None for no limit.
+
+    Returns:
+        What was earned.
+
+    Raises:
+        ValueError: if the action space is not Discrete, an episode would not end, or features have another shape.
+
+    Example:
+        >>> from onward.bandits import LinUCB
+        >>> from onward.bandits.arms import SphereArms
+        >>> from onward.bandits.drift import Stationary
+        >>> from onward.bandits.environments import LinearWorld
+        >>> from onward.bandits.noise import Gaussian
+        >>> from onward.integrations.gymnasium import BanditEnv, play_gymnasium
+        >>> env = BanditEnv(LinearWorld(SphereArms(10, 2), Stationary([0.6, -0.8]), Gaussian(0.1)), horizon=100)
+        >>> episodes = play_gymnasium(LinUCB(seed=0), env, episodes=2, seed=0)
+        >>> early, late = (float(rewards.mean()) for rewards in episodes.rewards)
+        >>> early < late  # it knows more in the second
+        True
     """
     whole("episodes", episodes)
     if max_steps is not None:

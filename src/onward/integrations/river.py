@@ -199,7 +199,18 @@ class _Ridge(_Regularized):
 class _OneTarget(_Wrapped, base.MiniBatchRegressor):
     @classmethod
     def from_onward(cls, model: regression.OnlineRegressor) -> Self:
-        """Go on in river from where an onward model stands. The model is shared, not copied."""
+        """Go on in river from where an onward model stands. The model is shared, not copied.
+
+        Args:
+            model: of the same kind.
+
+        Returns:
+            A river regressor that holds the model.
+
+        Raises:
+            TypeError: if the model is of another kind.
+            ValueError: if it was fitted without names, or with several targets.
+        """
         wrapped = cls()
         if type(model) is not type(wrapped.model):
             expected = type(wrapped.model).__name__
@@ -216,19 +227,43 @@ class _OneTarget(_Wrapped, base.MiniBatchRegressor):
         return wrapped
 
     def learn_one(self, x: Features, y: float, w: float = 1.0) -> None:
-        """Learn one row with weight w."""
+        """Learn one row with weight w.
+
+        Args:
+            x: features by name.
+            y: the target.
+            w: the weight.
+
+        Raises:
+            ValueError: if the row cannot be learned; the model stays as it was.
+        """
         if np.ndim(y):
             raise ValueError(f"y must be a number for a regressor of one target, got shape {np.shape(y)}")
         self.model.learn_one(x, y, w)
 
     def predict_one(self, x: Features) -> float:
-        """Predict one row. Before anything was learned: the prior's prediction, 0 if none was given."""
+        """Predict one row. Before anything was learned: the prior's prediction, 0 if none was given.
+
+        Args:
+            x: features by name.
+
+        Returns:
+            The prediction.
+        """
         return float(self._predict(x))
 
     def learn_many(self, X: IntoDataFrame, y: IntoSeries, w: float | IntoSeries | None = None) -> None:
         """Learn the rows of a frame in order, as `learn_one` would: all of them, or none if one is refused.
 
         The columns may differ from call to call. `w` is one weight for all rows, or a series of them.
+
+        Args:
+            X: a frame.
+            y: a series of targets.
+            w: one weight for all rows, or a series.
+
+        Raises:
+            ValueError: if a row cannot be learned; the model stays as it was.
         """
         shape = np.shape(np.asarray(y))
         if len(shape) != 1:
@@ -237,7 +272,14 @@ class _OneTarget(_Wrapped, base.MiniBatchRegressor):
             self.model.learn_many(X, y, w)
 
     def predict_many(self, X: IntoDataFrame) -> Any:
-        """Predict each row of a frame; returns a series of the frame's kind, with its index."""
+        """Predict each row of a frame; returns a series of the frame's kind, with its index.
+
+        Args:
+            X: a frame.
+
+        Returns:
+            A series of the frame's kind.
+        """
         frame = _frame(X)
         if len(frame) and self.model.__sklearn_is_fitted__():
             values = self.model.predict_many(X)
@@ -259,6 +301,15 @@ class _ManyTargets(_Wrapped, base.MultiTargetRegressor):
         """Learn one row with weight w. Every row must have the targets of the first.
 
         What river hands to all steps of a pipeline, and is for others, is passed over.
+
+        Args:
+            x: features by name.
+            y: targets by name.
+            w: the weight.
+            kwargs: not used.
+
+        Raises:
+            ValueError: if the row cannot be learned, or has other targets.
         """
         targets = self.targets or tuple(y)
         if len(y) != len(targets) or any(name not in y for name in targets):
@@ -267,7 +318,14 @@ class _ManyTargets(_Wrapped, base.MultiTargetRegressor):
         self.targets = targets
 
     def predict_one(self, x: Features) -> dict[Hashable, float]:
-        """Predict one row. Before anything was learned the targets are not known: an empty dict."""
+        """Predict one row. Before anything was learned the targets are not known: an empty dict.
+
+        Args:
+            x: features by name.
+
+        Returns:
+            The predictions by name.
+        """
         if not self.targets:
             return {}
         return dict(zip(self.targets, self._predict(x).tolist(), strict=True))
@@ -281,6 +339,17 @@ class AutoRegressor(_Auto, _OneTarget):
     Args:
         lams: λ > 0 of the experts, relative to the features' own scale.
         half_lives: memories of the experts: rows after which a row counts half; None for one that keeps all alike.
+
+    Raises:
+        ValueError: if a setting is out of its range.
+
+    Example:
+        >>> from onward.integrations.river import AutoRegressor
+        >>> model = AutoRegressor()
+        >>> for km in (1.0, 2.0, 3.0, 4.0):
+        ...     model.learn_one({"km": km}, 3.0 + 2.0 * km)
+        >>> 9.0 < model.predict_one({"km": 4.0}) < 12.0
+        True
     """
 
 
@@ -301,6 +370,17 @@ class ForwardRegressor(_Forward, _OneTarget):
         prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
             first row.
         prior_intercept: the same for the constant.
+
+    Raises:
+        ValueError: if a setting is out of its range.
+
+    Example:
+        >>> from onward.integrations.river import ForwardRegressor
+        >>> model = ForwardRegressor(lam=1e-6)
+        >>> for km in (1.0, 2.0, 3.0, 4.0):
+        ...     model.learn_one({"km": km}, 3.0 + 2.0 * km)
+        >>> model.predict_one({"km": 4.0}) < 11.0  # it says a little less than ridge
+        True
     """
 
 
@@ -318,6 +398,17 @@ class RidgeRegressor(_Ridge, _OneTarget):
         prior_mean: coefficients to start from and shrink towards: a dict of names, or an array in the order of the
             first row.
         prior_intercept: the same for the constant.
+
+    Raises:
+        ValueError: if a setting is out of its range.
+
+    Example:
+        >>> from onward.integrations.river import RidgeRegressor
+        >>> model = RidgeRegressor(lam=1e-6)
+        >>> for km in (1.0, 2.0, 3.0, 4.0):
+        ...     model.learn_one({"km": km}, 3.0 + 2.0 * km)
+        >>> round(model.predict_one({"km": 5.0}), 3)
+        13.0
     """
 
 
@@ -327,6 +418,17 @@ class MultiTargetAutoRegressor(_Auto, _ManyTargets):
     Args:
         lams: λ > 0 of the experts, relative to the features' own scale.
         half_lives: memories of the experts: rows after which a row counts half; None for one that keeps all alike.
+
+    Raises:
+        ValueError: if a setting is out of its range.
+
+    Example:
+        >>> from onward.integrations.river import MultiTargetAutoRegressor
+        >>> model = MultiTargetAutoRegressor()
+        >>> for km in (1.0, 2.0, 3.0, 4.0):
+        ...     model.learn_one({"km": km}, {"fare": 3.0 + 2.0 * km, "time": 10.0 * km})
+        >>> sorted(model.predict_one({"km": 5.0}))
+        ['fare', 'time']
     """
 
 
@@ -343,6 +445,17 @@ class MultiTargetForwardRegressor(_Forward, _ManyTargets):
         window: only the last `window` rows count; None for all.
         prior_mean: coefficients to start from and shrink towards, as in `ForwardRegressor`, for every target alike.
         prior_intercept: the same for the constant.
+
+    Raises:
+        ValueError: if a setting is out of its range.
+
+    Example:
+        >>> from onward.integrations.river import MultiTargetForwardRegressor
+        >>> model = MultiTargetForwardRegressor(lam=1e-6)
+        >>> for km in (1.0, 2.0, 3.0, 4.0):
+        ...     model.learn_one({"km": km}, {"fare": 3.0 + 2.0 * km, "time": 10.0 * km})
+        >>> sorted(model.predict_one({"km": 5.0}))
+        ['fare', 'time']
     """
 
 
@@ -359,6 +472,17 @@ class MultiTargetRidgeRegressor(_Ridge, _ManyTargets):
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         prior_mean: coefficients to start from and shrink towards, as in `RidgeRegressor`, for every target alike.
         prior_intercept: the same for the constant.
+
+    Raises:
+        ValueError: if a setting is out of its range.
+
+    Example:
+        >>> from onward.integrations.river import MultiTargetRidgeRegressor
+        >>> model = MultiTargetRidgeRegressor(lam=1e-6)
+        >>> for km in (1.0, 2.0, 3.0, 4.0):
+        ...     model.learn_one({"km": km}, {"fare": 3.0 + 2.0 * km, "time": 10.0 * km})
+        >>> {name: round(value, 3) for name, value in model.predict_one({"km": 5.0}).items()}
+        {'fare': 13.0, 'time': 50.0}
     """
 
 

@@ -73,8 +73,25 @@ def fit(
     Standard input and named pipes are read as rows arrive. There Ctrl-C, SIGTERM, SIGHUP, the end of the pipe and a row
     that cannot be read are an end: all that was read before is learned and saved (`Fit.stopped` has the signal).
 
+    Returns:
+        The model, with how it did while it learned.
+
     Raises:
         DataError: if the data cannot be read. Of files, nothing is saved then, and what was saved before stays.
+        ValueError: if a setting is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> import polars as pl
+        >>> from onward import Table, fit
+        >>> rng = np.random.default_rng(0)
+        >>> trips = pl.DataFrame({"km": rng.uniform(1, 9, 300), "city": rng.choice(["Oslo", "Rome"], 300)})
+        >>> trips = trips.with_columns(fare=3 + 2 * pl.col("km") + 4 * (pl.col("city") == "Oslo"))
+        >>> done = fit(trips, Table("fare", categorical=["city"], drop_first=True))
+        >>> round(done.model.predict_one({"km": 5.0, "city": "Rome"}), 1)
+        13.0
+        >>> done.scores.rmse < done.scores.mean_rmse
+        True
     """
     begun = time.perf_counter()
     table, known, method = as_table(table), checked_known(known), checked_method(intervals)

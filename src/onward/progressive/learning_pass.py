@@ -48,7 +48,24 @@ def fix_scales(model: OnlineRegressor, known: Known, inference: Inference) -> No
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a pass is. `mark` tells that the number of rows is a power of two."""
+    """How far a pass is. `mark` tells that the number of rows is a power of two.
+
+    Attributes:
+        scores: so far.
+        read: rows so far.
+        done: bytes so far, about.
+        size: bytes in all; None for standard input.
+        target, prediction: of the latest row.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward import fit
+        >>> seen = []
+        >>> data = pl.DataFrame({"x": [float(i) for i in range(100)], "y": [2.0 * i for i in range(100)]})
+        >>> done = fit(data, "y", watch=lambda progress: seen.append(progress.read))
+        >>> seen[-1]
+        100
+    """
 
     scores: Scores
     read: int

@@ -31,6 +31,18 @@ class Scores:
 
     Sums are weighted by the rows' weights. The running mean predicts each target as the mean of those before (0 at
     first).
+
+    Attributes:
+        rows: how many were scored.
+        weight: Σ w.
+        squared, absolute: Σ w (ŷ − y)² and Σ w abs(ŷ − y).
+        mean_squared, mean_absolute: the same for the running mean.
+
+    Example:
+        >>> from onward.progressive import Scores
+        >>> scores = Scores(rows=4, weight=4.0, squared=1.0, absolute=2.0, mean_squared=4.0, mean_absolute=4.0)
+        >>> scores.rmse, scores.mae, scores.r2
+        (0.5, 0.5, 0.75)
     """
 
     rows: int
@@ -83,6 +95,14 @@ class History:
             interval is that of the run's own δ.
         weights: (k, experts) of a model that weighs experts; (k, 0) for others.
         course: what came of the rows' intervals, in spans of rows, and the latest of them; None if it was not kept.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward import RidgeRegressor, fit
+        >>> data = pl.DataFrame({"x": [float(i) for i in range(100)], "y": [2.0 * i for i in range(100)]})
+        >>> history = fit(data, "y", RidgeRegressor(), history=True).history
+        >>> history.names, int(history.rows[-1])
+        (['(intercept)', 'x'], 100)
     """
 
     scores: list[Scores]
@@ -105,7 +125,36 @@ class History:
 
 @dataclass(frozen=True, repr=False)
 class Fit:
-    """A model with how it did while it learned. It shows itself on one screen, in terminals and notebooks."""
+    """A model with how it did while it learned. It shows itself on one screen, in terminals and notebooks.
+
+    Attributes:
+        model: what has learned.
+        source, target: what was read, and the column that was predicted.
+        known: what its intervals rely on.
+        read: rows in the data.
+        scores: of the rows that were learned.
+        skipped: rows that were left out, by reason.
+        filled: missing values that were counted as 0, by column.
+        seconds: how long it took.
+        history: readings along the way, if they were asked for.
+        notes: remarks on how the columns were chosen.
+        stopped: the signal that ended a stream.
+        method: how intervals for targets were made.
+        changes: of the relation, as noticed on the way; None where nobody looked.
+        on_change: what was done then.
+        forgotten: Σ w of the rows that the model no longer knows, as it started anew after them.
+        inference: which contrasts were asked for, and how intervals of coefficients are made.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward import RidgeRegressor, fit
+        >>> data = pl.DataFrame({"x": [float(i) for i in range(100)], "y": [2.0 * i for i in range(100)]})
+        >>> done = fit(data, "y", RidgeRegressor(lam=1.0))
+        >>> done.scores.rows, done.model.coef_.round(3)
+        (100, array([2.]))
+        >>> done.to_frame().columns[:3]
+        ['feature', 'coefficient', 'estimate']
+    """
 
     model: OnlineRegressor
     source: str  # what was read, as a person would name it
@@ -170,6 +219,27 @@ class Comparison:
 
     `scores[learner][i]` belongs to `lams[i]`; None where the learner is not defined (ridge at λ = 0).
     `curves[learner]` is (k, L): RMSE until `marks[j]` rows, NaN where not defined.
+
+    Attributes:
+        source, target: what was read, and the column that was predicted.
+        lams: the λ.
+        read: rows in the data.
+        scores: of each learner, for each λ.
+        marks: numbers of rows at which curves were read.
+        skipped, filled: what was left out, and what was counted as 0.
+        seconds: how long it took.
+        n_features: how many features.
+        notes: remarks on how the columns were chosen.
+
+    Example:
+        >>> import numpy as np
+        >>> import polars as pl
+        >>> from onward import compare
+        >>> rng = np.random.default_rng(0)
+        >>> x = rng.standard_normal(200)
+        >>> result = compare(pl.DataFrame({"x": x, "y": x + rng.standard_normal(200)}), "y", lams=[0.1, 1.0, 10.0])
+        >>> result.rmse("forward").shape, result.to_frame().height  # auto has a row of its own
+        ((3,), 7)
     """
 
     source: str
@@ -189,7 +259,11 @@ class Comparison:
     auto_leaning: str = ""
 
     def rmse(self, learner: str) -> Vector:
-        """(L,) RMSE for each λ, NaN where not defined."""
+        """(L,) RMSE for each λ, NaN where not defined.
+
+        Args:
+            learner: "ridge" or "forward".
+        """
         return np.array([math.nan if each is None else each.rmse for each in self.scores[learner]])
 
     def to_frame(self) -> "pl.DataFrame":

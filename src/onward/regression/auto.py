@@ -40,6 +40,23 @@ class AutoRegressor(OnlineRegressor):
     Args:
         lams: λ > 0 of the experts, relative to the features' own scale: about so many rows' worth of regularisation.
         half_lives: memories of the experts: rows after which a row counts half; None for one that keeps all alike.
+
+    Raises:
+        ValueError: when it first learns or predicts, if a λ or a half-life is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward import AutoRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((300, 2))
+        >>> y = 3.0 + X @ [2.0, -1.0] + 0.1 * rng.standard_normal(300)
+        >>> model = AutoRegressor().fit(X, y)
+        >>> model.coef_.round(1), round(model.intercept_, 1)
+        (array([ 2., -1.]), 3.0)
+        >>> round(float(model.weights_.sum()), 6), len(model.experts)
+        (1.0, 44)
+        >>> model.leaning_
+        "ridge (100%), λ about 0.00... of the features' scale, memory of all rows"
     """
 
     _kind: Literal["forward", "ridge", "auto"] = "auto"
@@ -201,7 +218,12 @@ class AutoRegressor(OnlineRegressor):
         return FittedEnsemble(state, names, open=False, flat=state.n_targets == 1 if flat is None else flat)
 
     def new_ensemble(self, n_features: int, n_targets: int) -> EnsembleState:
-        """A state of these settings that has learned nothing."""
+        """A state of these settings that has learned nothing.
+
+        Args:
+            n_features: how many features.
+            n_targets: how many targets.
+        """
         half_lives = [None if half is None else float(half) for half in self.half_lives]
         return EnsembleState(n_features, n_targets, [float(lam) for lam in self.lams], half_lives, MEANS)
 
@@ -214,7 +236,11 @@ class AutoRegressor(OnlineRegressor):
 
     @classmethod
     def from_parameters(cls, parameters: storage.Settings, arrays: storage.Arrays) -> Self:
-        """A model that has learned nothing, of the parameters in a file."""
+        """A model that has learned nothing, of the parameters in a file.
+
+        Args:
+            arrays: arrays by name.
+        """
         model = cls(lams=tuple(parameters["lams"]), half_lives=tuple(parameters["half_lives"]))
         model._check_settings()
         return model
@@ -230,14 +256,22 @@ class AutoRegressor(OnlineRegressor):
     # What it cannot do
 
     def merge(self, other: Any) -> Self:
-        """Refused: the weights follow the order of the rows."""
+        """Refused: the weights follow the order of the rows.
+
+        Args:
+            other: another learner of the same kind and settings.
+        """
         raise ValueError(
             "cannot merge AutoRegressors: their weights follow the order of the rows; learn on with one of them, or "
             "use ForwardRegressor or RidgeRegressor, which merge"
         )
 
     def merge_part(self, part: Any) -> Self:
-        """Refused: the weights follow the order of the rows."""
+        """Refused: the weights follow the order of the rows.
+
+        Args:
+            part: what was learned without regularisation, from rows of its own.
+        """
         return self.merge(part)
 
 
@@ -250,7 +284,16 @@ LEARNERS: dict[str, type[OnlineRegressor]] = {
 
 
 def describe_leaning(experts: Sequence[Expert], weights: Vector, rows: int) -> str:
-    """Whom an ensemble that has seen so many rows leans on, in words: "ridge (81%), λ about 0.3 of …"."""
+    """Whom an ensemble that has seen so many rows leans on, in words: "ridge (81%), λ about 0.3 of …".
+
+    Args:
+        experts: the experts, as `AutoRegressor.experts` has them.
+        weights: the weight of each, (experts,).
+        rows: how many rows were learned.
+
+    Returns:
+        One line for a person.
+    """
     if len(weights) > 1 and np.ptp(weights) == 0:
         return "nobody yet: its learners have not differed"
     shares = {

@@ -99,7 +99,11 @@ class Learner(Shared, Estimator):
             raise ValueError("a model that forgets has its λ in the units of the data: expected units='raw', got 'own'")
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, as scikit-learn has it; ValueError for one that contradicts what the model has learned."""
+        """Set parameters, as scikit-learn has it; ValueError for one that contradicts what the model has learned.
+
+        Args:
+            params: parameters by name.
+        """
         for name, value in params.items() if self._state is not None else ():
             if name in self._learned_with and not same_setting(getattr(self, name), value):
                 raise ValueError(

@@ -32,7 +32,16 @@ class BatchLearner(Learner):
 
     @alone
     def fit(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Self:
-        """Forget everything, then learn the rows in order. `times` is as in `predict_then_learn`."""
+        """Forget everything, then learn the rows in order. `times` is as in `predict_then_learn`.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            y: targets: (n,), or (n, targets).
+            sample_weight: the weight of each row, (n,); None for 1.
+
+        Returns:
+            The model itself.
+        """
         rows, targets, weights, flat = self._checked(X, y, sample_weight)
         if not weights.any():
             raise ValueError("sample_weight must not be zero for every row of a fit, got all zeros")
@@ -42,7 +51,17 @@ class BatchLearner(Learner):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None) -> Self:
-        """Learn further rows, in order."""
+        """Learn further rows, in order.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            y: targets: (n,), or (n, targets).
+            sample_weight: the weight of each row, (n,); None for 1.
+            times: when each row comes, numbers or dates that do not fall, for a half-life in time; None otherwise.
+
+        Returns:
+            The model itself.
+        """
         self.predict_then_learn(X, y, sample_weight, times)
         return self
 
@@ -74,6 +93,10 @@ class BatchLearner(Learner):
 
         `times` has a number or a date for each row, for a half-life in time; they must not fall. A row is predicted
         from what is left of those before at its own time.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            sample_weight: the weight of each row, (n,); None for 1.
         """
         rows, targets, weights, flat = self._checked(X, y, sample_weight)
         if self._state is None:
@@ -88,6 +111,9 @@ class BatchLearner(Learner):
         """Predict each row as if it came next. `sample_weight` is the weight with which it would be learned.
 
         Of a model with a half-life in time, `times` says when each would come; without, it is when the latest row came.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
         """
         fitted, rows = self._readable(X)
         weights = as_weights(sample_weight, rows.shape[0])
@@ -100,7 +126,11 @@ class BatchLearner(Learner):
 
     @alone
     def leverage(self, X: Any) -> Vector:
-        """xᵀG⁻¹x for each row: how little is known in its direction. Forward shrinks by it."""
+        """xᵀG⁻¹x for each row: how little is known in its direction. Forward shrinks by it.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+        """
         fitted, rows = self._readable(X)
         out = np.empty(rows.shape[0])
         for where, block, _ in blocks(rows):

@@ -63,6 +63,9 @@ class CoefficientLearner(Guarantees):
             tuned_for: as of `contrast`.
             target: which one, if the model has several.
             choices: how the set is made, for `uniform`: see `SetChoices`.
+
+        Returns:
+            Columns by name, which every data frame library takes.
         """
         fitted = self._fitted()
         chosen = (
@@ -130,6 +133,9 @@ class CoefficientLearner(Guarantees):
                 it takes since `track_sandwich()`.
             together: of so many contrasts all must hold at once (Bonferroni).
             target: which one, if the model has several.
+
+        Returns:
+            A `Contrast`: its estimate, standard error, interval, e-value and p-value.
         """
         null = finite("null", null)
         whole("together", together, most=2**53)
@@ -159,7 +165,11 @@ class CoefficientLearner(Guarantees):
         return self.n_targets_ == 1 and self._has_contrasts and has_binary_targets(self._state_of_all_rows(0))
 
     def note_scales(self, tuned_for: float = TUNED_FOR) -> None:
-        """Fix the features' scale in the intervals of all coefficients of which something is known by now."""
+        """Fix the features' scale in the intervals of all coefficients of which something is known by now.
+
+        Args:
+            tuned_for: the number of rows for which intervals are to be narrowest.
+        """
         if self._has_contrasts and not self._anchors().cover(len(self._coordinate_names())):
             state = self._state_of_all_rows(0)
             directions = np.eye(len(state.D))

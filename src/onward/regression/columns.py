@@ -34,13 +34,26 @@ class ColumnLearner(CoefficientLearner):
         Of a data frame with the columns that the model has learned from, a row that is skipped for a missing value has
         NaN; a level that the model does not know is a feature of which it knows nothing. Of a model with a half-life in
         time, `times` says when each row would come; without, it is when the latest row came.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+
+        Returns:
+            Predictions, (n,) or (n, targets).
         """
         if self._reads_columns(X):
             return self._read_columns(X, sample_weight, times)[0]
         return super().predict(X, sample_weight, times)
 
     def leverage(self, X: Any) -> Vector:
-        """xᵀG⁻¹x for each row: how little is known in its direction. Forward shrinks by it."""
+        """xᵀG⁻¹x for each row: how little is known in its direction. Forward shrinks by it.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+
+        Returns:
+            Leverages, (n,).
+        """
         return self._read_columns(X, None, None)[1] if self._reads_columns(X) else super().leverage(X)
 
     @overload
@@ -57,7 +70,14 @@ class ColumnLearner(CoefficientLearner):
     def predict_many(
         self, X: Any, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
-        """`predict` for a data frame by the names of its columns, like `predict_one` with a dict for each row."""
+        """`predict` for a data frame by the names of its columns, like `predict_one` with a dict for each row.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            sample_weight: the weight of each row, (n,); None for 1.
+            times: when each row comes, numbers or dates that do not fall, for a half-life in time; None otherwise.
+            return_leverage: whether to give the leverages beside the predictions.
+        """
         if self._reads_columns(X):
             read = self._read_columns(X, sample_weight, times)
         else:
@@ -95,6 +115,16 @@ class ColumnLearner(CoefficientLearner):
 
         Of a data frame with the columns that the model has learned from, y may be left out, and is then the column of
         the target; so are the weights and the times. A row that is skipped for a missing value has NaN.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            sample_weight: the weight of each row, (n,); None for 1.
+
+        Returns:
+            Predictions of the shape of y; with `return_leverage`, a pair of these and the leverages (n,).
+
+        Raises:
+            ValueError: if a value is not finite or shapes do not fit; nothing was learned then.
         """
         if self._reads_columns(X):
             learned = self._learn_columns(X, y, sample_weight, times)
@@ -125,6 +155,13 @@ class ColumnLearner(CoefficientLearner):
         """`predict_then_learn` for a data frame by the names of its columns, like `learn_one` with a dict for each row.
 
         Columns may come in any order. Without a recipe, new names become new features, and missing ones count as 0.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            y: targets: (n,), or (n, targets).
+            sample_weight: the weight of each row, (n,); None for 1.
+            times: when each row comes, numbers or dates that do not fall, for a half-life in time; None otherwise.
+            return_leverage: whether to give the leverages beside the predictions.
         """
         if self._reads_columns(X):
             learned = self._learn_columns(X, y, sample_weight, times)
@@ -160,6 +197,14 @@ class ColumnLearner(CoefficientLearner):
         The other arguments are those of `confidence_set`. An end is infinite where nothing is known, as of a row with a
         level that the model does not know (for `conformal`, as far off as the row's leverage says), and NaN where the
         recipe skips the row for a missing value.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            theta_bound: S ≥ ‖θ* − θ_0‖, as of `confidence_set`.
+            choices: how the set is made: see `SetChoices`.
+
+        Returns:
+            Ends (n, 2), or (n, targets, 2).
         """
         rows, how = X, self._interval_method(of, method, sigma)
         if columns := how != "conformal" and self._reads_columns(X):  # else predictions are read, and they see to it
@@ -184,6 +229,10 @@ class ColumnLearner(CoefficientLearner):
 
         Of a data frame with the columns that the model has learned from, y may be left out, and is then the column of
         the target; so are the weights. Rows that are skipped for a missing value do not count.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            sample_weight: the weight of each row, (n,); None for 1.
         """
         if not self._reads_columns(X):
             self._require(y)

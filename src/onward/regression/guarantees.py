@@ -61,6 +61,12 @@ class Guarantees(MergeableLearner):
 
         `onward.confidence.RunningIntersection` takes the sets of all rounds into intervals that never widen. A model
         that forgets has no such set, nor intervals or a table of coefficients from it: ValueError.
+
+        Returns:
+            A set of `onward.confidence`, with `contains`, `interval` and `coordinates`.
+
+        Raises:
+            ValueError: if a number is out of its range, or the model forgets.
         """
         self._check_sets()
         count = self.information_.n_targets
@@ -109,6 +115,12 @@ class Guarantees(MergeableLearner):
         Rows that are learned are predicted beforehand anyhow, so that it costs little: 0.2 µs for each of many, 1 to
         2 µs for a single one. What was kept before is dropped; `fit` starts anew; `onward.fit` calibrates by itself.
         For models of one target.
+
+        Args:
+            deltas: the probabilities δ of a miss for which intervals will be asked: one number or several.
+
+        Returns:
+            The model itself.
         """
         if self._state is not None and self._state.state.n_targets > 1:
             raise ValueError(f"a calibrated model has one target, got {self._state.state.n_targets}")
@@ -130,6 +142,11 @@ class Guarantees(MergeableLearner):
         """Lower and upper ends for each row, of shape (n, 2), or (n, targets, 2) for several targets.
 
         See `ColumnLearner.interval`, which adds data frames with the columns of a table.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            delta, sigma, theta_bound, choices: as of `confidence_set`.
+            of, method: what the ends are for, and how they are made: as there.
         """
         how = self._interval_method(of, method, sigma)
         probability("delta", delta)

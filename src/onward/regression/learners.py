@@ -17,7 +17,24 @@ _FORWARD, _RIDGE = ReadOut(shrinks=True, clip=math.inf), ReadOut(shrinks=False, 
 
 
 class OnlineRegressor(ColumnLearner):
-    """What both learners share."""
+    """What `ForwardRegressor`, `RidgeRegressor` and `AutoRegressor` share: the class to ask for with `isinstance`.
+
+    Args:
+        lam: regularisation λ ≥ 0.
+        fit_intercept: add a constant feature.
+        intercept_lam: λ ≥ 0 of the constant.
+        units: what λ is in, "raw" or "own".
+        half_life: let the past fade; None to count all rows alike.
+        window: only the last `window` rows count; None for all.
+        prior_mean: coefficients to start from and shrink towards.
+        prior_intercept: the same for the constant.
+
+    Example:
+        >>> from onward import AutoRegressor, RidgeRegressor
+        >>> from onward.regression import OnlineRegressor
+        >>> isinstance(RidgeRegressor(), OnlineRegressor), issubclass(AutoRegressor, OnlineRegressor)
+        (True, True)
+    """
 
 
 @storage.kind("forward")
@@ -45,6 +62,25 @@ class ForwardRegressor(OnlineRegressor):
         window: only the last `window` rows count; None for all.
         prior_mean: coefficients to start from and shrink towards: an array of the shape of `coef_`, or a dict of names.
         prior_intercept: the same for the constant.
+
+    Raises:
+        ValueError: when it first learns or predicts, if a setting is out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward import ForwardRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((200, 2))
+        >>> y = 3.0 + X @ [2.0, -1.0] + 0.1 * rng.standard_normal(200)
+        >>> model = ForwardRegressor(lam=1.0)
+        >>> online = model.predict_then_learn(X, y)  # each row is predicted before its target is seen
+        >>> model.coef_.round(1), round(model.intercept_, 1)
+        (array([ 2., -1.]), 3.0)
+        >>> round(model.predict_one([1.0, 1.0]), 1)
+        4.0
+        >>> model = ForwardRegressor().learn_one({"km": 2.0}, 7.0).learn_one({"km": 4.0, "night": 1.0}, 14.0)
+        >>> list(model.feature_names_in_)
+        ['km', 'night']
     """
 
     _kind: Literal["forward", "ridge", "auto"] = "forward"
@@ -73,6 +109,20 @@ class RidgeRegressor(OnlineRegressor):
         clip: bound Y on the predictions, which are clipped to [−Y, Y]; None for no bound.
         prior_mean: coefficients to start from and shrink towards: an array of the shape of `coef_`, or a dict of names.
         prior_intercept: the same for the constant.
+
+    Raises:
+        ValueError: when it first learns or predicts, if a setting is out of its range.
+
+    Example:
+        >>> from onward import RidgeRegressor
+        >>> X, y = [[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]
+        >>> model = RidgeRegressor(lam=2.0).fit(X, y)
+        >>> model.coef_.round(6), round(model.intercept_, 6)
+        (array([1.]), 2.0)
+        >>> model.predict([[3.0]]).round(6)
+        array([5.])
+        >>> model.learn_one([3.0], 7.0).n_seen_
+        4
     """
 
     _kind: Literal["forward", "ridge", "auto"] = "ridge"
@@ -118,5 +168,18 @@ class RidgeRegressor(OnlineRegressor):
 
 
 def learner_name(model: OnlineRegressor) -> str:
-    """What a learner is called on the command line, and in files."""
+    """What a learner is called on the command line, and in files.
+
+    Args:
+        model: a learner.
+
+    Returns:
+        "auto", "forward" or "ridge".
+
+    Example:
+        >>> from onward import RidgeRegressor
+        >>> from onward.regression import learner_name
+        >>> learner_name(RidgeRegressor())
+        'ridge'
+    """
     return model._kind

@@ -100,7 +100,11 @@ class MergeableLearner(NamedLearner):
         return self
 
     def restate_online_loss(self, loss: float) -> None:
-        """Say what the predictions cost, where parts were merged and their rows predicted by others."""
+        """Say what the predictions cost, where parts were merged and their rows predicted by others.
+
+        Args:
+            loss: Σ w (ŷ − y)² of the predictions that were made.
+        """
         self.information_.online_loss[:] = loss
 
     def _check_mergeable(self) -> None:
@@ -138,7 +142,11 @@ class MergeableLearner(NamedLearner):
     # Model files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `onward.load` reads; to go on from it is exactly to go on from here."""
+        """Write the model to a file that `onward.load` reads; to go on from it is exactly to go on from here.
+
+        Args:
+            path: the name of the file.
+        """
         storage.save(path, self._kind, *self.to_record())
 
     def to_bytes(self) -> bytes:
@@ -147,7 +155,11 @@ class MergeableLearner(NamedLearner):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """What `to_bytes` gave, or a file of `save` holds: to go on exactly from there."""
+        """What `to_bytes` gave, or a file of `save` holds: to go on exactly from there.
+
+        Args:
+            data: the bytes.
+        """
         model = storage.from_bytes(data)
         if not isinstance(model, cls):
             raise storage.StorageError(f"bytes: hold a {type(model).__name__}, expected {cls.__name__}")
@@ -169,7 +181,12 @@ class MergeableLearner(NamedLearner):
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
-        """The model that a file holds."""
+        """The model that a file holds.
+
+        Args:
+            settings: plain values by name.
+            arrays: arrays by name.
+        """
         model = cls.from_parameters(settings["parameters"], arrays)
         model._commit(cls._fitted_from_record(settings, arrays))
         if settings.get("recipe") is not None:
@@ -210,7 +227,11 @@ class MergeableLearner(NamedLearner):
 
     @classmethod
     def from_parameters(cls, parameters: storage.Settings, arrays: storage.Arrays) -> Self:
-        """A model that has learned nothing, of the parameters in a file."""
+        """A model that has learned nothing, of the parameters in a file.
+
+        Args:
+            arrays: arrays by name.
+        """
         own: dict[str, Any] = {"intercept_lam": None} | {  # in files from before it was a setting, it was as lam
             name.removeprefix(_PARAMETER): each for name, each in arrays.items() if name.startswith(_PARAMETER)
         }

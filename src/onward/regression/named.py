@@ -56,6 +56,13 @@ class NamedLearner(BatchLearner):
         missing and the model skips such rows, the prediction is NaN. Before anything was learned the prediction is the
         prior's: 0, if none was given. Returns a number, or an array of shape (m,) if the model has several targets.
         Of a model with a half-life in time, `time` is when the row comes; without it, when the latest one came.
+
+        Args:
+            x: one row: an array (features,), or a dict of named features.
+            sample_weight: the weight of each row, (n,); None for 1.
+
+        Returns:
+            A number, or an array (m,) of a model with several targets.
         """
         row: Any
         if type(x) is _ARRAY:
@@ -104,6 +111,16 @@ class NamedLearner(BatchLearner):
         the weight and the time unless `sample_weight` and `time` are given; a level first seen becomes a new feature,
         and a row that is skipped for a missing value changes nothing. `time` is when the row comes, for a half-life in
         time: a number or a date, not before that of the latest row.
+
+        Args:
+            x: the row: an array, or a dict.
+            y: its target: a number, or (m,) of a model with several targets.
+
+        Returns:
+            The model itself.
+
+        Raises:
+            ValueError: if the row cannot be taken, as of a value that is not finite. The model is then as it was.
         """
         row: Any
         if type(x) is _ARRAY:
@@ -226,7 +243,14 @@ class NamedLearner(BatchLearner):
     def predict_many(
         self, X: Any, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
     ) -> NDArray[np.float64] | Learned:
-        """`predict` for a data frame by the names of its columns, like `predict_one` with a dict for each row."""
+        """`predict` for a data frame by the names of its columns, like `predict_one` with a dict for each row.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            sample_weight: the weight of each row, (n,); None for 1.
+            times: when each row comes, numbers or dates that do not fall, for a half-life in time; None otherwise.
+            return_leverage: whether to give the leverages beside the predictions.
+        """
         names, rows = named_table(X)
         weights = as_weights(sample_weight, rows.shape[0])
         fitted, names = self._fitted_or_new(names, rows.shape[1])
@@ -261,6 +285,13 @@ class NamedLearner(BatchLearner):
         """`predict_then_learn` for a data frame by the names of its columns, like `learn_one` with a dict for each row.
 
         Columns may come in any order; new names become new features, missing ones count as 0.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            y: targets: (n,), or (n, targets).
+            sample_weight: the weight of each row, (n,); None for 1.
+            times: when each row comes, numbers or dates that do not fall, for a half-life in time; None otherwise.
+            return_leverage: whether to give the leverages beside the predictions.
         """
         self._require(y)
         names, rows = named_table(X)
@@ -277,6 +308,9 @@ class NamedLearner(BatchLearner):
         X is float64, C-contiguous and finite, as are y and w (which is not negative); the names differ. The features
         of the model must come first, in its order, as those of a stream that was opened with its names do. To let a
         calibration learn their errors is left to the caller.
+
+        Args:
+            times: when each row comes, numbers or dates that do not fall, for a half-life in time; None otherwise.
         """
         fitted, grown = self._state, False
         if fitted is None:

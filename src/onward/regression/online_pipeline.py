@@ -44,6 +44,17 @@ class OnlinePipeline(Estimator):
         transformer: with `transform`: `RandomFeatures`, or one of scikit-learn, such as `RBFSampler`, `Nystroem`, or a
             pipeline of several.
         model: a learner of this library.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward import ForwardRegressor, OnlinePipeline, RandomFeatures
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(-3, 3, (400, 1))
+        >>> y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(400)
+        >>> curve = OnlinePipeline(RandomFeatures(gamma=1.0, n=50), ForwardRegressor(lam=0.1))
+        >>> online = curve.predict_then_learn(X, y)
+        >>> float(np.abs(curve.predict([[0.0], [1.0]]) - np.sin([0.0, 2.0])).max()) < 0.2
+        True
     """
 
     model_: OnlineRegressor
@@ -59,7 +70,12 @@ class OnlinePipeline(Estimator):
     # Both at once
 
     def fit(self, X: Any, y: Any, **given: Any) -> Self:
-        """Forget everything, fit the transformer to X, then learn the rows in order."""
+        """Forget everything, fit the transformer to X, then learn the rows in order.
+
+        Args:
+            y: targets: (n,), or (n, targets).
+            given: keyword arguments of the model's method of this name.
+        """
         from sklearn.base import clone
 
         self._check_parts()
@@ -71,12 +87,24 @@ class OnlinePipeline(Estimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, **given: Any) -> Self:
-        """Learn further rows, in order."""
+        """Learn further rows, in order.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            y: targets: (n,), or (n, targets).
+            given: keyword arguments of the model's method of this name.
+        """
         self.predict_then_learn(X, y, **given)
         return self
 
     def predict_then_learn(self, X: Any, y: Any, **given: Any) -> Any:
-        """The online protocol, as the model has it: for each row in order, predict it, then learn its target."""
+        """The online protocol, as the model has it: for each row in order, predict it, then learn its target.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            y: targets: (n,), or (n, targets).
+            given: keyword arguments of the model's method of this name.
+        """
         transformer, model = self._begun()
         rows = _dense(transformer.transform(X))
         first = not hasattr(self, "n_features_in_")
@@ -89,7 +117,13 @@ class OnlinePipeline(Estimator):
         return learned
 
     def learn_one(self, x: Row, y: Any, **given: Any) -> Self:
-        """Learn one row: an array, or a dict if the transformer takes names."""
+        """Learn one row: an array, or a dict if the transformer takes names.
+
+        Args:
+            x: one row: an array (features,), or a dict of named features.
+            y: its target: a number, or (m,) of a model with several.
+            given: keyword arguments of the model's method of this name.
+        """
         transformer, model = self._begun()
         row = self._row(transformer, x)
         model.learn_one(row, y, **given)
@@ -101,24 +135,49 @@ class OnlinePipeline(Estimator):
         return self
 
     def predict_one(self, x: Row, **given: Any) -> Any:
-        """Predict one row."""
+        """Predict one row.
+
+        Args:
+            x: one row: an array (features,), or a dict of named features.
+            given: keyword arguments of the model's method of this name.
+        """
         transformer, model = self._begun()
         return model.predict_one(self._row(transformer, x), **given)
 
     def predict(self, X: Any, **given: Any) -> NDArray[np.float64]:
-        """Predict each row as if it came next."""
+        """Predict each row as if it came next.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            given: keyword arguments of the model's method of this name.
+        """
         return self._learned().predict(self._rows(X), **given)
 
     def leverage(self, X: Any) -> Vector:
-        """φᵀG⁻¹φ of each row's features φ: with a kernel, the posterior variance by λ."""
+        """φᵀG⁻¹φ of each row's features φ: with a kernel, the posterior variance by λ.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+        """
         return self._learned().leverage(self._rows(X))
 
     def interval(self, X: Any, *arguments: Any, **given: Any) -> NDArray[np.float64]:
-        """Lower and upper ends for each row: the model's `interval`, of the features."""
+        """Lower and upper ends for each row: the model's `interval`, of the features.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            arguments: positional arguments of the model's method of this name.
+            given: keyword arguments of the model's method of this name.
+        """
         return self._learned().interval(self._rows(X), *arguments, **given)
 
     def calibrate(self, *arguments: Any, **given: Any) -> Self:
-        """From now on, keep the errors of rows that are learned, for `conformal` intervals."""
+        """From now on, keep the errors of rows that are learned, for `conformal` intervals.
+
+        Args:
+            arguments: positional arguments of the model's method of this name.
+            given: keyword arguments of the model's method of this name.
+        """
         transformer, model = self._begun()
         model.calibrate(*arguments, **given)
         self.transformer_, self.model_ = transformer, model
@@ -199,7 +258,11 @@ class OnlinePipeline(Estimator):
     # Model files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file that `onward.load` reads. Of transformers: `RandomFeatures`, and some of scikit-learn."""
+        """Write it to a file that `onward.load` reads. Of transformers: `RandomFeatures`, and some of scikit-learn.
+
+        Args:
+            path: the name of the file.
+        """
         model = self._learned()
         settings, arrays = model.to_record()
         described, own = transformer_to_record(self.transformer_)
@@ -215,7 +278,12 @@ class OnlinePipeline(Estimator):
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:
-        """The pipeline in a model file."""
+        """The pipeline in a model file.
+
+        Args:
+            settings: plain values by name.
+            arrays: arrays by name.
+        """
         from sklearn.base import clone
 
         def part(prefix: str) -> storage.Arrays:

@@ -33,6 +33,14 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         gamma: γ > 0 of the kernel. 1/√(2γ) is the distance at which values begin to differ: scale columns to it.
         n: how many features.
         seed: of the directions.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward import RandomFeatures
+        >>> features = RandomFeatures(gamma=0.5, n=2000)
+        >>> near, far = features.transform([[0.0], [0.5]]), features.transform([[0.0], [3.0]])
+        >>> np.round([near[0] @ near[1], far[0] @ far[1]], 1)  # about exp(-0.125) and exp(-4.5)
+        array([0.9, 0. ])
     """
 
     def __init__(self, gamma: float = 1.0, n: int = 100, seed: int = 0) -> None:
@@ -41,7 +49,12 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         self.seed = seed
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the settings, and remember which columns there are."""
+        """Check the settings, and remember which columns there are.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            y: not used.
+        """
         self._check()
         validate_data(self, X=X, skip_check_array=True)
         for _ in blocks(as_rows(X)):  # values that are not finite are refused
@@ -49,7 +62,11 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Matrix:
-        """The features of each row, (rows, n)."""
+        """The features of each row, (rows, n).
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+        """
         self._check()
         rows = as_rows(X)
         if hasattr(self, "n_features_in_"):
@@ -60,7 +77,11 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         return out
 
     def transform_one(self, x: Row) -> Vector:
-        """The features of one row, (n,): of an array, or of a dict of named values."""
+        """The features of one row, (n,): of an array, or of a dict of named values.
+
+        Args:
+            x: one row: an array (features,), or a dict of named features.
+        """
         self._check()
         made: Vector = self._cosines(*named_row(x))[0]
         return made
@@ -73,7 +94,11 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         return cosines([column for _, column in columns], directions, _shifts(self.n, self.seed), len(rows))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """random[1], random[2], …"""
+        """random[1], random[2], …
+
+        Args:
+            input_features: not used; scikit-learn hands it in.
+        """
         return np.array([f"random[{place}]" for place in range(1, self.n + 1)], dtype=object)
 
     def _check(self) -> None:

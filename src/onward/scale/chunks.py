@@ -12,7 +12,22 @@ MOST = 1 << 14  # chunks; where there would be more of them they are larger, as 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A file, or some row groups of a Parquet file."""
+    """A file, or some row groups of a Parquet file.
+
+    Args:
+        file: which.
+        groups: its row groups; None for all of the file.
+        size: bytes, about: its share of the work.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward.scale import chunks_of
+        >>> from onward.tables.sources import find_files
+        >>> pl.DataFrame({"x": range(300), "y": range(300)}).write_parquet("rows.parquet", row_group_size=100)
+        >>> chunks = chunks_of(find_files("rows.parquet"), rows=200)
+        >>> [chunk.groups for chunk in chunks]
+        [range(0, 2), range(2, 3)]
+    """
 
     file: File
     groups: range | None = None
@@ -33,6 +48,25 @@ def chunks_of(files: Sequence[File], rows: int | None = None) -> list[Chunk]:
     """The files in order, Parquet files cut where row groups end so that a chunk has about `rows` rows.
 
     Paths are made absolute: a worker may have been started in another folder.
+
+    Args:
+        files: as `onward.tables.sources.find_files` gives them.
+        rows: about so many in a chunk; None for 262,144, or more where there would be more than 16,384 chunks.
+
+    Returns:
+        The chunks, in order.
+
+    Raises:
+        DataError: if a Parquet file cannot be read.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward.scale import chunks_of
+        >>> from onward.tables.sources import find_files
+        >>> pl.DataFrame({"x": range(300), "y": range(300)}).write_parquet("rows.parquet", row_group_size=100)
+        >>> chunks = chunks_of(find_files("rows.parquet"), rows=200)
+        >>> [chunk.name for chunk in chunks]
+        ['...rows.parquet, row groups 1 to 2', '...rows.parquet, row group 3']
     """
     there = [file if file.path is None else replace(file, path=file.path.absolute()) for file in files]
     sizes = [_row_groups(file) if file.format == "parquet" else [] for file in there]
@@ -72,6 +106,23 @@ def why_workers_do_not_pay(chunks: Sequence[Chunk], workers: int, *, with_scores
 
     With W workers the work is (2W − 1)/W² of one pass, or 1/W without scores; starting them comes on top. Sizes and
     speeds are rough: the reason is told only where it is clear.
+
+    Args:
+        chunks: the work.
+        workers: how many.
+        with_scores: whether online scores are wanted, for which rows are read twice.
+
+    Returns:
+        The reason, or None.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward.scale import chunks_of, why_workers_do_not_pay
+        >>> from onward.tables.sources import find_files
+        >>> pl.DataFrame({"x": range(300), "y": range(300)}).write_parquet("rows.parquet", row_group_size=100)
+        >>> chunks = chunks_of(find_files("rows.parquet"), rows=200)
+        >>> why_workers_do_not_pay(chunks, 4, with_scores=True)
+        'one pass takes about 0.0 s, workers about 3 s to start alone'
     """
     if len(chunks) < 2:
         return "all rows are in one chunk (a text file, or one row group), which workers cannot share"

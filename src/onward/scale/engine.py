@@ -26,7 +26,13 @@ Result = TypeVar("Result")
 
 
 class EngineError(OSError):
-    """The engine is missing, cannot be reached, or is gone; the message says what to do."""
+    """The engine is missing, cannot be reached, or is gone; the message says what to do.
+
+    Example:
+        >>> from onward.scale import EngineError
+        >>> issubclass(EngineError, OSError)
+        True
+    """
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,16 @@ class Engine:
         backend: "loky", "dask" or "ray".
         address: of a running cluster: tcp://host:8786 for Dask, ray://host:10001 or "auto" for Ray. Without it, Dask
             and Ray start one on this machine.
+
+    Raises:
+        ValueError: if a setting is none of those that there are.
+        EngineError: if the engine is not installed.
+
+    Example:
+        >>> from onward.scale import Engine
+        >>> with Engine(jobs=1).started() as workers:
+        ...     sorted(workers.run(abs, [-3, 2]))
+        [(0, 3), (1, 2)]
     """
 
     jobs: int = -1
@@ -58,7 +74,14 @@ class Engine:
 
     @contextmanager
     def started(self) -> "Iterator[Workers]":
-        """Workers to hand tasks to. What was started here is stopped in the end; what was running before goes on."""
+        """Workers to hand tasks to. What was started here is stopped in the end; what was running before goes on.
+
+        Returns:
+            A context with the workers.
+
+        Raises:
+            EngineError: if a cluster cannot be reached.
+        """
         with ExitStack() as stack:
             if self.backend == "dask":
                 count = stack.enter_context(_dask(self))

@@ -82,14 +82,38 @@ def fit(
     too; they travel to the workers.
 
     Args:
+        source: files, folders of them, or data frames.
+        table: which columns are used; or the name of the target alone.
         model: a `ForwardRegressor` or `RidgeRegressor`; None for forward at its defaults.
         engine: where the work is done; None for the processes of this machine, as many as it has processors.
         with_scores: False to learn only: one read instead of two, and no online scores.
         chunk_rows: about so many rows of a Parquet file in a chunk; None for 262,144, or more where there would be more
             than 16,384 chunks.
         advance: called as chunks are done.
-        The others are those of `onward.progressive.fit`. With `checkpoint_every`, whatever its number, what each chunk
-        came to is cached beside `save`, and with `resume` it is not computed again.
+        known, intervals, inference: those of `onward.progressive.fit`.
+        outputs: `save`, `predictions`, `checkpoint_every` and `resume` of `onward.progressive.fit`. With
+            `checkpoint_every`, whatever its number, what each chunk came to is cached beside `save`, and with `resume`
+            it is not computed again.
+
+    Returns:
+        The model, with how it did while it learned.
+
+    Raises:
+        DataError: if the data cannot be read.
+        EngineError: if the engine fails.
+        ValueError: if a setting is out of its range, or what it asks for needs one pass in order.
+
+    Example:
+        >>> import numpy as np
+        >>> import polars as pl
+        >>> from onward import ForwardRegressor, fit, scale
+        >>> rng = np.random.default_rng(0)
+        >>> x = rng.standard_normal(200)
+        >>> rows = pl.DataFrame({"x": x, "y": x + rng.standard_normal(200)})
+        >>> parts = scale.fit([rows[:100], rows[100:]], "y", engine=scale.Engine(jobs=1))
+        >>> one = fit(rows, "y", ForwardRegressor())
+        >>> round(parts.scores.rmse, 9) == round(one.scores.rmse, 9)
+        True
     """
     begun = time.perf_counter()
     table, known, method = as_table(table), checked_known(known), checked_method(intervals)

@@ -23,6 +23,20 @@ class Summary:
         half_life: of the model that they are for.
         means: Σw and Σwy, from which the running mean of what follows starts.
         read: rows, those that were skipped included.
+
+    Args:
+        intercept: whether the model has a constant feature.
+        skipped, filled: rows that were left out, and missing values that were counted as 0.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward import stream
+        >>> from onward.scale import Summary
+        >>> rows = pl.DataFrame({"x": [1.0, 2.0, 3.0], "y": [2.0, 4.0, 6.0]})
+        >>> first, later = (Summary.of(stream(part, "y"), intercept=True) for part in (rows[:2], rows[2:]))
+        >>> whole = first.merge(later)
+        >>> whole.read, whole.means.tolist()
+        (3, [3.0, 12.0])
     """
 
     intercept: bool
@@ -35,14 +49,27 @@ class Summary:
 
     @classmethod
     def of(cls, blocks: Iterable[Block], intercept: bool, half_life: HalfLife | None = None) -> Self:
-        """Learn blocks in order, from nothing."""
+        """Learn blocks in order, from nothing.
+
+        Args:
+            blocks: rows as numbers.
+            intercept: whether the model has a constant feature.
+            half_life: of the model.
+
+        Returns:
+            The summary.
+        """
         summary = cls(intercept, half_life=half_life)
         for block in blocks:
             summary.add(block)
         return summary
 
     def add(self, block: Block) -> None:
-        """Learn a block."""
+        """Learn a block.
+
+        Args:
+            block: rows as numbers.
+        """
         self.read = block.stop
         if not block.shape[0]:
             return
@@ -54,7 +81,14 @@ class Summary:
         self.means += [block.weight.sum(), block.weight @ block.y]
 
     def merge(self, later: "Summary") -> Self:
-        """Add what came later."""
+        """Add what came later.
+
+        Args:
+            later: of rows that came after.
+
+        Returns:
+            Itself.
+        """
         if later.model is not None:
             if self.model is None:
                 self.model = later.model
@@ -85,7 +119,14 @@ class Summary:
 
     @classmethod
     def from_record(cls, settings: Mapping[str, Any], arrays: storage.Arrays) -> Self:
-        """What `to_record` gave."""
+        """What `to_record` gave.
+
+        Args:
+            settings, arrays: for a file.
+
+        Returns:
+            The summary.
+        """
         model = None
         if settings["model"] is not None:
             own = {name.removeprefix("model: "): value for name, value in arrays.items() if name != "means"}

@@ -27,7 +27,20 @@ _EVALUATION_SECONDS = 600.0  # a long log takes its time, and asking again would
 
 
 class ServiceError(Exception):
-    """What the server says is wrong."""
+    """What the server says is wrong.
+
+    Args:
+        status: of HTTP.
+        code: for programs.
+        message: for people.
+        field: which it is about, or None.
+
+    Example:
+        >>> from onward.service import ServiceError
+        >>> error = ServiceError(404, "no_such_loop", "there is no loop 'news'", "loop")
+        >>> error.status, error.code
+        (404, 'no_such_loop')
+    """
 
     def __init__(self, status: int, code: str, message: str, field: str | None = None) -> None:
         super().__init__(f"{message} ({status} {code}{f', {field}' if field else ''})")
@@ -43,6 +56,18 @@ class Client:
         timeout: seconds for which an answer is waited for.
         retries: how often a call is made again, at most.
         backoff: seconds before the first retry; twice as long before each further one, with some chance.
+
+    Raises:
+        ServiceError: by each method, if the server says that something is wrong, or does not answer (status 0).
+
+    Example:
+        >>> from onward.service import Client, ServiceError
+        >>> client = Client("http://127.0.0.1:9", retries=0)  # where `onward serve` listens
+        >>> try:
+        ...     client.loops()
+        ... except ServiceError as error:
+        ...     print(error.status, error.code)
+        0 unreachable
     """
 
     def __init__(
@@ -60,7 +85,11 @@ class Client:
     # Loops
 
     def make_loop(self, loop: str, **config: Any) -> dict[str, Any]:
-        """Make a loop, or let it go on with other settings."""
+        """Make a loop, or let it go on with other settings.
+
+        Args:
+            config: settings.
+        """
         return self._object("PUT", f"/v1/loops/{_part(loop)}", config)
 
     def decide(
@@ -73,13 +102,29 @@ class Client:
         k: int = 1,
         **more: Any,
     ) -> dict[str, Any]:
-        """Decide: what to do, under which event id, with which probability."""
+        """Decide: what to do, under which event id, with which probability.
+
+        Args:
+            loop: the name of the loop.
+            context: what all actions have in common, by name.
+            actions: each a mapping with an id and features.
+            event_id: of the decision, or of the rows; None for a new one.
+            k: how many places of the ranking are drawn.
+            more: further fields of the request.
+
+        Returns:
+            The event id, the action, its probability and the ranking, by name.
+        """
         return self.decide_many(loop, [{"event_id": event_id, "context": context, "actions": actions, "k": k, **more}])[
             0
         ]
 
     def decide_many(self, loop: str, asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Decide several times; each is asked as the server takes it."""
+        """Decide several times; each is asked as the server takes it.
+
+        Args:
+            loop: the name of the loop.
+        """
         named = [{**each, "event_id": each.get("event_id") or uuid.uuid4().hex} for each in asked]
         answer: list[dict[str, Any]] = self._call("POST", f"/v1/loops/{_part(loop)}/decide", named)
         return answer
@@ -88,19 +133,37 @@ class Client:
         """Say what came of a decision: learned, noted, already, late or unknown.
 
         Each call is one reward, however often it is sent: it has an id of its own.
+
+        Args:
+            loop: the name of the loop.
+            event_id: of the decision.
+            value: the reward.
+
+        Returns:
+            What became of it.
         """
         body = {"event_id": event_id, "value": value, "reward_id": uuid.uuid4().hex}
         return str(self._call("POST", f"/v1/loops/{_part(loop)}/rewards", body)["status"])
 
     def rewards(self, loop: str, values: Mapping[str, float]) -> dict[str, str]:
-        """Say what came of several decisions, by event id: what became of each."""
+        """Say what came of several decisions, by event id: what became of each.
+
+        Args:
+            loop: the name of the loop.
+            values: rewards by event id.
+        """
         ids = {event_id: uuid.uuid4().hex for event_id in values}
         body = [{"event_id": event, "value": value, "reward_id": ids[event]} for event, value in values.items()]
         answers = self._call("POST", f"/v1/loops/{_part(loop)}/rewards", body)
         return {each["event_id"]: each["status"] for each in answers}
 
     def activate(self, loop: str, event_id: str) -> str:
-        """Say that a decision was used."""
+        """Say that a decision was used.
+
+        Args:
+            loop: the name of the loop.
+            event_id: of the decision.
+        """
         return str(self._call("POST", f"/v1/loops/{_part(loop)}/activate", {"event_id": event_id})["status"])
 
     def loops(self) -> dict[str, list[str]]:
@@ -116,20 +179,39 @@ class Client:
         return self._object("GET", f"/v1/loops/{_part(loop)}/state{'?digest=true' if digest else ''}")
 
     def log(self, loop: str, **query: str) -> bytes:
-        """The log as a file: `format="jsonl"` or "parquet", `since=`, `until=`."""
+        """The log as a file: `format="jsonl"` or "parquet", `since=`, `until=`.
+
+        Args:
+            loop: the name of the loop.
+            query: what to select.
+        """
         return self._fetch("GET", f"/v1/loops/{_part(loop)}/log?{urlencode(query)}")
 
     def decisions(self, loop: str, limit: int = 20) -> list[dict[str, Any]]:
-        """The last decisions, the last one first, with why."""
+        """The last decisions, the last one first, with why.
+
+        Args:
+            loop: the name of the loop.
+            limit: how many.
+        """
         found: list[dict[str, Any]] = self._call("GET", f"/v1/loops/{_part(loop)}/decisions?limit={limit:d}")
         return found
 
     def set_policy(self, loop: str, **change: Any) -> dict[str, Any]:
-        """Another policy, a shadow beside it, or what was known at a snapshot: `policy=`, `shadow=` or `snapshot=`."""
+        """Another policy, a shadow beside it, or what was known at a snapshot: `policy=`, `shadow=` or `snapshot=`.
+
+        Args:
+            loop: the name of the loop.
+            change: what to change.
+        """
         return self._object("PUT", f"/v1/loops/{_part(loop)}/policy", {"request_id": uuid.uuid4().hex, **change})
 
     def snapshots(self, loop: str) -> list[dict[str, Any]]:
-        """The states that are stored, the last one first."""
+        """The states that are stored, the last one first.
+
+        Args:
+            loop: the name of the loop.
+        """
         found: list[dict[str, Any]] = self._call("GET", f"/v1/loops/{_part(loop)}/snapshots")
         return found
 
@@ -138,7 +220,12 @@ class Client:
         self._call("DELETE", f"/v1/loops/{_part(loop)}")
 
     def evaluate(self, loop: str, policies: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
-        """What other policies would have earned on the log."""
+        """What other policies would have earned on the log.
+
+        Args:
+            loop: the name of the loop.
+            more: further fields of the request.
+        """
         patient = Client(self._parts.geturl(), timeout=max(self._timeout, _EVALUATION_SECONDS), retries=self._retries)
         patient._headers = self._headers
         try:
@@ -149,7 +236,11 @@ class Client:
     # Models
 
     def make_model(self, model: str, **config: Any) -> dict[str, Any]:
-        """Make a regression model, or let it go on with other settings."""
+        """Make a regression model, or let it go on with other settings.
+
+        Args:
+            config: settings.
+        """
         return self._object("PUT", f"/v1/models/{_part(model)}", config)
 
     def model(self, model: str) -> dict[str, Any]:
@@ -157,11 +248,19 @@ class Client:
         return self._object("GET", f"/v1/models/{_part(model)}")
 
     def model_state(self, model: str, *, digest: bool = False) -> dict[str, Any]:
-        """All that a model has learned."""
+        """All that a model has learned.
+
+        Args:
+            digest: whether to have the digest.
+        """
         return self._object("GET", f"/v1/models/{_part(model)}/state{'?digest=true' if digest else ''}")
 
     def model_log(self, model: str, **query: str) -> bytes:
-        """The log of a model as a file, as `log` gives that of a loop."""
+        """The log of a model as a file, as `log` gives that of a loop.
+
+        Args:
+            query: what to select.
+        """
         return self._fetch("GET", f"/v1/models/{_part(model)}/log?{urlencode(query)}")
 
     def delete_model(self, model: str) -> None:
@@ -169,7 +268,11 @@ class Client:
         self._call("DELETE", f"/v1/models/{_part(model)}")
 
     def predict(self, model: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Predict rows: of each the value with the ends of its interval."""
+        """Predict rows: of each the value with the ends of its interval.
+
+        Args:
+            model: the name of the model.
+        """
         answer = self._object("POST", f"/v1/models/{_part(model)}/predict", {"rows": list(rows)})
         predictions: list[dict[str, Any]] = answer["predictions"]
         return predictions
@@ -183,7 +286,14 @@ class Client:
         weights: Sequence[float] | None = None,
         event_id: str | None = None,
     ) -> dict[str, Any]:
-        """Learn rows; those of one event id are learned once."""
+        """Learn rows; those of one event id are learned once.
+
+        Args:
+            model: the name of the model.
+            targets: a number for each row.
+            weights: of the rows; None for 1.
+            event_id: of the decision, or of the rows; None for a new one.
+        """
         body: dict[str, Any] = {"rows": list(rows), "targets": list(targets), "event_id": event_id or uuid.uuid4().hex}
         if weights is not None:
             body["weights"] = list(weights)

@@ -14,7 +14,18 @@ Probability = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 
 
 class RewardRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When a decision's reward counts, and what counts if none comes."""
+    """When a decision's reward counts, and what counts if none comes.
+
+    Attributes:
+        wait: how long a reward is waited for: seconds, or text such as "1h".
+        default: the reward that counts if none comes; None to learn nothing.
+        aggregate: of several rewards, the "first", the "last" or their "sum".
+
+    Example:
+        >>> from onward.service import RewardRule
+        >>> RewardRule(wait="10m", default=0.0)  # no click within ten minutes is an answer
+        RewardRule(wait='10m', default=0.0, aggregate='first')
+    """
 
     wait: Span = "1h"
     """For how long a reward is waited for: a span such as "90s", "2h" or "7d", or seconds."""
@@ -25,7 +36,20 @@ class RewardRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FeatureRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How contexts and actions become features."""
+    """How contexts and actions become features.
+
+    Attributes:
+        intercept: whether there is a constant feature.
+        interactions: products of features of actions and context: all, none, or pairs of names.
+        max_features: the most there may be.
+        max_levels: the most that a name may have.
+        exclude: names that are no features.
+
+    Example:
+        >>> from onward.service import FeatureRule
+        >>> FeatureRule(interactions=[("topic", "device")]).max_levels
+        100
+    """
 
     intercept: bool = True
     """Whether every action has a feature of 1."""
@@ -49,7 +73,22 @@ class FeatureRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LoopConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A loop: decisions, their rewards, and the policy that learns from them."""
+    """A loop: decisions, their rewards, and the policy that learns from them.
+
+    Attributes:
+        policy: its name and settings.
+        reward: when a reward counts.
+        explore: with this probability, any action is taken.
+        mode: "online": the policy decides; "apprentice": the application does, and the policy learns from it;
+            "observe": as that, for an application that has decided already.
+        features: how contexts and actions become features.
+        retain: how long the log is kept: seconds, or text such as "30d"; None for ever.
+
+    Example:
+        >>> from onward.service import LoopConfig, RewardRule
+        >>> LoopConfig(policy={"name": "LinTS", "seed": 7}, reward=RewardRule(default=0.0)).explore
+        0.05
+    """
 
     policy: dict[str, Any] = msgspec.field(default_factory=lambda: {"name": "LinUCB"})
     """Its name, one of `onward.bandits`, and its arguments."""
@@ -64,7 +103,21 @@ class LoopConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A regression model that learns over HTTP."""
+    """A regression model that learns over HTTP.
+
+    Attributes:
+        learner: "auto", "forward" or "ridge".
+        settings: of the learner.
+        max_features: the most there may be.
+        max_levels: the most that a name may have.
+        level: of the intervals: the share of targets that lie inside.
+        retain: how long the log is kept: seconds, or text such as "30d"; None for ever.
+
+    Example:
+        >>> from onward.service import ModelConfig
+        >>> ModelConfig(learner="ridge", settings={"lam": 0.1}).level
+        0.95
+    """
 
     learner: Literal["auto", "forward", "ridge"] = "auto"
     settings: dict[str, Any] = {}

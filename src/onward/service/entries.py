@@ -22,7 +22,17 @@ NUMBERS = frozenset((float, int, bool))
 
 
 class Action(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, forbid_unknown_fields=True):
-    """An action that is offered. Requests have it as it is: a field that is misspelt is refused."""
+    """An action that is offered. Requests have it as it is: a field that is misspelt is refused.
+
+    Attributes:
+        id: what it is called.
+        features: values by name.
+
+    Example:
+        >>> from onward.service import Action
+        >>> Action("a", {"topic": "sport"})
+        Action(id='a', features={'topic': 'sport'})
+    """
 
     id: str
     features: Values = {}

@@ -40,6 +40,16 @@ class Loop(LoopState):
     Args:
         name: of the loop.
         config: what it is told.
+
+    Example:
+        >>> from onward.service import Action, Loop, LoopConfig
+        >>> loop = Loop("news", LoopConfig(policy={"name": "LinUCB", "seed": 7}))
+        >>> actions = [Action("a", {"topic": "sport"}), Action("b", {"topic": "arts"})]
+        >>> answer = loop.decide("e1", {"device": "phone"}, actions)
+        >>> answer.action in ("a", "b"), answer == loop.decide("e1", {"device": "phone"}, actions)
+        (True, True)
+        >>> loop.reward("e1", 1.0), loop.reward("e1", 1.0)
+        ('learned', 'already')
     """
 
     def __init__(self, name: str, config: LoopConfig | None = None) -> None:
@@ -140,7 +150,11 @@ class Loop(LoopState):
     # What is known
 
     def check_change(self, config: LoopConfig) -> None:
-        """RequestError if a loop that has begun cannot go on with these settings."""
+        """RequestError if a loop that has begun cannot go on with these settings.
+
+        Args:
+            config: settings.
+        """
         if config.features != self.config.features:
             raise RequestError("conflict", "features of a loop cannot change: delete it and make another", "features")
         if config.policy != self.config.policy:
@@ -180,7 +194,16 @@ class Loop(LoopState):
         at: float | None = None,
         **more: Any,
     ) -> Answer:
-        """Decide, and wait for the reward. An event id that was seen before gives the first answer again."""
+        """Decide, and wait for the reward. An event id that was seen before gives the first answer again.
+
+        Args:
+            event_id: of the decision, or of the rows; None for a new one.
+            context: what all actions have in common, by name.
+            actions: each a mapping with an id and features.
+            k: how many places of the ranking are drawn.
+            at: the time, in seconds since 1970; None for that of the clock.
+            more: further fields of the request.
+        """
         if event_id in self._answers:
             return self._answers[event_id]
         if event_id in self.waiting or event_id in self._finished:
@@ -193,12 +216,26 @@ class Loop(LoopState):
         return answer
 
     def reward(self, event_id: str, value: float, *, at: float | None = None, reward_id: str | None = None) -> Status:
-        """The reward of a decision: what became of it."""
+        """The reward of a decision: what became of it.
+
+        Args:
+            event_id: of the decision, or of the rows; None for a new one.
+            value: the reward.
+            at: the time, in seconds since 1970; None for that of the clock.
+            reward_id: of this reward, so that it counts once.
+        """
         now = time.time() if at is None else at
         return self.fold(self.propose_reward(event_id, value, at=now, reward_id=reward_id)).status
 
     def propose_reward(self, event_id: str, value: float, *, at: float, reward_id: str | None = None) -> Entry:
-        """The entry of a reward; RequestError if it is no number that can be learned."""
+        """The entry of a reward; RequestError if it is no number that can be learned.
+
+        Args:
+            event_id: of the decision, or of the rows; None for a new one.
+            value: the reward.
+            at: the time, in seconds since 1970; None for that of the clock.
+            reward_id: of this reward, so that it counts once.
+        """
         if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < ORDINARY:
             raise RequestError(
                 "bad_reward", f"expected a number below {ORDINARY:g} in size, got {value!r:.80}", "value"
@@ -206,9 +243,18 @@ class Loop(LoopState):
         return Entry(self.name, Reward(float(value), reward_id), event_id, at)
 
     def activate(self, event_id: str, *, at: float | None = None) -> Status:
-        """Say that a decision was used."""
+        """Say that a decision was used.
+
+        Args:
+            event_id: of the decision, or of the rows; None for a new one.
+            at: the time, in seconds since 1970; None for that of the clock.
+        """
         return self.fold(Entry(self.name, Activate(), event_id, time.time() if at is None else at)).status
 
     def expire(self, now: float | None = None) -> int:
-        """End what has waited long enough: how many decisions ended without a reward."""
+        """End what has waited long enough: how many decisions ended without a reward.
+
+        Args:
+            now: the time, in seconds since 1970; None for that of the clock.
+        """
         return self.fold(Entry(self.name, Expire(), None, time.time() if now is None else now)).expired

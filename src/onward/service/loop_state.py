@@ -236,15 +236,27 @@ class LoopState:
     # What waits, and what is over
 
     def is_waiting(self, event_id: str) -> bool:
-        """Whether the reward of this event can still come."""
+        """Whether the reward of this event can still come.
+
+        Args:
+            event_id: of the decision, or of the rows; None for a new one.
+        """
         return event_id in self.waiting
 
     def finished(self, event_id: str) -> Literal["already", "late"] | None:
-        """How an event ended, of the latest of them: with a reward, or without; None if that is not known."""
+        """How an event ended, of the latest of them: with a reward, or without; None if that is not known.
+
+        Args:
+            event_id: of the decision, or of the rows; None for a new one.
+        """
         return self._finished.get(event_id)
 
     def due(self, now: float) -> bool:
-        """Whether decisions have waited long enough."""
+        """Whether decisions have waited long enough.
+
+        Args:
+            now: the time, in seconds since 1970; None for that of the clock.
+        """
         return self.waiting.is_due(now)
 
     # Snapshots
@@ -287,7 +299,11 @@ class LoopState:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The loop of a snapshot; StorageError if it is damaged."""
+        """The loop of a snapshot; StorageError if it is damaged.
+
+        Args:
+            data: the bytes.
+        """
         snapshot = snapshots.unpack(data, Snapshot)
         held = snapshots.decode_rest(snapshot.rest)
         loop = cls(held.name, held.config)

@@ -46,6 +46,9 @@ def openapi_document(routes: Sequence[Route], limits: Limits) -> dict[str, Any]:
             body = _with_batch(body, limits)
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, body, answer, limits)
     _limit(components, limits)
+    for component in components.values():  # of a docstring, what comes before its arguments and examples
+        if "description" in component:
+            component["description"] = component["description"].partition("\n\n")[0]
     return {
         "openapi": "3.1.0",
         "info": {

@@ -26,7 +26,17 @@ _LONGEST = 300  # characters of a message
 
 
 class Prediction(NamedTuple):
-    """A prediction, and the interval in which the target will be."""
+    """A prediction, and the interval in which the target will be.
+
+    Attributes:
+        value: the prediction.
+        low, high: the ends of the interval; None while it is open.
+
+    Example:
+        >>> from onward.service import Model
+        >>> Model("fares").predict([{"km": 2.0}])
+        [Prediction(value=0.0, low=None, high=None)]
+    """
 
     value: float
     low: float | None  # None while too little is known
@@ -34,7 +44,21 @@ class Prediction(NamedTuple):
 
 
 class Model:
-    """A regression model whose state is a fold over its log, as that of a `Loop` is."""
+    """A regression model whose state is a fold over its log, as that of a `Loop` is.
+
+    Args:
+        name: of the model.
+        config: what it is told.
+
+    Example:
+        >>> from onward.service import Model, ModelConfig
+        >>> model = Model("fares", ModelConfig(learner="ridge", settings={"lam": 0.1}))
+        >>> entry = model.propose_learn([{"km": 1.0}, {"km": 3.0}], [5.0, 9.0], at=0.0)
+        >>> model.fold(entry).status
+        'learned'
+        >>> round(model.predict([{"km": 2.0}])[0].value, 6)
+        7.0
+    """
 
     kind = "model"
 
@@ -51,6 +75,9 @@ class Model:
         """The prediction of each row as if it came next, with its interval. Names that are not known count for nothing.
 
         Changes nothing.
+
+        Args:
+            rows: a mapping of values by name for each.
         """
         for i, row in enumerate(rows):
             check_name_of_each(row, f"rows[{i}]")
@@ -75,7 +102,14 @@ class Model:
         event_id: str | None = None,
         at: float,
     ) -> Entry:
-        """The entry of rows to be learned; RequestError if they cannot be."""
+        """The entry of rows to be learned; RequestError if they cannot be.
+
+        Args:
+            targets: a number for each row.
+            weights: of the rows; None for 1.
+            event_id: of the decision, or of the rows; None for a new one.
+            at: the time, in seconds since 1970; None for that of the clock.
+        """
         if not rows or len(rows) != len(targets):
             raise RequestError(
                 "bad_request", f"expected as many targets as rows, got {len(targets)} and {len(rows)}", "targets"
@@ -141,11 +175,19 @@ class Model:
     # What is known
 
     def due(self, now: float) -> bool:
-        """Nothing of a model ever expires."""
+        """Nothing of a model ever expires.
+
+        Args:
+            now: the time, in seconds since 1970; None for that of the clock.
+        """
         return False
 
     def check_change(self, config: ModelConfig) -> None:
-        """RequestError: a model that has begun goes on as it is, but for how long its log is kept."""
+        """RequestError: a model that has begun goes on as it is, but for how long its log is kept.
+
+        Args:
+            config: settings.
+        """
         if msgspec.structs.replace(config, retain=self.config.retain) != self.config:
             said = "settings of a model cannot change, but for retain: delete it and make another"
             raise RequestError("conflict", said, "settings")
@@ -202,7 +244,11 @@ class Model:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The model of a snapshot; StorageError if it is damaged."""
+        """The model of a snapshot; StorageError if it is damaged.
+
+        Args:
+            data: the bytes.
+        """
         held = snapshots.unpack(data, ModelSnapshot)
         model = cls(held.name, held.config)
         model.seq, model.version, model.refused = held.seq, held.version, held.refused

@@ -54,7 +54,8 @@ _HOMES = {
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = [*_MODULES]
+# What users ask for; the rest is for the other rooms.
+__all__ = ["Block", "Column", "DataError", "Position", "Recipe", "Stream", "Table", "stream"]
 
 
 def __getattr__(name: str) -> Any:
@@ -63,3 +64,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(f"onward.tables.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -38,6 +38,13 @@ class Block(CheckedRows):
         first, stop: the rows of the stream that this block stands for, the skipped ones included.
         kept: the columns that are carried along, of rows first … stop − 1; without columns where there are none.
         times: of the rows; None where the recipe has no such column.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward import stream
+        >>> [block] = stream(pl.DataFrame({"km": [1.0, 3.0], "fare": [5.0, 9.0]}), "fare")
+        >>> block.names, block.X.tolist(), block.y.tolist()
+        (['km'], [[1.0], [3.0]], [5.0, 9.0])
     """
 
     y: Vector | None

@@ -7,6 +7,18 @@ class DataError(ValueError):
     """Data that cannot be read as it is; the message begins with the file and, where known, the line.
 
     It is one line of bounded length, whatever the data have led to: control characters are shown escaped.
+
+    Args:
+        message: what is wrong, and where.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward import DataError, fit
+        >>> try:
+        ...     fit(pl.DataFrame({"km": [1.0, None], "fare": [5.0, 7.0]}), "fare")
+        ... except DataError as error:
+        ...     print(str(error)[:73])
+        data frame 1, row 2, column 'km': the value is missing, expected a number
     """
 
     def __init__(self, message: str) -> None:

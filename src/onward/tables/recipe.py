@@ -21,7 +21,17 @@ RULES: tuple[str, ...] = get_args(Missing)
 
 @dataclass(frozen=True)
 class Column:
-    """A column that features are made of."""
+    """A column that features are made of.
+
+    Attributes:
+        name: of the column.
+        kind: what it holds: "number", "boolean", "time", "duration" or "category".
+
+    Example:
+        >>> from onward.tables import Column
+        >>> Column("km", "number")
+        Column(name='km', kind='number')
+    """
 
     name: str
     kind: Kind
@@ -54,6 +64,14 @@ class Recipe:
         inputs: columns that are read for the terms alone.
         drop_first: whether the first level of a category makes no feature.
         memory: what was seen so far, as far as the next rows need it.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward import Table, fit
+        >>> trips = pl.DataFrame({"km": [1.0, 3.0, 2.0], "city": ["Rome", "Oslo", "Rome"], "fare": [5.0, 9.0, 7.0]})
+        >>> model = fit(trips, Table("fare", categorical=["city"])).model
+        >>> model.recipe_.kinds
+        {'km': 'number', 'city': 'category'}
     """
 
     target: str
@@ -124,7 +142,11 @@ class Recipe:
         return [column for column in columns_in(term) if kinds.get(column) == "category"]
 
     def levels(self, names: Sequence[object]) -> list[tuple[str, str]]:
-        """The (group, level) of each feature name that stands for one, in order; ValueError if a name is neither."""
+        """The (group, level) of each feature name that stands for one, in order; ValueError if a name is neither.
+
+        Args:
+            names: of the features.
+        """
         from onward.tables.term_values import feature_names
 
         fixed = {column.name for column in self.plain}
@@ -145,7 +167,11 @@ class Recipe:
         return found
 
     def difference(self, other: "Recipe") -> str | None:
-        """In what two recipes do not fit together, in words; None if they do."""
+        """In what two recipes do not fit together, in words; None if they do.
+
+        Args:
+            other: another recipe.
+        """
         if self.target != other.target:
             return f"the target is {self.target!r} in one and {other.target!r} in the other"
         mine, theirs = (dict.fromkeys(recipe.columns) for recipe in (self, other))
@@ -185,7 +211,11 @@ class Recipe:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """What `to_record` described, also before there were terms; ValueError or KeyError if it does not fit."""
+        """What `to_record` described, also before there were terms; ValueError or KeyError if it does not fit.
+
+        Args:
+            record: plain values.
+        """
         columns = tuple(Column(name, kind) for name, kind in record["columns"])
         inputs = tuple(Column(name, kind) for name, kind in record.get("inputs", ()))
         time = None if record.get("time") is None else Column(*record["time"])

@@ -56,7 +56,12 @@ class CheckedRows:
         return self.X.shape[0], self.X.shape[1]
 
     def block(self, start: int, stop: int) -> Matrix:
-        """As in `Rows`."""
+        """As in `Rows`.
+
+        Args:
+            start: the first row.
+            stop: the row after the last.
+        """
         return self.X[start:stop]
 
 
@@ -69,7 +74,12 @@ class ArrayRows:
         self._array = array
 
     def block(self, start: int, stop: int) -> Matrix:
-        """As in `Rows`."""
+        """As in `Rows`.
+
+        Args:
+            start: the first row.
+            stop: the row after the last.
+        """
         part = self._array[start:stop]
         if not isinstance(part, np.ndarray):  # of a sparse matrix
             part = part.toarray()

@@ -29,7 +29,23 @@ SHOWN = 10  # rows that were skipped because they cannot be read, and are told o
 
 @dataclass(frozen=True)
 class Position:
-    """A place in a stream from which it can be read on: a file, where a piece of it begins, and rows to pass over."""
+    """A place in a stream from which it can be read on: a file, where a piece of it begins, and rows to pass over.
+
+    Attributes:
+        file: the number of the file.
+        start: where a piece of it begins, in bytes or row groups.
+        skip: rows of the piece to pass over.
+        read: rows of the stream before.
+        memory: what the next rows need of those before.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward import stream
+        >>> rows = stream(pl.DataFrame({"km": [1.0, 3.0], "fare": [5.0, 9.0]}), "fare")
+        >>> [block] = rows
+        >>> rows.position(1).read
+        1
+    """
 
     file: int = 0
     start: int = 0
@@ -44,7 +60,11 @@ class Position:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """What `to_record` described."""
+        """What `to_record` described.
+
+        Args:
+            record: plain values.
+        """
         file, start, skip, read = (whole(name, record[name], 0) for name in ("file", "start", "skip", "read"))
         return cls(file, start, skip, read, Memory.from_record(record["memory"]))
 
@@ -76,8 +96,20 @@ def stream(
     Files without rows are fine as long as one has some. What columns hold is told by the first rows (256 KB); what came
     so far, for standard input.
 
+    Returns:
+        A `Stream`, to be iterated over.
+
     Raises:
         DataError: if the data cannot be read so, in one line that says where and what was expected.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward import Table, stream
+        >>> pl.DataFrame({"km": [1, 3], "city": ["Rome", "Oslo"], "fare": [5, 9]}).write_csv("trips.csv")
+        >>> for block in stream("trips.csv", Table("fare", categorical=["city"])):
+        ...     print(block.names, block.X.tolist(), block.y.tolist())
+        ['km', 'city=Rome'] [[1.0, 1.0]] [5.0]
+        ['km', 'city=Rome', 'city=Oslo'] [[3.0, 0.0, 1.0]] [9.0]
     """
     table = as_table(table)
     return Stream(
@@ -92,13 +124,26 @@ def stream(
 
 
 class Stream:
-    """See `stream`. Iterating gives the blocks, once; `close`, or leaving a `with`, lets go of the file before that.
+    """What `stream` gives. Iterating gives the blocks, once; `close`, or leaving a `with`, lets go of the file earlier.
 
     Attributes:
         files: what is read, in order.
         recipe: how columns become features, with what the rows after the latest block need of those before.
         notes: remarks for a person on how the columns were chosen, and what they cost.
         skipped, filled: what was left out and what was counted as 0 so far, as the `Encoder` counts.
+
+    Args:
+        table, recipe, known, start, latest, in_order: as of `stream`.
+        stop: a descriptor that becomes readable when no more is to be read of what arrives.
+        groups: the row groups to read, of one Parquet file.
+        apart: whether this is one of several parts that are read apart.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward import stream
+        >>> with stream(pl.DataFrame({"km": [1.0, None, 3.0], "fare": [5.0, 7.0, 9.0]}), "fare") as rows:
+        ...     print(rows.names)
+        ['km']
     """
 
     def __init__(
@@ -288,7 +333,12 @@ class Stream:
         return self._table.bad_rows == "skip"
 
     def skip_row(self, reason: str, message: str) -> None:
-        """Count a row that was read but could not be learned."""
+        """Count a row that was read but could not be learned.
+
+        Args:
+            reason: why, in a word or two.
+            message: what is told.
+        """
         self.skipped[reason] += 1
         self._note_skipped(message)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from onward.core.shown import brief, shortened
+from onward.core.shown_html import html_values
 from onward.tables.notation import Notation, check_encoding
 from onward.tables.recipe import KINDS, Kind, Missing
 from onward.tables.terms import parse_term, split_terms
@@ -30,7 +31,7 @@ def _option(
     return {"flags": flags.split(), "help": help, "of": of, **more}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
     """Which columns are the target and the features, and how the files that hold them are written.
 
@@ -63,6 +64,12 @@ class Table:
 
     Raises:
         ValueError: if a choice is none of those that there are, or contradicts another.
+
+    Example:
+        >>> from onward import Table
+        >>> table = Table("fare", categorical=["city"], terms=["log(km)"], missing="skip")
+        >>> table  # what is not said is as by default
+        Table(target='fare', categorical=('city',), terms=('log(km)',), missing='skip')
     """
 
     target: str | None = field(
@@ -250,6 +257,19 @@ class Table:
         object.__setattr__(self, "terms", tuple(dict.fromkeys(parse_term(each).text for each in self.terms)))
         object.__setattr__(self, "encoding", check_encoding(self.encoding))
         _ = self.notation  # which checks it
+
+    def __repr__(self) -> str:
+        return f"Table({', '.join(f'{name}={value!r}' for name, value in self._said().items())})"
+
+    def _repr_html_(self) -> str:
+        said = {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in self._said().items()}
+        return html_values("Table", said, ["All else is as by default."])
+
+    def _said(self) -> dict[str, Any]:
+        """What is not as by default."""
+        usual = Table()
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in values.items() if value != getattr(usual, name)}
 
     @property
     def notation(self) -> Notation:

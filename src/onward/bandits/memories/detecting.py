@@ -17,7 +17,7 @@ from onward.core.ring import FIRST_CAPACITY
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "2b2ab0c5871bd90c"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e62bad8f285287a5"  # other files whose code is compiled into this one: see tools/digests.py
 
 MOST_FAILURES = 1_000_000  # of each model: 64 MB for those that there is room for at first
 
@@ -35,6 +35,13 @@ class Detecting(Memory):
         failure_delta: δ₂ of the margin `√(log(1/δ₂)/(2m))` for chance.
         tolerance: δ̃, a model is good while its badness is below the margin plus this. It is dropped at the margin
             plus `delta`; when none is good, a new one begins.
+
+    Example:
+        >>> from onward.bandits import Detecting, Known, Policy
+        >>> policy = Policy(Detecting(window=20), lam=0.01, known=Known(sigma=0.1, theta_bound=1.0), seed=0)
+        >>> policy.learn_many([[1.0]] * 40, [0.0] * 20 + [1.0] * 20)
+        >>> policy.estimate([[1.0]]).round(1)
+        array([1.])
     """
 
     window: int = 200
@@ -58,11 +65,20 @@ class Detecting(Memory):
         return FIRST_CAPACITY
 
     def grown_capacity(self, capacity: int) -> int:
-        """Twice as many models."""
+        """Twice as many models.
+
+        Args:
+            capacity: for how many there is room.
+        """
         return 2 * capacity
 
     def check(self, buffer: Vector, d: int) -> None:
-        """Raise ValueError if the counts cannot be those of a detector."""
+        """Raise ValueError if the counts cannot be those of a detector.
+
+        Args:
+            buffer: the policy's buffer.
+            d: how many features.
+        """
         capacity = int(view_head(buffer).log["capacity"][0])
         models = header_of(buffer, d)["n_models"][0]
         if not (1 <= models <= capacity and models == int(models)):
@@ -73,7 +89,12 @@ class Detecting(Memory):
                 raise ValueError(f"the age of a detector's model must be a count, got {age}")
 
     def size(self, d: int, capacity: int) -> int:
-        """Numbers in the memory."""
+        """Numbers in the memory.
+
+        Args:
+            d: how many features.
+            capacity: for how many there is room.
+        """
         return ALIGNED + capacity * slot_size(d, self.window)
 
 

@@ -20,7 +20,18 @@ FADED = 1e-20
 
 @dataclass(frozen=True)
 class Discounted(Memory):
-    """Every new reward lets those before count γ times as much; 0 < γ ≤ 1."""
+    """Every new reward lets those before count γ times as much.
+
+    Args:
+        gamma: γ in (0, 1]; 1 forgets nothing.
+
+    Example:
+        >>> from onward.bandits import Discounted, Policy
+        >>> policy = Policy(Discounted(0.5), lam=0.01, seed=0)
+        >>> policy.learn_many([[1.0]] * 6, [0.0] * 3 + [1.0] * 3)
+        >>> policy.estimate([[1.0]]).round(2)
+        array([0.88])
+    """
 
     gamma: float = 0.99
 
@@ -44,7 +55,12 @@ class Discounted(Memory):
         return {"gamma": self.gamma}
 
     def size(self, d: int, capacity: int) -> int:
-        """Numbers in the memory."""
+        """Numbers in the memory.
+
+        Args:
+            d: how many features.
+            capacity: for how many there is room.
+        """
         return model_size(d) + factor_size(d, 1)
 
 

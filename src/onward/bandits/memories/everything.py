@@ -15,13 +15,26 @@ COMPILED_FROM = "d62e78f63d7c8128"  # other files whose code is compiled into th
 
 @dataclass(frozen=True)
 class Everything(Memory):
-    """Every reward counts, for ever."""
+    """Every reward counts, for ever.
+
+    Example:
+        >>> from onward.bandits import Everything, Policy
+        >>> policy = Policy(Everything(), lam=1.0, seed=0)
+        >>> policy.learn_many([[1.0]] * 3, [4.0, 4.0, 4.0])
+        >>> policy.estimate([[1.0]]).round(3)
+        array([3.])
+    """
 
     kind: ClassVar[int] = 0
     keeps_floor: ClassVar[bool] = True
 
     def size(self, d: int, capacity: int) -> int:
-        """Numbers in the memory."""
+        """Numbers in the memory.
+
+        Args:
+            d: how many features.
+            capacity: for how many there is room.
+        """
         return model_size(d)
 
 

@@ -25,18 +25,36 @@ class Memory:
         return 0
 
     def grown_capacity(self, capacity: int) -> int:
-        """For how many there is room next, once it is full."""
+        """For how many there is room next, once it is full.
+
+        Args:
+            capacity: for how many there is room.
+        """
         return capacity
 
     def size(self, d: int, capacity: int) -> int:
-        """Numbers in the memory."""
+        """Numbers in the memory.
+
+        Args:
+            d: how many features.
+            capacity: for how many there is room.
+        """
         raise NotImplementedError
 
     def write(self, memory: Vector, d: int) -> None:
-        """Write into a new memory what it is told beside the settings."""
+        """Write into a new memory what it is told beside the settings.
+
+        Args:
+            d: how many features.
+        """
 
     def check(self, buffer: Vector, d: int) -> None:
-        """Raise ValueError if numbers that are used as places or counts are none, as in a file that was changed."""
+        """Raise ValueError if numbers that are used as places or counts are none, as in a file that was changed.
+
+        Args:
+            buffer: the policy's buffer.
+            d: how many features.
+        """
 
     def parameters(self) -> dict[str, Any]:
         """Its own parameters, as plain values."""

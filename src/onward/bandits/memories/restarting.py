@@ -26,7 +26,19 @@ _as_header = records_of(HEADER)
 
 @dataclass(frozen=True)
 class Restarting(Memory):
-    """After so many rewards (increasing whole numbers) everything is forgotten. A warm start's do not count."""
+    """After so many rewards everything is forgotten. A warm start's do not count.
+
+    Args:
+        change_points: after how many: increasing whole numbers.
+
+    Example:
+        >>> from onward.bandits import Policy, Restarting
+        >>> policy = Policy(Restarting([2]), lam=0.01, seed=0)
+        >>> for reward in (0.0, 0.0, 1.0):
+        ...     policy.learn([1.0], reward)
+        >>> policy.estimate([[1.0]]).round(2)
+        array([0.99])
+    """
 
     change_points: Sequence[int] = ()
 
@@ -47,17 +59,32 @@ class Restarting(Memory):
         return len(self.change_points)
 
     def size(self, d: int, capacity: int) -> int:
-        """Numbers in the memory."""
+        """Numbers in the memory.
+
+        Args:
+            d: how many features.
+            capacity: for how many there is room.
+        """
         return ALIGNED + model_size(d) + capacity
 
     def check(self, buffer: Vector, d: int) -> None:
-        """Raise ValueError if the next change point cannot be one."""
+        """Raise ValueError if the next change point cannot be one.
+
+        Args:
+            buffer: the policy's buffer.
+            d: how many features.
+        """
         following = memory_in(buffer, d, len(self.change_points)).header["next_point"][0]
         if not (0 <= following <= len(self.change_points) and following == int(following)):
             raise ValueError(f"next_point must be from 0 to {len(self.change_points)}, got {following}")
 
     def write(self, memory: Vector, d: int) -> None:
-        """Write down the change points."""
+        """Write down the change points.
+
+        Args:
+            memory: the new memory, which is written to.
+            d: how many features.
+        """
         memory[ALIGNED + model_size(d) :] = self.change_points
 
 

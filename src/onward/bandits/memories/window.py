@@ -29,7 +29,18 @@ COMPILED_FROM = "fb6afcfc7bc1797d"  # other files whose code is compiled into th
 
 @dataclass(frozen=True)
 class Window(Memory):
-    """The last `window` rewards count, each as much as the others."""
+    """The last `window` rewards count, each as much as the others.
+
+    Args:
+        window: how many rewards count.
+
+    Example:
+        >>> from onward.bandits import Policy, Window
+        >>> policy = Policy(Window(3), lam=0.01, seed=0)
+        >>> policy.learn_many([[1.0]] * 6, [0.0] * 3 + [1.0] * 3)
+        >>> policy.estimate([[1.0]]).round(2)
+        array([1.])
+    """
 
     window: int = 100
 
@@ -48,11 +59,20 @@ class Window(Memory):
         return min(FIRST_CAPACITY, self.window)
 
     def grown_capacity(self, capacity: int) -> int:
-        """Twice as many rows, until the window is filled."""
+        """Twice as many rows, until the window is filled.
+
+        Args:
+            capacity: for how many there is room.
+        """
         return min(2 * capacity, self.window)
 
     def check(self, buffer: Vector, d: int) -> None:
-        """Raise ValueError if the header cannot be that of a window."""
+        """Raise ValueError if the header cannot be that of a window.
+
+        Args:
+            buffer: the policy's buffer.
+            d: how many features.
+        """
         capacity = int(view_head(buffer).log["capacity"][0])
         header = memory_in(buffer, d, capacity).ring.header[0]
         last = min(capacity, self.window - 1)  # behind all of them, where room must be made first
@@ -61,7 +81,12 @@ class Window(Memory):
                 raise ValueError(f"{name} of a window must be from 0 to {most}, got {header[name]}")
 
     def size(self, d: int, capacity: int) -> int:
-        """Numbers in the memory."""
+        """Numbers in the memory.
+
+        Args:
+            d: how many features.
+            capacity: for how many there is room.
+        """
         return ALIGNED + model_size(d) + capacity * (d + 1)
 
 

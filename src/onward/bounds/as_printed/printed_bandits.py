@@ -17,6 +17,29 @@ def oful_regret(
 
     Errata 14: the logarithm should be `log(1 + TX²/(λd))`. As printed it is 0, or has no root (NaN), where
     λ + TX²/d ≤ 1. The bound is `onward.bounds.oful_regret`.
+
+    Args:
+        horizon: T, or several.
+        d: coordinates.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+        theta_bound: S ≥ ‖θ*‖.
+        sigma: σ, the noise is σ-sub-Gaussian.
+        delta: δ.
+
+    Returns:
+        The printed value: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds.as_printed import oful_regret
+        >>> from onward import bounds
+        >>> said = {"d": 2, "lam": 0.001, "feature_bound": 0.01, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> printed, bound = oful_regret(20_000, **said), bounds.oful_regret(20_000, **said)
+        >>> printed < bound
+        True
     """
     width = noise_width(sigma, delta, u(horizon, d, lam, feature_bound)) + math.sqrt(lam) * theta_bound
     return 4.0 * width * _printed_root(horizon, d, lam, feature_bound)
@@ -30,6 +53,29 @@ def oful_regret_with_kappa(
 
     Errata 14, as in `oful_regret`; errata 16: κ comes from the analysis, not from the policy. The bounds are
     `onward.bounds.oful_regret_with_kappa` and `onward.bounds.oful_regret`.
+
+    Args:
+        horizon: T, or several.
+        d: coordinates.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+        theta_bound: S ≥ ‖θ*‖.
+        sigma: σ, the noise is σ-sub-Gaussian.
+        delta: δ.
+
+    Returns:
+        The printed value: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds.as_printed import oful_regret_with_kappa
+        >>> from onward import bounds
+        >>> said = {"d": 2, "lam": 0.001, "feature_bound": 0.01, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> printed, bound = oful_regret_with_kappa(20_000, **said), bounds.oful_regret_with_kappa(20_000, **said)
+        >>> printed < bound
+        True
     """
     width = noise_width(sigma, delta, u(horizon, d, lam, feature_bound)) + math.sqrt(lam) * theta_bound
     return 4.0 * width * np.sqrt(kappa(lam, feature_bound)) * _printed_root(horizon, d, lam, feature_bound)
@@ -42,6 +88,29 @@ def oful_forward_regret(
     """Printed bound of OFUL^f, with `log(λ + TX²/d)`: fails for λ < 1.  [Thm 4.1]
 
     Errata 14, as in `oful_regret`. The bound is `onward.bounds.oful_forward_regret`.
+
+    Args:
+        horizon: T, or several.
+        d: coordinates.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+        theta_bound: S ≥ ‖θ*‖.
+        sigma: σ, the noise is σ-sub-Gaussian.
+        delta: δ.
+
+    Returns:
+        The printed value: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds.as_printed import oful_forward_regret
+        >>> from onward import bounds
+        >>> said = {"d": 2, "lam": 0.001, "feature_bound": 0.01, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> printed, bound = oful_forward_regret(20_000, **said), bounds.oful_forward_regret(20_000, **said)
+        >>> printed < bound
+        True
     """
     bias = (math.sqrt(lam) + feature_bound) * theta_bound
     width = noise_width(sigma, delta, u(horizon, d, lam, feature_bound)) + bias
@@ -79,6 +148,19 @@ def dlinucb_regret(
         gamma: γ, the discount.
         drift: B_T ≥ Σ ‖θ*_t − θ*_{t+1}‖.
         memory: D ≥ 1, any number of rounds to look back on.
+
+    Returns:
+        The printed value: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds.as_printed import dlinucb_regret
+        >>> said = {"d": 2, "lam": 1.0, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> still, moving = (dlinucb_regret(1000, **said, gamma=0.99, drift=drift, memory=500) for drift in (0.0, 1.0))
+        >>> round(moving - still, 6)  # 2 X D B_T
+        1000.0
     """
     X, S = feature_bound, theta_bound
     beta = _discounted_width(horizon, d, lam, X, sigma, delta, gamma) + math.sqrt(lam) * S
@@ -104,6 +186,32 @@ def dlinucb_forward_regret(
 
     Errata 19, as in `dlinucb_regret`, whose arguments it has; the paper leaves out the proof of the rest. A
     bound that is proven is `onward.bounds.dlinucb_forward_regret`.
+
+    Args:
+        horizon: T, or several.
+        d: coordinates.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+        theta_bound: S ≥ ‖θ*‖.
+        sigma: σ, the noise is σ-sub-Gaussian.
+        delta: δ.
+        gamma: γ, the discount.
+        drift: B_T ≥ Σ ‖θ*_t − θ*_{t+1}‖.
+        memory: D ≥ 1, any number of rounds to look back on.
+
+    Returns:
+        The printed value: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds.as_printed import dlinucb_forward_regret
+        >>> said = {"d": 2, "lam": 1.0, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> said |= {"gamma": 0.99, "memory": 500}
+        >>> still, moving = (dlinucb_forward_regret(1000, **said, drift=drift) for drift in (0.0, 1.0))
+        >>> round(moving - still, 6)  # 2 X D B_T
+        1000.0
     """
     X, S = feature_bound, theta_bound
     beta = _discounted_width(horizon, d, lam, X, sigma, delta, gamma) + (math.sqrt(lam) + X) * S

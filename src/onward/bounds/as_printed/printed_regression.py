@@ -13,6 +13,22 @@ def minimax_regret(horizon: Vector, *, d: int, target_bound: float) -> Vector:
     """The minimax lower bound with `log log d` for `log log T`: infinite, so false, at d = 1.  [Thm 2.3]
 
     Errata 9. Use `onward.bounds.minimax_regret`.
+
+    Args:
+        horizon: T, or several; at least 8.
+        d: coordinates.
+        target_bound: Y.
+
+    Returns:
+        The printed value: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range, or a horizon less than 8.
+
+    Example:
+        >>> from onward.bounds.as_printed import minimax_regret
+        >>> minimax_regret(100, d=1, target_bound=1.0)
+        inf
     """
     doubly = math.log(math.log(d)) if d > 1 else -math.inf
     return d * target_bound * target_bound * (np.log(horizon) - 3.0 - math.log(d) - doubly)
@@ -24,6 +40,24 @@ def target_growth(horizon: Vector, *, sigma: float, delta: float) -> Vector:
 
     Errata 22: it pays for one round, not for all that there are, and it lacks the mean of y. Use
     `onward.bounds.target_growth`.
+
+    Args:
+        horizon: T, or several.
+        sigma: σ, the noise is σ-sub-Gaussian.
+        delta: δ.
+
+    Returns:
+        The printed value: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds.as_printed import target_growth
+        >>> from onward import bounds
+        >>> bound = bounds.target_growth(1000, feature_bound=0.0, theta_bound=0.0, sigma=1.0, delta=0.05)
+        >>> target_growth(1000, sigma=1.0, delta=0.05) < bound
+        True
     """
     return sigma * np.sqrt(2.0 * np.log(horizon / delta))
 
@@ -39,6 +73,30 @@ def ridge_width(
 
     Errata 3: `d log(1/δ)` should be `2 log(1/δ)`. The printed one is too small at d = 1, the same at d = 2, and larger
     than needed for d > 2. `onward.confidence` has the right one.
+
+    Args:
+        horizon: T, or several.
+        d: coordinates.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+        theta_bound: S ≥ ‖θ*‖.
+        sigma: σ, the noise is σ-sub-Gaussian.
+        delta: δ.
+
+    Returns:
+        The printed value: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward import bounds
+        >>> from onward.bounds.as_printed import ridge_width
+        >>> from onward.confidence import noise_width
+        >>> said = {"lam": 1.0, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> right = noise_width(1.0, 0.05, bounds.information_gain(100, d=1, lam=1.0, feature_bound=1.0)) + 1.0
+        >>> bool(ridge_width(100, d=1, **said) < right)  # too small
+        True
     """
     return _printed_width(horizon, d, lam, feature_bound, sigma, delta) + math.sqrt(lam) * theta_bound
 
@@ -51,6 +109,27 @@ def forward_width(
 
     Errata 3: `d log(1/δ)` should be `2 log(1/δ)`. Errata 2: it is printed in the norm of G_t, and holds in the larger
     norm of G_{t+1}.
+
+    Args:
+        horizon: T, or several.
+        d: coordinates.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+        theta_bound: S ≥ ‖θ*‖.
+        sigma: σ, the noise is σ-sub-Gaussian.
+        delta: δ.
+
+    Returns:
+        The printed value: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds.as_printed import forward_width, ridge_width
+        >>> said = {"lam": 1.0, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> round(forward_width(100, d=1, **said) - ridge_width(100, d=1, **said), 9)  # X S
+        1.0
     """
     bias = (math.sqrt(lam) + feature_bound) * theta_bound
     return _printed_width(horizon, d, lam, feature_bound, sigma, delta) + bias
@@ -67,6 +146,17 @@ def least_squares_width(largest_eigenvalue: float, *, d: int, sigma: float, delt
         d: coordinates.
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ.
+
+    Returns:
+        The printed value.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds.as_printed import least_squares_width
+        >>> least_squares_width(0.1, d=2, sigma=1.0, delta=0.05)  # although it is a square
+        -inf
     """
     check(largest_eigenvalue=largest_eigenvalue, d=d, sigma=sigma, delta=delta)
     return 8.0 * sigma * sigma * float(log_kappa_d(np.array(math.e**2 * largest_eigenvalue), d) - math.log(delta))
@@ -83,6 +173,27 @@ def ridge_leading_term(
 
     Errata 6, a caution: what is left out, o(log² T), can be most of the regret in the first rounds; S does not occur at
     all. The bound is `onward.bounds.ridge_regret_to_truth`.
+
+    Args:
+        horizon: T, or several.
+        d: coordinates.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+        sigma: σ, the noise is σ-sub-Gaussian.
+        delta: δ.
+
+    Returns:
+        The printed value: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds.as_printed import ridge_leading_term
+        >>> from onward import bounds
+        >>> said = {"d": 2, "lam": 1.0, "feature_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> ridge_leading_term(100, **said) < bounds.ridge_regret_to_truth(100, **said, theta_bound=1.0)
+        True
     """
     return kappa(lam, feature_bound) * _leading(u(horizon, d, lam, feature_bound), sigma, delta)
 
@@ -95,6 +206,27 @@ def forward_leading_term(
 
     Errata 6, a caution: what is left out, o(log² T), can be most of the regret in the first rounds; S does not occur at
     all. The bound is `onward.bounds.forward_regret_to_truth`.
+
+    Args:
+        horizon: T, or several.
+        d: coordinates.
+        lam: λ > 0.
+        feature_bound: X, no row has a larger norm.
+        sigma: σ, the noise is σ-sub-Gaussian.
+        delta: δ.
+
+    Returns:
+        The printed value: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds.as_printed import forward_leading_term
+        >>> from onward import bounds
+        >>> said = {"d": 2, "lam": 1.0, "feature_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> forward_leading_term(100, **said) < bounds.forward_regret_to_truth(100, **said, theta_bound=1.0)
+        True
     """
     return _leading(u(horizon, d, lam, feature_bound), sigma, delta)
 
@@ -127,6 +259,19 @@ def ridge_regret_to_truth(
         delta: δ.
         mixing: σ' > 0.
         squares: A = Σ ((θ − θ*)ᵀx)², which the printed form leaves as it is, for each horizon.
+
+    Returns:
+        The printed value: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds.as_printed import ridge_regret_to_truth
+        >>> from onward import bounds
+        >>> said = {"d": 1, "lam": 1.0, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> ridge_regret_to_truth(100, **said, mixing=1.0, squares=20.0) < bounds.ridge_regret_to_truth(100, **said)
+        True
     """
     width = _printed_width(horizon, d, lam, feature_bound, sigma, delta / 2.0) + math.sqrt(lam) * theta_bound
     leading = width**2 * kappa(lam, feature_bound) * u(horizon, d, lam, feature_bound)
@@ -161,6 +306,19 @@ def forward_regret_to_truth(
         delta: δ.
         mixing: σ' > 0.
         squares: A = Σ ((θ − θ*)ᵀx)², which the printed form leaves as it is, for each horizon.
+
+    Returns:
+        The printed value: a number for one horizon, an array for several.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds.as_printed import forward_regret_to_truth
+        >>> from onward import bounds
+        >>> said = {"d": 1, "lam": 1.0, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.05}
+        >>> forward_regret_to_truth(100, **said, mixing=1.0, squares=20.0) < bounds.forward_regret_to_truth(100, **said)
+        True
     """
     bias = (math.sqrt(lam) + feature_bound) * theta_bound
     width = _printed_width(horizon, d, lam, feature_bound, sigma, delta / 2.0) + bias
@@ -179,6 +337,18 @@ def hindsight_noise_sum(squares: Vector, *, sigma: float, delta: float, mixing: 
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ.
         mixing: σ' > 0.
+
+    Returns:
+        The printed value, in the shape of squares.
+
+    Raises:
+        ValueError: if a parameter is out of its range.
+
+    Example:
+        >>> from onward.bounds.as_printed import hindsight_noise_sum
+        >>> A = 100.0  # and the sum is A
+        >>> bool(hindsight_noise_sum(A, sigma=1.0, delta=0.05, mixing=1.0) < A)
+        True
     """
     check(squares=squares, sigma=sigma, delta=delta, mixing=mixing)
     return _printed_tail(squares, sigma, delta, mixing)

@@ -21,6 +21,11 @@ class RankStructure:
         full_rank_at: T_1, the first round (from 1) after which Σxxᵀ is regular; T if there is none.
         log_ratio: log(|G_T†|/|G_{T_1}†|) as printed, after each round, 0 up to T_1: *minus* what was gained since.
         start_cost: Σ log(X²/λ⁺) over the rounds up to T_1 that raise the rank.
+
+    Example:
+        >>> from onward.bounds.as_printed import unregularized_forward_structure
+        >>> unregularized_forward_structure([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]).rising
+        array([ True, False,  True])
     """
 
     rising: NDArray[np.bool_]
@@ -33,6 +38,22 @@ def unregularized_forward_structure(X: object) -> RankStructure:
     """The rank-raising rounds and the log-ratio that the printed theorem is made of: not a bound.  [Thm E.1]
 
     Errata 13: the ratio of pseudo-determinants is upside down, so its logarithm is never positive.
+
+    Args:
+        X: the rows of the run (T, d).
+
+    Returns:
+        What the theorem is made of.
+
+    Raises:
+        ValueError: if X is not finite, or of another shape.
+
+    Example:
+        >>> from onward.bounds.as_printed import unregularized_forward_structure
+        >>> X = [[1.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]
+        >>> structure = unregularized_forward_structure(X)
+        >>> structure.full_rank_at, bool((structure.log_ratio <= 0.0).all())
+        (3, True)
     """
     rows = design(X)
     T, d = rows.shape
@@ -57,6 +78,20 @@ def unregularized_forward_regret_to_truth(X: object, *, sigma: float, delta: flo
         X: the rows of the run (T, d).
         sigma: σ, the noise is σ-sub-Gaussian.
         delta: δ.
+
+    Returns:
+        The printed value after each round (T,).
+
+    Raises:
+        ValueError: if a parameter is out of its range, or a row of X is zero.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bounds.as_printed import unregularized_forward_regret_to_truth
+        >>> X = [[1.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]
+        >>> printed = unregularized_forward_regret_to_truth(X, sigma=1.0, delta=0.05)
+        >>> np.isnan(printed)  # before the rows have full rank
+        array([ True,  True, False, False])
     """
     check(sigma=sigma, delta=delta)
     rows = design(X)
