@@ -90,7 +90,7 @@ def test_data_are_escaped_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch, i
     for byte in text.encode():
         stream.write(bytes([byte]))
     stream.flush()
-    written = out.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    written = out.buffer.getvalue().decode()
     assert written == (text.replace(EVIL, SHOWN) if is_terminal else text)
 
 

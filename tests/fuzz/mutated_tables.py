@@ -125,7 +125,7 @@ def _fitted(path: Path, settings: Settings, outcome: Outcome, model: RidgeRegres
             return None
         # Of a damaged file, what is met first is told in brackets.
         same = str(error).split(" (")[0] == outcome.error.split(" (")[0]
-        same = same or (damaged and outcome.error) or (_EXTREME in str(error) and _EXTREME in outcome.error)
+        same = same or (damaged and outcome.error != "") or (_EXTREME in str(error) and _EXTREME in outcome.error)
         return None if same else f"fit says {str(error)!r}, the stream {outcome.error!r}"
     if outcome.rows is None:
         return f"fit learns what the stream refuses: {outcome.error!r}"

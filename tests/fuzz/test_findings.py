@@ -147,7 +147,7 @@ def test_a_leverage_that_overflows_is_infinite() -> None:
 def test_rows_of_no_features_are_refused(policy: Any) -> None:  # calls 5
     arms = Disjoint(copy.deepcopy(policy), ["x", "y"])
     for call in (arms.choose, arms.index, arms.estimate, arms.decide):
-        _refuses(arms, lambda _, call=call: call(np.empty(0)), "at least one feature")
+        _refuses(arms, lambda _: call(np.empty(0)), "at least one feature")  # noqa: B023
     _refuses(policy, lambda policy: policy.choose(np.empty((3, 0))), "at least one feature")
     _refuses(arms, lambda arms: arms.learn("x", [], 1.0), "got list")
 

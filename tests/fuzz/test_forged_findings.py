@@ -196,3 +196,12 @@ def test_pivots_of_a_policy_are_positive(value: float) -> None:
     acting(policy._buffer).factor.D[-1] = value
     with pytest.raises(storage.StorageError, match="with pivots > 0"):
         storage.from_bytes(policy.to_bytes())
+
+
+def test_rows_of_a_window_are_those_of_its_factor() -> None:  # 300024911: a sign
+    contents = unpack(RidgeRegressor(window=10).fit(*data()).to_bytes())
+    assert storage.from_bytes(pack(contents)) is not None
+    place = [entry["name"] for entry in contents.header["arrays"]].index("rows")
+    contents.arrays[place][0, 1] *= -1
+    with pytest.raises(storage.StorageError, match="other products than its factor"):
+        storage.from_bytes(pack(contents))

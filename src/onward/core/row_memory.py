@@ -139,7 +139,7 @@ def rows_to_record(state: "Information") -> tuple[Vector, Matrix]:
 
 
 def check_made_of(X: Matrix, Y: Matrix, w: Vector, lam: Vector, factor: Factor) -> None:
-    """ValueError unless a factor is that of these rows, as far as sums of squares tell: they will be taken out."""
+    """ValueError unless a factor is that of these rows, as far as their products tell: they will be taken out."""
     d = len(lam)
     with np.errstate(over="ignore", invalid="ignore"):
         moments = factor.D @ np.square(np.triu(factor.U[:, :d], 1) + np.eye(d))
@@ -148,6 +148,14 @@ def check_made_of(X: Matrix, Y: Matrix, w: Vector, lam: Vector, factor: Factor) 
     for found, sums in zip((moments, explained), expected, strict=True):
         if not np.allclose(found, sums, rtol=1e-4, atol=1e-4 * float(np.max(sums, initial=0.0)) + 1e-300):
             raise ValueError(f"a window's rows come to sums of {sums}, but its factor has {found}")
+    U = np.triu(factor.U[:, :d], 1) + np.eye(d)
+    with np.errstate(over="ignore", invalid="ignore"):
+        weighted, across = (factor.D[:, None] * U).T, np.diag(lam) + (w[:, None] * X).T @ X
+        apart = [weighted @ U - across, weighted @ factor.c - (w[:, None] * X).T @ Y]
+        largest = [float(np.max(each, initial=0.0)) for each in expected]
+        most = [largest[0], float(np.sqrt(largest[0]) * np.sqrt(largest[1]))]
+    if any((np.abs(each) > 1e-3 * size + 1e-300).any() for each, size in zip(apart, most, strict=True)):
+        raise ValueError("a window's rows come to other products than its factor has")
 
 
 def rows_from_record(state: "Information", header: Vector, rows: Matrix) -> None:

@@ -239,12 +239,12 @@ class ColumnLearner(CoefficientLearner):
             from sklearn.metrics import r2_score
 
             predicted = self.predict(X)
-            targets, flat = as_targets(y, len(predicted))
+            given, flat = as_targets(y, len(predicted))
             counts = None if sample_weight is None else as_weights(sample_weight, len(predicted))
-            if targets.size != predicted.size:
+            if given.size != predicted.size:
                 own = describe_targets(self.n_targets_, predicted.ndim == 1)
-                raise ValueError(f"y has {describe_targets(targets.shape[1], flat)}, but this model has {own}")
-            return float(r2_score(targets, predicted.reshape(targets.shape), sample_weight=counts))
+                raise ValueError(f"y has {describe_targets(given.shape[1], flat)}, but this model has {own}")
+            return float(r2_score(given, predicted.reshape(given.shape), sample_weight=counts))
         predictions, targets, weights = [np.empty(0)], [np.empty(0)], [np.empty(0)]
         for block in self._blocks_with_target(X, y, sample_weight):
             assert block.y is not None

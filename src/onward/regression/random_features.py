@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from onward.core.checks import positive, whole
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.regression.name_matching import Row, named_row
 from onward.tables import as_mapping, as_row, as_rows, blocks
@@ -146,8 +147,10 @@ def transform_one(transformer: Any, x: Row) -> Vector:
 def _frame(transformer: Any, x: Mapping[Any, Any]) -> Any:
     known = getattr(transformer, "feature_names_in_", None)
     if known is None or set(known) != set(x):
-        expected = "an array" if known is None else f"values for {list(known)}"
-        raise ValueError(f"{type(transformer).__name__} cannot take this row: expected {expected}, got {dict(x)}")
+        expected = "an array" if known is None else f"values for {brief(list(known))}"
+        raise ValueError(
+            f"{type(transformer).__name__} cannot take this row: expected {expected}, got {brief(dict(x))}"
+        )
     import polars as pl
 
     return pl.DataFrame({name: [x[name]] for name in known})
