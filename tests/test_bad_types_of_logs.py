@@ -138,7 +138,8 @@ def _spectral() -> tuple[Any, Calls]:
     nodes.decide("waits", at=0.0)
 
     def new(**settings: Any) -> SpectralBandit:
-        return SpectralBandit(**({"graph": edges, "smoothness": 2.0, "sigma": 0.1} | settings))
+        given: dict[str, Any] = {"graph": edges, "smoothness": 2.0, "sigma": 0.1} | settings
+        return SpectralBandit(**given)
 
     return nodes, {
         "graph": lambda v: new(graph=v),
