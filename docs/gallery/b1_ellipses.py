@@ -19,7 +19,7 @@ y = X @ theta + rng.standard_normal(1000)
 figure, axis = plt.subplots(figsize=(6.4, 4.6))
 for color, n in zip(("C5", "C0", "C2", "C1"), (10, 30, 100, 1000), strict=True):
     model = RidgeRegressor(lam=1.0, fit_intercept=False).fit(X[:n], y[:n])
-    edge = model.confidence_set(delta=0.05, sigma=1.0, theta_bound=2.0).boundary()
+    edge = model.confidence_set(delta=0.05, sigma=1.0, theta_bound=2.0).boundary(0, 1)
     axis.fill(*edge.T, color=color, alpha=0.15)
     axis.plot(*edge.T, color=color, label=f"after {n:,} rows")
 axis.plot(*theta, "k*", markersize=11, label="the truth")

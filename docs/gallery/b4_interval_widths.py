@@ -28,4 +28,3 @@ for name, width, style in zip(names, np.transpose(widths), ("C3-.", "C1--", "C0"
     axis.plot(rows, width, style, label=name)
 axis.set(xscale="log", yscale="log", xlabel="rows", ylabel="width of the interval", title="What an interval costs, by what it promises")
 axis.legend()
-plt.show()

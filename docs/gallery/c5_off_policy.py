@@ -25,4 +25,5 @@ figure, axis = plt.subplots()
 for k, method in enumerate(("ips", "snips", "dr")):
     for size in (100, 400, 1600, 6400):
         value = evaluate(judged, LoggedData(*(part[:size] for part in log)), method=method, learn="none", reward_range=(0, 1))
-        axis.errorbar(size * 1.1 ** (k - 1), value.value, [[value.value - value.lower], [value.upper - value.value]], fmt=f"C{k}o")
+        ends = [[value.value - value.lower], [value.upper - value.value]]
+        axis.errorbar(size * 1.15 ** (k - 1), value.value, ends, fmt=f"C{k}o", label=method if size == 100 else None)

@@ -15,7 +15,7 @@ rng = np.random.default_rng(0)
 x = np.concatenate([rng.uniform(0, 4, 400), rng.uniform(6, 10, 400)])
 rng.shuffle(x)
 y = np.sin(1.5 * x) + 0.3 * x + 0.3 * rng.standard_normal(800)
-model = OnlinePipeline(RandomFeatures(gamma=1.0, n=200, random_state=0), ForwardRegressor(lam=0.1)).calibrate([0.1])
+model = OnlinePipeline(RandomFeatures(gamma=1.0, n=200, seed=0), ForwardRegressor(lam=0.1)).calibrate([0.1])
 model.predict_then_learn(x[:, None], y)
 grid = np.linspace(-0.5, 10.5, 300)[:, None]
 lower, upper = model.interval(grid, delta=0.1, of="observation").T
