@@ -24,6 +24,6 @@ axis.plot(grid, forward.leverage(grid), "k:", linewidth=1.2, label="leverage of 
 axis.axhline(y.mean(), color="0.5", linewidth=0.8)
 axis.scatter(X[:, 0], y, s=22, color="k", zorder=3, label="rows seen")
 axis.set(xlabel="x of the new row", ylabel="prediction", title="One new row: ridge, forward, and the leverage between them")
-axis.set_ylim(-6, 11)
-axis.legend(loc="upper left")
+axis.set_ylim(-4, 9)
+axis.legend(loc="lower right")
 plt.show()

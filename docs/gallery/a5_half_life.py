@@ -3,7 +3,7 @@ How long to remember
 ====================
 The coefficients walk at random, slowly or fast. A ridge that forgets has a best half-life, which depends on how fast they walk:
 too short is noisy, too long is late. AutoRegressor (horizontal lines) is told nothing and comes close to the best
-of each curve; that best is known in hindsight only.
+of each curve, which is known in hindsight only, or does better than it.
 """
 
 import matplotlib.pyplot as plt

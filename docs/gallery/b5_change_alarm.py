@@ -26,5 +26,5 @@ axis.axhline(20, color="k", linewidth=0.8, linestyle="--", label="alarm at 1/δ 
 for change in changes:
     axis.axvline(change.noticed, color="C1", label=f"alarm at row {change.noticed:,}: “changed at about {change.row:,}”")
 axis.set(yscale="log", xlabel="row", ylabel="e-value", title="A change of the relation at row 5,000, as the alarm sees it")
-axis.legend(loc="upper left")
+axis.legend(loc="center left")
 plt.show()

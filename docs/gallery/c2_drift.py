@@ -14,4 +14,5 @@ known = {"lam": 0.1, "sigma": 0.5, "theta_bound": 1.0, "delta": 0.01}
 policies = {"OFUL": OFUL(**known), "D-LinUCB, γ = 0.99": DLinUCB(0.99, **known), "SW-LinUCB, 150": SWLinUCB(150, **known)}
 runs = play(policies, world, horizon=5000, repeats=20, seed=0, progress=False)
 figure = runs.plot()
+figure.suptitle("Regret in a world that turns: forgetting pays")
 figure

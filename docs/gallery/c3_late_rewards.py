@@ -1,9 +1,9 @@
 """
 Rewards that come late
 ======================
-The same policy in the same games, but each reward is learned so many rounds after the choice, at random with that mean. What
-a delay costs is about the regret of the rounds in which nothing was known yet: it shifts the curve up once, early, and then
-all learn at the same rate. Points are means of 20 games, bars their standard errors.
+The same policy in the same games, but each reward is learned so many rounds after the choice, at random with that mean. A
+delay of some rounds costs little. One of hundreds costs about what is lost in the rounds in which nothing was known
+yet, which every policy pays once. Points are means of 20 games, bars their standard errors.
 """
 
 import matplotlib.pyplot as plt
@@ -20,6 +20,6 @@ for number, (name, policy) in enumerate({"LinUCB": LinUCB(), "LinTS": LinTS()}.i
     means, errors = np.mean(finals, axis=1), np.std(finals, axis=1) / 20**0.5
     axis.errorbar(delays, means, errors, fmt=f"C{number}o-", capsize=3, label=name)
 axis.set(xscale="log", xlabel="mean delay, in rounds", ylabel="regret after 1,000 rounds", ylim=(0, None))
-axis.set_title("What late rewards cost")
+axis.set_title("What late rewards cost: regret by the mean delay")
 axis.legend()
 plt.show()

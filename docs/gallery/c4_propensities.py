@@ -1,8 +1,8 @@
 """
 Propensities of Thompson sampling
 =================================
-The probability with which Thompson sampling takes each of five arms, as it learns. Without a floor (left) all but one soon have
-next to none, and a log of such decisions can hardly tell what another policy would have earned. With `explore=0.1` (right) no arm
+The probability with which Thompson sampling takes each of five arms, as it learns. Without a floor (left) the worse ones soon
+have next to none, and a log of such decisions can hardly tell what another policy would have earned. With `explore=0.1` (right) no arm
 falls below 0.02: that is the price of a log that can be evaluated.
 """
 
@@ -25,4 +25,5 @@ for axis, explore in zip(axes, (0.0, 0.1), strict=True):
     axis.set(xlabel="round", ylim=(1e-6, 1.5), title=f"explore = {explore}")
 axes[0].set_ylabel("probability of the arm")
 axes[1].legend(fontsize=8)
+figure.suptitle("Thompson sampling: probability of each of five arms")
 plt.show()

@@ -2,7 +2,7 @@
 Learn apart, then merge
 =======================
 Sixteen workers learn from rows of their own. Their models are merged in pairs, and those in pairs again, until one is left: each
-round halves the error of the coefficients by √2. The last one (star) is the model that saw all rows, to fifteen digits, because
+round divides the error of the coefficients by about √2. The last one (star) is the model that saw all rows, to fourteen digits, because
 states add up exactly: no averaging is involved.
 """
 

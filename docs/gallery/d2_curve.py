@@ -2,8 +2,8 @@
 A curve, learned one row at a time
 ==================================
 Random cosines turn a linear learner into one with a kernel, and the online protocol stays as it is. The band is the conformal
-interval for the next target at 90%. Where no row has been, between 4 and 6, forward returns to the mean instead of guessing a
-curve.
+interval for the next target at 90%. Where no row has been, between 4 and 6, the band opens, and forward stays near the mean
+instead of guessing waves.
 """
 
 import matplotlib.pyplot as plt
@@ -24,6 +24,6 @@ figure, axis = plt.subplots()
 axis.plot(x, y, "k.", markersize=3, alpha=0.4, label="rows")
 axis.fill_between(grid[:, 0], lower, upper, color="C0", alpha=0.2, label="90% for the next target")
 axis.plot(grid, model.predict(grid), "C0", label="forward on 200 random cosines")
-axis.set(xlabel="x", ylabel="y", ylim=(-3, 6.5), title="Online kernel regression")
+axis.set(xlabel="x", ylabel="y", ylim=(-1.5, 6.5), title="Online kernel regression")
 axis.legend(loc="upper left")
 plt.show()

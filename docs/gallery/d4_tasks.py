@@ -17,4 +17,5 @@ policies = {
 }
 world = LinearWorld(SphereArms(10, 3), tasks, Gaussian(0.1))
 figure = play(policies, world, horizon=1000, repeats=20, progress=False).plot()
+figure.suptitle("Regret over ten related tasks of 100 rounds")
 figure
