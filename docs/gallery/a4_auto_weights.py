@@ -19,7 +19,8 @@ auto, shares = AutoRegressor(), []
 for start in range(0, 3000, 10):
     auto.partial_fit(X[start : start + 10], y[start : start + 10])
     table = auto.experts_
-    shares.append([table["weight"][np.equal(table["half_life"], h)].sum() for h in (np.inf, 1000, 100, 10)])
+    memories = np.array(table["half_life"], dtype=float)  # NaN: all rows
+    shares.append([np.sum(table["weight"][(memories == h) | (np.isnan(memories) & (h == 0))]) for h in (0, 1000, 100, 10)])
 
 figure, axis = plt.subplots()
 axis.stackplot(t[::10], np.transpose(shares), labels=("all rows", "half-life 1,000", "100", "10"), alpha=0.85)

@@ -1,9 +1,8 @@
 """
 What would it have earned?
 ==========================
-A log of ε-greedy decisions says what another, fixed policy would have earned, without trying it. Three estimators with their 95%
-intervals, as the log grows, and the truth (black line). Doubly robust (dr) corrects a model of rewards by weighed residuals;
-its interval is narrowest, and that of plain inverse propensities (ips) is the widest.
+A log of ε-greedy decisions says what another policy would have earned. Each bar is the 95% interval of one log of 1,600 events,
+less the truth; twenty logs, three estimators. One in twenty may miss, and the titles say how many of these hold.
 """
 
 import matplotlib.pyplot as plt
@@ -11,20 +10,21 @@ import numpy as np
 
 from onward.bandits import EpsilonGreedy, Greedy, LoggedData, evaluate
 
-rng, theta, n = np.random.default_rng(2), np.array([0.3, -0.2, 0.5]), 6400
-offered = np.dstack([rng.uniform(-1, 1, (n, 4, 2)), np.ones((n, 4, 1))])
-logger, judged = EpsilonGreedy(0.4, seed=0), Greedy(seed=0)
-logger.learn_many(offered[:50, 0], offered[:50, 0] @ [1.0, 1.0, 0.0])  # two policies that were taught different things
-judged.learn_many(offered[:50, 0], offered[:50, 0] @ [1.0, -0.5, 0.5])
-chances, mean, rows = np.array([logger.probabilities(each) for each in offered]), offered @ theta, np.arange(n)
-taken = (chances.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
-log = (offered, taken, chances[rows, taken], (rng.random(n) < mean[rows, taken]).astype(float))
-figure, axis = plt.subplots()
-for k, method in enumerate(("ips", "snips", "dr")):
-    sizes = np.array([100, 400, 1600, 6400])
-    found = [evaluate(judged, LoggedData(*(p[:s] for p in log)), method=method, learn="none") for s in sizes]
-    values, lower, upper = np.transpose([(v.value, v.lower, v.upper) for v in found])
-    axis.errorbar(sizes * 1.12 ** (k - 1), values, (values - lower, upper - values), fmt=f"C{k}o", capsize=3, label=method)
-axis.axhline(np.mean([mean[i, judged.choose(offered[i])] for i in range(n)]), color="k", linewidth=1, label="the truth")
-axis.set(xscale="log", xlabel="events in the log", ylabel="value of the policy", title="Off-policy estimates with their intervals")
-axis.legend()
+theta, n, found = np.array([0.3, -0.2, 0.5]), 1600, {"ips": [], "snips": [], "dr": []}
+for seed in range(20):
+    rng = np.random.default_rng(seed)
+    offered = np.dstack([rng.uniform(-1, 1, (n, 4, 2)), np.ones((n, 4, 1))])
+    logger, judged, warm = EpsilonGreedy(0.4, seed=0), Greedy(seed=0), offered[:50, 0]
+    logger.learn_many(warm, warm @ [1.0, 1.0, 0.0])  # another lesson than the other's
+    judged.learn_many(warm, warm @ [1.0, -0.5, 0.5])
+    chances, mean, rows = np.array([logger.probabilities(each) for each in offered]), offered @ theta, np.arange(n)
+    taken = (chances.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
+    log = LoggedData(offered, taken, chances[rows, taken], (rng.random(n) < mean[rows, taken]).astype(float))
+    truth = np.mean([mean[i, judged.choose(offered[i])] for i in rows])
+    for method, value in ((each, evaluate(judged, log, method=each, learn="none")) for each in found):
+        found[method].append((value.lower - truth, value.upper - truth))
+figure, axes = plt.subplots(1, 3, sharex=True, sharey=True, figsize=(9, 3.8))
+for axis, (method, ends) in zip(axes, found.items(), strict=True):
+    holds = np.prod(ends, axis=1) <= 0  # the truth, 0, is between the ends
+    axis.hlines(range(20), *np.transpose(ends), colors=np.where(holds, "C0", "C1"), linewidth=3)
+    axis.set(title=f"{method}: {holds.sum()} of 20 hold", xlabel="interval less the truth", yticks=[], xticks=[-0.1, 0, 0.1])
