@@ -12,9 +12,10 @@ from onward.core.stopping import SIGNALS
 from tests.pages.browser import Browser, NoBrowserError, browser
 from tests.scheduling import FileScheduling
 
-# A shell that starts tests in the background has interrupts ignored; many of them are about interrupts.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell that starts tests in the background has interrupts ignored, and nohup hang-ups; many tests are about them.
+for _number in SIGNALS:
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 _HANDLERS = {number: signal.getsignal(number) for number in SIGNALS}
 
 # Before SciPy is imported: scikit-learn skips one of its checks without it.

@@ -124,7 +124,7 @@ def test_a_long_text_that_comes_often_is_read_in_flat_memory(tmp_path: Path) -> 
     assert path.stat().st_size < 100_000
     said, size = _read(path, categorical=("k",))
     assert said == "fitted"
-    assert size < FLAT + 100  # 3 GB, were all written out at once
+    assert size < FLAT + 500  # 3 GB, were all written out at once
 
 
 def test_a_compressed_batch_that_is_too_large_is_refused_unread(
