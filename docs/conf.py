@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
-from tools.docs_site.building import gallery_style, setup_site  # noqa: E402
+from tools.docs_site.building import figure_scraper, gallery_style, setup_site  # noqa: E402
 
 project = "Onward"
 author = "The Onward developers"
@@ -46,6 +46,7 @@ napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_preprocess_types = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 
@@ -85,6 +86,7 @@ sphinx_gallery_conf = {
     "reset_modules": (gallery_style,),
     "reset_modules_order": "both",
     "image_srcset": ["2x"],
+    "image_scrapers": ("matplotlib", figure_scraper),
     "matplotlib_animations": False,
     "doc_module": ("onward",),
     "backreferences_dir": "api/backreferences",
@@ -95,8 +97,6 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "abort_on_example_error": True,
     "min_reported_time": 1e6,
-    "default_thumb_file": str(ROOT / "docs" / "_static" / "logo.png"),
 }
-sphinx_gallery_conf.pop("default_thumb_file")
 
 setup = setup_site

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tools.docs_site.docstrings import inline
 from tools.docs_site.public_names import MODULES, PublicName, public_names
 
 _TITLES = {"class": "Classes", "exception": "Errors", "function": "Functions", "data": "Values", "module": "Modules"}
@@ -67,7 +68,7 @@ def _summary(value: Any) -> str:
     lines = (inspect.getdoc(value) or "").split("\n\n")[0].split()
     text = " ".join(lines)
     head, dot, _ = text.partition(". ")
-    return head + dot.strip() if text else ""
+    return inline(head + dot.strip()) if text else ""
 
 
 def _module_page(module: str, names: list[PublicName]) -> str:

@@ -13,6 +13,7 @@ from sphinx.util import logging
 
 from tools.docs_site.api_pages import write_api_pages
 from tools.docs_site.command_line import command_line_page
+from tools.docs_site.docstrings import to_rst
 from tools.docs_site.examples import ExampleError, page_outputs
 from tools.docs_site.http_page import http_page
 from tools.docs_site.llms import llms_text
@@ -46,7 +47,7 @@ _STYLE: dict[str, Any] = {
 }
 
 
-def gallery_style(_conf: Any, _name: Any, _when: Any = None) -> None:
+def gallery_style(gallery_conf: Any, fname: Any, when: Any = None) -> None:
     """Give every gallery script the same look, whatever the script before it has set."""
     import matplotlib as mpl
     from cycler import cycler
@@ -54,6 +55,25 @@ def gallery_style(_conf: Any, _name: Any, _when: Any = None) -> None:
     mpl.use("agg")
     mpl.rcdefaults()
     mpl.rcParams.update({**_STYLE, "axes.prop_cycle": cycler(color=_STYLE["axes.prop_cycle"])})
+
+
+def figure_scraper(block: Any, block_vars: dict[str, Any], gallery_conf: Any) -> str:
+    """The last figure that a script names and that pyplot does not hold, as the plots of the package give them."""
+    from matplotlib.figure import Figure
+    from matplotlib.pyplot import get_fignums
+    from sphinx_gallery.scrapers import figure_rst
+
+    if get_fignums() or not block[1].strip():
+        return ""
+    figures = [value for value in block_vars["example_globals"].values() if isinstance(value, Figure)]
+    if not figures:
+        return ""
+    path = Path(next(block_vars["image_path_iterator"]))
+    twice = path.with_name(f"{path.stem}_2_00x.png")
+    figures[-1].savefig(path)
+    figures[-1].savefig(twice, dpi=200)
+    sources = [{0: str(path), 2.0: str(twice)}]
+    return str(figure_rst([str(path)], gallery_conf["src_dir"], figures[-1].get_suptitle(), srcsetpaths=sources))
 
 
 def has_explorer() -> bool:
@@ -66,6 +86,7 @@ def setup_site(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", _write_made_pages)
     app.connect("source-read", _read)
     app.connect("autodoc-process-signature", shorten_signature)
+    app.connect("autodoc-process-docstring", to_rst, priority=400)  # napoleon's is 500
     app.connect("build-finished", _finish)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
 
