@@ -90,7 +90,9 @@ def _module_page(module: str, names: list[PublicName]) -> str:
 
 def _documents_itself(value: Any) -> bool:
     """Whether a value's docstring is its own, not that of its type."""
-    return (inspect.getdoc(value) or "") not in ("", inspect.getdoc(type(value))) and type(value).__module__.startswith("onward")
+    return (inspect.getdoc(value) or "") not in ("", inspect.getdoc(type(value))) and type(value).__module__.startswith(
+        "onward"
+    )
 
 
 def _name_page(name: PublicName) -> str:
@@ -119,5 +121,7 @@ def _own_members(cls: type) -> Iterator[str]:
             if name.startswith("_") or name in seen or re.fullmatch(r"set_\w+_request", name):  # scikit-learn's
                 continue
             seen.add(name)
-            if inspect.getdoc(value) and (inspect.isroutine(value) or isinstance(value, property | classmethod | staticmethod)):
+            if inspect.getdoc(value) and (
+                inspect.isroutine(value) or isinstance(value, property | classmethod | staticmethod)
+            ):
                 yield name

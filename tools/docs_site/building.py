@@ -60,12 +60,10 @@ def gallery_style(gallery_conf: Any, fname: Any, when: Any = None) -> None:
 def figure_scraper(block: Any, block_vars: dict[str, Any], gallery_conf: Any) -> str:
     """The last figure that a script names and that pyplot does not hold, as the plots of the package give them."""
     from matplotlib.figure import Figure
-    from matplotlib.pyplot import get_fignums
     from sphinx_gallery.scrapers import figure_rst
 
-    if get_fignums() or not block[1].strip():
-        return ""
-    figures = [value for value in block_vars["example_globals"].values() if isinstance(value, Figure)]
+    values = block_vars["example_globals"].values() if block[0] == "code" else ()
+    figures = [each for each in values if isinstance(each, Figure) and each.canvas.manager is None]
     if not figures:
         return ""
     path = Path(next(block_vars["image_path_iterator"]))

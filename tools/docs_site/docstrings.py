@@ -8,7 +8,9 @@ import inspect
 import re
 from typing import Any
 
-_SECTION = re.compile(r"(Args|Arguments|Returns|Raises|Yields|Attributes|Examples?|Notes?|References|Warns|Warnings?):$")
+_SECTION = re.compile(
+    r"(Args|Arguments|Returns|Raises|Yields|Attributes|Examples?|Notes?|References|Warns|Warnings?):$"
+)
 _ITEM = re.compile(r"[\w*][\w*, ]*: ")
 _SPAN = re.compile(r"(``[^`]+``|`[^`]+`)")
 _STRESS = re.compile(r"(?<![\w*\\])(\*\*?)(?=[^\s*])([^*`]*[^\s*])\1(?![\w*])")

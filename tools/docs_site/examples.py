@@ -64,7 +64,11 @@ def _run(page: Path) -> dict[int, str]:
             with contextlib.redirect_stdout(said):
                 exec(compile("\n" * (block.line - 1) + block.code, str(page), "exec", dont_inherit=True), vars(module))
             lines = said.getvalue().rstrip().splitlines()
-            shown = lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 1], f"… {len(lines) - MOST_LINES + 1} lines more"]
+            shown = (
+                lines
+                if len(lines) <= MOST_LINES
+                else [*lines[: MOST_LINES - 1], f"… {len(lines) - MOST_LINES + 1} lines more"]
+            )
             printed[block.line] = "\n".join(shown)
     return printed
 

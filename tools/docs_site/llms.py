@@ -16,7 +16,10 @@ def llms_text(explorer: bool) -> str:
     for section in TREE["index"]:
         if section == "pictures/index":
             scripts = sorted((DOCS / "gallery").glob("*.py"))
-            pages = [(script.stem, _docstring_title(script.read_text("utf-8")), f"pictures/{script.stem}.rst") for script in scripts]
+            pages = [
+                (script.stem, _docstring_title(script.read_text("utf-8")), f"pictures/{script.stem}.rst")
+                for script in scripts
+            ]
             text += "\n## Gallery\n\n" + "".join(f"- [{title}](_sources/{path}.txt)\n" for _, title, path in pages)
             continue
         text += f"\n## {_title(section)}\n\n"

@@ -48,9 +48,7 @@ def exported(module: ModuleType) -> list[str]:
     if listed is not None:
         return list(listed)
     return [
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_") and _is_defined_in(module, name, value)
+        name for name, value in vars(module).items() if not name.startswith("_") and _is_defined_in(module, name, value)
     ]
 
 

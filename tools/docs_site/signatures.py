@@ -8,7 +8,11 @@ from sphinx.util.typing import stringify_annotation
 
 def _spellings() -> dict[str, str]:
     found = {}
-    for kind, name in ((ArrayLike | None, "ArrayLike | None"), (ArrayLike, "ArrayLike"), (float | ArrayLike | None, "float | ArrayLike | None")):
+    for kind, name in (
+        (ArrayLike | None, "ArrayLike | None"),
+        (ArrayLike, "ArrayLike"),
+        (float | ArrayLike | None, "float | ArrayLike | None"),
+    ):
         for mode in ("smart", "fully-qualified-except-typing", "fully-qualified"):
             found[stringify_annotation(kind, mode)] = name  # type: ignore[arg-type]
     return dict(sorted(found.items(), key=lambda item: -len(item[0])))

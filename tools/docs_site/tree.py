@@ -4,11 +4,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-FOLDERS = ("start", "guides", "explanation", "reference", "coming_from")
-"""Folders of docs/ whose pages are written by hand, beside docs/ itself."""
-
 TREE: dict[str, list[str]] = {
-    "index": ["start/index", "guides/index", "pictures/index", "explanation/index", "reference/index", "coming_from/index"],
+    "index": [
+        "start/index",
+        "guides/index",
+        "pictures/index",
+        "explanation/index",
+        "reference/index",
+        "coming_from/index",
+    ],
     "start/index": ["start/one_csv", "start/one_bandit", "news_recommender"],
     "guides/index": [
         "own_data",
@@ -58,11 +62,6 @@ OUTSIDE = {
     "CONTRIBUTING.md": "explanation/contributing",
 }
 """Files outside of docs/ that pages link to, and the page of the site that shows each."""
-
-
-def written_pages() -> list[Path]:
-    """Every page of docs/ that is written by hand, in the order of their paths."""
-    return sorted([*DOCS.glob("*.md"), *(page for folder in FOLDERS for page in (DOCS / folder).glob("*.md"))])
 
 
 def pages_below(name: str, explorer: bool) -> list[str]:
