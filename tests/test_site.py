@@ -1,4 +1,4 @@
-"""What can be said of the site without building it; `make docs` builds it, `make docs-check` looks at it in a browser."""
+"""What can be said of the site without building it; `make docs-check` builds it and looks at it in a browser."""
 
 from collections import Counter
 from pathlib import Path
@@ -44,7 +44,8 @@ def test_a_page_becomes_that_of_the_site() -> None:
     page = DOCS / "guides" / "page.md"
     text = (
         "# T\n\n[P](../gallery/a1_one_new_row.py)\n\n[own](../own_data.md#a-session), [us](../../CONTRIBUTING.md)\n\n"
-        "```python extra=river\nprint(1)  # [x](../own_data.md)\n```\n\n<!-- beside -->\n**A**\n\n1\n\n**B**\n\n2\n<!-- end -->\n"
+        "```python extra=river\nprint(1)  # [x](../own_data.md)\n```\n\n"
+        "<!-- beside -->\n**A**\n\n1\n\n**B**\n\n2\n<!-- end -->\n"
     )
     made = site_text(page, text, {8: "1"}, ["own_data"])
     assert "sphx_glr_a1_one_new_row_001.png\n:alt: P" in made

@@ -99,9 +99,9 @@ class Page(HTMLParser):
         self.ids |= {value for key in ("id", "name") if (value := found.get(key))}
         if tag == "a" and (target := found.get("href")):
             self.links.append(target)
-        elif tag == "link" and found.get("rel") in ("stylesheet", "icon", "preload") and (target := found.get("href")):
-            self.loads.append(target)
-        elif target := found.get("src"):
+        elif (
+            tag == "link" and found.get("rel") in ("stylesheet", "icon", "preload") and (target := found.get("href"))
+        ) or (target := found.get("src")):
             self.loads.append(target)
 
 

@@ -96,7 +96,7 @@ def _documents_itself(value: Any) -> bool:
 
 
 def _name_page(name: PublicName) -> str:
-    text = f":html_theme.sidebar_secondary.remove:\n\n" if name.kind not in ("class", "module") else ""
+    text = ":html_theme.sidebar_secondary.remove:\n\n" if name.kind not in ("class", "module") else ""
     text += _heading(name.path.removeprefix("onward.") if name.path.count(".") > 1 else name.name)
     text += f".. currentmodule:: {name.home}\n\n.. {_DIRECTIVES[name.kind]}:: {name.path}\n"
     value = getattr(importlib.import_module(name.home), name.name)

@@ -113,8 +113,8 @@ _EXPLORER_PAGE = f"""\
 Explorer
 ========
 
-Linear regression and bandits to play with: place rows, drag, step, and see what the learners make of it. It is one file,
-without a server: `open it alone <{EXPLORER_FILE}>`__, or run ``onward explore``.
+Linear regression and bandits to play with: place rows, drag, step, and see what the learners make of it. It is one
+file, without a server: `open it alone <{EXPLORER_FILE}>`__, or run ``onward explore``.
 
 .. raw:: html
 

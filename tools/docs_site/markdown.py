@@ -79,7 +79,8 @@ def _with_links(text: str, folder: Path) -> str:
 def _with_pictures(text: str) -> str:
     return _PICTURE.sub(
         lambda found: (
-            f"````{{figure}} /pictures/images/sphx_glr_{found['name']}_001.png\n:alt: {found['text']}\n:class: picture\n\n"
+            f"````{{figure}} /pictures/images/sphx_glr_{found['name']}_001.png\n"
+            f":alt: {found['text']}\n:class: picture\n\n"
             f"[{found['text']}](/pictures/{found['name']}.rst)\n````"
         ),
         text,

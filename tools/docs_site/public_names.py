@@ -29,7 +29,7 @@ Kind = Literal["class", "exception", "function", "data", "module"]
 
 @dataclass(frozen=True)
 class PublicName:
-    """A name of a public module. `home` is the module under which it is described: the first of `MODULES` that has it."""
+    """A name of a public module. `home` is the module that it is described under: the first of `MODULES` with it."""
 
     module: str
     name: str

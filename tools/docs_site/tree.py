@@ -1,4 +1,4 @@
-"""Which pages the site has, in which order. Pages themselves hold no directive, so that they read well on a code host."""
+"""Which pages the site has, in which order. Pages hold no directive, so that they read well on a code host."""
 
 from pathlib import Path
 
