@@ -11,7 +11,8 @@ def llms_text(explorer: bool) -> str:
     """The file. Links are relative to the root of the site, to the sources that it keeps."""
     text = (
         "# Onward\n\n> Online linear regression and linear bandits in Python: predict or decide now, learn from the "
-        "answer later, with guarantees that hold at every round.\n\nEvery Python example on these pages is run by the tests.\n"
+        "answer later, with guarantees that hold at every round.\n\n"
+        "Every Python example on these pages is run by the tests.\n"
     )
     for section in TREE["index"]:
         if section == "pictures/index":
