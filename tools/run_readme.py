@@ -21,6 +21,7 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("start", "guides", "explanation", "reference", "coming_from")  # of docs/; the others are made, or no pages
 PYTHON = {"python", "python3", "py"}
 FENCE = re.compile(r" {0,3}(?P<ticks>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)$")
 
@@ -63,9 +64,14 @@ def blocks(text: str) -> Iterator[Block]:
         raise ValueError(f"line {start - 1}: this fence is never closed")
 
 
+def written_pages(docs: Path) -> list[Path]:
+    """Every page of docs/ that is written by hand: first its own, then those of its folders."""
+    return [*sorted(docs.glob("*.md")), *(page for folder in FOLDERS for page in sorted((docs / folder).glob("*.md")))]
+
+
 def pages_with_examples() -> list[Path]:
-    """README.md and the pages of docs/ that have Python examples."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    """README.md and the pages of docs/ and of its folders that have Python examples."""
+    pages = [ROOT / "README.md", *written_pages(ROOT / "docs")]
     return [page for page in pages if any(block.language in PYTHON for block in blocks(page.read_text("utf-8")))]
 
 

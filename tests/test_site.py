@@ -1,0 +1,102 @@
+"""What can be said of the site without building it; `make docs-check` builds it and looks at it in a browser."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tools.docs_check import dead_links
+from tools.docs_site.docstrings import rst_lines
+from tools.docs_site.llms import llms_text
+from tools.docs_site.markdown import site_text
+from tools.docs_site.public_names import exported, public_names
+from tools.docs_site.tree import DOCS, TREE
+from tools.run_readme import written_pages
+
+SCRIPTS = sorted((DOCS / "gallery").glob("*.py"))
+MOST_LINES, FEWEST_SCRIPTS = 30, 14
+
+
+def test_gallery_has_enough_pictures() -> None:
+    assert len(SCRIPTS) >= FEWEST_SCRIPTS
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_gallery_script_is_short_and_compiles(script: Path) -> None:
+    text = script.read_text("utf-8")
+    compile(text, str(script), "exec")
+    title, line = text.splitlines()[1:3]
+    assert len(text.splitlines()) <= MOST_LINES
+    assert set(line) == {"="}, "expected a title that is underlined"
+    assert len(line) == len(title)
+
+
+def test_every_page_is_in_one_toctree() -> None:
+    listed = Counter(name for below in TREE.values() for name in below)
+    written = {page.relative_to(DOCS).with_suffix("").as_posix() for page in written_pages(DOCS)}
+    made = {name for name in listed if name.startswith(("api/", "pictures/"))}
+    assert written == (set(listed) - made) | {"index"}
+    assert max(listed.values()) == 1
+
+
+def test_a_page_becomes_that_of_the_site() -> None:
+    page = DOCS / "guides" / "page.md"
+    text = (
+        "# T\n\n[P](../gallery/a1_one_new_row.py)\n\n[own](../own_data.md#a-session), [us](../../CONTRIBUTING.md)\n\n"
+        "```python extra=river\nprint(1)  # [x](../own_data.md)\n```\n\n"
+        "<!-- beside -->\n**A**\n\n1\n\n**B**\n\n2\n<!-- end -->\n"
+    )
+    made = site_text(page, text, {8: "1"}, ["own_data"])
+    assert "sphx_glr_a1_one_new_row_001.png\n:alt: P" in made
+    assert "[own](/own_data.md#a-session), [us](/explanation/contributing.md)" in made
+    assert (
+        "```python\nprint(1)  # [x](../own_data.md)\n```\n\n````{code-block} text\n:class: printed\n\n1\n````" in made
+    )
+    assert made.count(":::{grid-item}\n") == 2
+    assert "{toctree}" in made
+
+
+@pytest.mark.parametrize(
+    ("docstring", "made"),
+    [
+        ("`a` less |b|, x* and *c*, coef_.", ["``a`` less \\|b\\|, x\\* and *c*, coef\\_."]),
+        ("Args:\n    a: |b|\n        c.", ["Args:", "    a: \\|b\\|", "        c."]),
+        ("Like this:\n\n    x = f(*a)", ["Like this:", "", ".. code-block:: text", "", "       x = f(*a)"]),
+        ("a: one\nb: two\n    more", ["- a: one", "- b: two", "  more"]),
+        ("Example:\n    >>> f(*a) | `b`\n    1", ["Example:", "    >>> f(*a) | `b`", "    1"]),
+        (
+            "| a | b |\n|---|---|\n| 1 | 2 |",
+            [".. list-table::", "   :header-rows: 1", "", "   * - a", "     - b", "   * - 1", "     - 2"],
+        ),
+    ],
+)
+def test_docstrings_mean_what_they_say(docstring: str, made: list[str]) -> None:
+    assert rst_lines(docstring.split("\n")) == [*made, ""]
+
+
+def test_the_reference_has_every_public_name() -> None:
+    import onward
+    from onward import bandits
+
+    named = {(each.module, each.name) for each in public_names(("onward", "onward.bandits"))}
+    assert named == {("onward", name) for name in exported(onward)} | {
+        ("onward.bandits", name) for name in exported(bandits)
+    }
+
+
+def test_llms_text_lists_pages_by_title() -> None:
+    text = llms_text()
+    assert "- [One CSV file](_sources/start/one_csv.md.txt)" in text
+    assert text.count("_sources/pictures/") == len(SCRIPTS)
+
+
+def test_dead_links_of_a_site_are_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here"></a><a href="b.html#there"></a><a href="c.html"></a><script src="https://e.example/x.js"></script>'
+    )
+    (tmp_path / "b.html").write_text('<p id="here"></p><a href="a.html"></a>')
+    assert list(dead_links(tmp_path)) == [
+        "a.html: loads https://e.example/x.js from elsewhere",
+        "a.html: b.html#there has no such place",
+        "a.html: c.html leads nowhere",
+    ]

@@ -1,0 +1,1 @@
+"""How the documentation site is made of Markdown pages, gallery scripts and the package itself."""
