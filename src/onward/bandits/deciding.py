@@ -86,13 +86,14 @@ class Deciding(LateRewards, Proposing, Buffered):
             except TypeError:
                 pass  # not as the loops take it
         now = as_time("at", at)
-        with self._lock, interrupts_deferred(), self._noting("decide") as noting:
+        with self._lock, interrupts_deferred():
             own = self._pending.new_key(key)
-            table, mask = self._offer(actions, available)
-            chosen, probability = self.choose_to_decide(table, mask)
-            self._pending.add(own, table[chosen], now, probability, chosen)
-            decision = Decision(chosen, probability, own)
-            noting({"actions": table, "available": mask, "key": own, "at": now}, decision)
+            table, mask = self._offer(actions, available)  # the names of columns that it learns are a step of their own
+            with self._noting("decide") as noting:
+                chosen, probability = self.choose_to_decide(table, mask)
+                self._pending.add(own, table[chosen], now, probability, chosen)
+                decision = Decision(chosen, probability, own)
+                noting({"actions": table, "available": mask, "key": own, "at": now}, decision)
         return decision
 
     def choose_to_decide(self, table: Matrix, mask: NDArray[np.bool_]) -> tuple[int, float]:
