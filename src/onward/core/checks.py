@@ -5,22 +5,26 @@ import numbers
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
-import numpy as np
-
 from onward.core.shown import brief
 
 LARGEST_BOUND = 1e100
 """The largest σ or S: their squares, times what rows come to, are numbers."""
+_FAR = 2**31
+
+
+def _is_duration(value: object) -> bool:
+    # Asked of the value, so that the command line's help need not import NumPy.
+    return getattr(getattr(value, "dtype", None), "kind", None) == "m"
 
 
 def is_real(value: object) -> TypeGuard[Any]:
     """Whether a value is a real number, and neither true or false nor a duration, which NumPy counts among them."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.timedelta64)
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not _is_duration(value)
 
 
 def is_whole(value: object) -> TypeGuard[Any]:
     """Whether a value is a whole number by its type, and neither true or false nor a duration."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.timedelta64)
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and not _is_duration(value)
 
 
 def is_hashable(value: object) -> bool:
@@ -85,9 +89,10 @@ def fraction(name: str, value: object) -> float:
 
 def whole(name: str, value: object, least: int = 1, most: int | None = None) -> int:
     """A whole number that is at least so large, and at most."""
-    if is_whole(value):
-        number = int(value)
-        if number >= least and (most is None or number <= most):
-            return number
-    expected = f">= {least}" if most is None else f"from {least} to {most:,}"
+    number = int(value) if is_whole(value) else None
+    if number is not None and number >= least and (most is None or number <= most):
+        return number
+    # A limit that only memory or float64 sets is named to those alone who pass it.
+    is_plain = most is None or (most >= _FAR and (number is None or number < least))
+    expected = f">= {least}" if is_plain else f"from {least} to {most:,}"
     raise ValueError(f"{name} must be a whole number {expected}, got {brief(value)}")
