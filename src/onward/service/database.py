@@ -27,7 +27,9 @@ _SQLITE_SETTINGS = (
     "PRAGMA page_size=8192",  # of a new file: a decision with ten actions of twenty numbers is a little over 2 kB
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=FULL",
-    "PRAGMA wal_autocheckpoint=16000",
+    # 32 MB of log beside the file, and what was larger once is given back: it must not fill a small disk.
+    "PRAGMA wal_autocheckpoint=4000",
+    "PRAGMA journal_size_limit=33554432",
     "PRAGMA cache_size=-32000",
     f"PRAGMA busy_timeout={int(1000 * _BUSY_SECONDS)}",
 )
