@@ -29,6 +29,7 @@ LINES = (
     "onward evaluate log.parquet -p 'linucb alpha=1' -p random",
     "onward simulate -p linucb -p lints --rounds 100 --repeats 2 --plot regret.png",
     "onward reproduce figure1 --quick --repeats 2 --jobs 1 --out paper",
+    "onward explore --out explorer.html --no-browser",
     "onward warm-up regression",
 )
 SERVED_LINES = ("onward simulate-traffic --url {url} --visitors 40 --rate 1000",)

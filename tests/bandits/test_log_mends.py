@@ -122,7 +122,7 @@ def test_what_does_not_fit_is_refused_when_it_is_written(tmp_path: Path) -> None
     with LogWriter(tmp_path / "log.jsonl") as log:
         with pytest.raises(ValueError, match=r"probabilities say 0.2 of the action .* but propensity is 0.5"):
             log.write(0, ACTIONS, 1.0, propensity=0.5, probabilities=np.full(5, 0.2))
-        with pytest.raises(ValueError, match=r"expected actions \(k, d\), got list"):
+        with pytest.raises(ValueError, match=r"expected actions \(k, d\), got \["):
             log.write(0, [{"price": 1.0}, {"price": 2.0}], 1.0, propensity=0.5)  # type: ignore[arg-type]
     for name in ("log.jsonl", "log.parquet"):
         with pytest.raises(FileNotFoundError, match="does not exist"):

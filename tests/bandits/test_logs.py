@@ -149,7 +149,7 @@ ARRAYS: list[tuple[dict[str, Any], str]] = [
     ({"actions": [np.ones((2, 2)), np.ones((0, 2))]}, "actions of event 1 must be at least one"),
     ({"actions": np.full((2, 2, 2), np.nan)}, "actions must hold finite numbers, got nan in event 0"),
     ({"actions": [np.ones((3, 1)), [[1.0], [np.inf]]]}, "actions must hold finite numbers, got inf in event 1"),
-    ({"actions": [[["a"]], [["b"]]]}, "actions of event 0 must be an array of numbers"),
+    ({"actions": [[["a"]], [["b"]]]}, "actions of event 0 must hold numbers, got text"),
     ({"taken": [0, 2]}, "taken must be the position of an action that was offered, 0 … 1 in event 1, got 2"),
     ({"taken": [-1, 0]}, "0 … 1 in event 0, got -1"),
     ({"taken": [0.5, 0]}, "0 … 1 in event 0, got 0.5"),
@@ -160,7 +160,7 @@ ARRAYS: list[tuple[dict[str, Any], str]] = [
     ({"propensity": [np.nan, 0.5]}, r"propensity must hold numbers in \(0, 1\], got nan in event 0"),
     ({"propensity": [[0.5, 0.5]]}, r"propensity must have shape \(2,\)"),
     ({"reward": [1.0, np.inf]}, "reward must hold finite numbers, got inf in event 1"),
-    ({"reward": ["a", "b"]}, "reward must be an array of numbers"),
+    ({"reward": ["a", "b"]}, "reward must hold numbers, got text"),
     ({"reward": [1.0, 2.0, 3.0]}, r"reward must have shape \(2,\) as actions hold 2 events, got \(3,\)"),
 ]
 

@@ -2,6 +2,7 @@
 
 import pickle
 import random
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -119,7 +120,9 @@ def test_another_process_reads_the_log_by_itself(tmp_path: Path, monkeypatch: py
 
     class Sent(EvaluatorHere):
         async def evaluate(self, source: Any, features: Any, asked: EvaluateRequest) -> Any:
-            sent.append(pickle.dumps((source, features, asked)))
+            with warnings.catch_warnings():  # to find msgspec's UNSET by name, pickle looks into every module
+                warnings.simplefilter("ignore", DeprecationWarning)
+                sent.append(pickle.dumps((source, features, asked)))
 
     async def work() -> None:
         store = open_store(f"sqlite:///{tmp_path / 'log.db'}")

@@ -152,5 +152,5 @@ def test_settings_from_a_file_under_those_of_the_command_line(tmp_path: Path) ->
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "onward.service.server", raising=False)
-    with pytest.raises(ValueError, match=r"pip install onward\[serve\]"):
+    with pytest.raises(ImportError, match=r'pip install "onward\[serve\]"'):
         serve_command.command()

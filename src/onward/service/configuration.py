@@ -43,6 +43,7 @@ class FeatureRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         interactions: products of features of actions and context: all, none, or pairs of names.
         max_features: the most there may be.
         max_levels: the most that a name may have.
+        max_new: the most that one decision may bring.
         exclude: names that are no features.
 
     Example:
