@@ -56,6 +56,7 @@ html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["onward.css"]
+html_js_files = ["labels.js"]
 html_copy_source = True
 html_show_sphinx = False
 html_last_updated_fmt = None
