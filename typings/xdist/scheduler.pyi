@@ -1,6 +1,13 @@
+from collections import OrderedDict
+
 import pytest
 from xdist.remote import Producer
+from xdist.workermanage import WorkerController
 
 class LoadGroupScheduling:
+    workqueue: OrderedDict[str, dict[str, bool]]
     def __init__(self, config: pytest.Config, log: Producer | None = ...) -> None: ...
+    @property
+    def nodes(self) -> list[WorkerController]: ...
+    def _assign_work_unit(self, node: WorkerController) -> None: ...
     def _split_scope(self, nodeid: str) -> str: ...
