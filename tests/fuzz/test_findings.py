@@ -13,13 +13,16 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pytest
 from sklearn.metrics import r2_score
+from sklearn.preprocessing import StandardScaler
 
-from onward import AutoRegressor, RidgeRegressor, storage
+from onward import AutoRegressor, OnlinePipeline, RidgeRegressor, load, storage
 from onward.bandits import Disjoint, Greedy, LinTS, LinUCB, MetaOFUL, Random, SquareCB, SWLinUCB
+from onward.bandits.buffers import LEARNED
 from onward.core.state import TooExtremeError
 from onward.tables import DataError, Table, stream
 from onward.tables.errors import RowError
 from tests.fuzz.forging import pack, unpack
+from tests.fuzz.sample_files import data
 from tests.fuzz.using import use
 
 
@@ -238,3 +241,25 @@ def test_a_policy_that_learned_rows_of_unlike_size_is_loaded_again() -> None:  #
     contents = unpack(arms.to_bytes())
     contents.arrays[[entry["name"] for entry in contents.header["arrays"]].index("pending")][0, 1:] = 1e18, 2.0**53
     use(storage.from_bytes(pack(contents)))
+
+
+def test_what_a_transformer_says_of_long_names_is_told_briefly() -> None:  # forged 300029140
+    X, y = data()
+    rows = pd.DataFrame(X, columns=["a", *("n" * 20_000 + str(i) for i in range(1, X.shape[1]))])
+    pipeline = OnlinePipeline(StandardScaler(), RidgeRegressor()).fit(rows, y)
+    with pytest.raises(ValueError, match="feature names should match") as found:
+        pipeline.predict(rows.rename(columns={"a": "m" * 20_000}))
+    assert len(str(found.value)) < 1100
+
+
+def test_a_count_that_could_not_go_on_is_refused(tmp_path: Path) -> None:  # forged 300049138
+    policy = Random(seed=0)
+    policy.learn([1.0], 1.0)
+    for count, holds in ((2.0**40, True), (2.0**53 - 1, False)):
+        policy._buffer[LEARNED] = count
+        policy.save(tmp_path / "policy")
+        if holds:
+            assert load(tmp_path / "policy").n_learned == count
+        else:
+            with pytest.raises(storage.StorageError, match="learned"):
+                load(tmp_path / "policy")

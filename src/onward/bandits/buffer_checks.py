@@ -19,7 +19,7 @@ from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
 
-_MOST_COUNT = 2.0**53
+_MOST_COUNT = 2.0**52  # floats count to twice that: what is loaded can go on
 LARGEST = 1e150  # of what squares are taken of
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from onward import storage
 from onward.core.checks import whole
-from onward.core.shown import brief
+from onward.core.shown import brief, shortened
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.regression.estimator import Estimator
@@ -28,6 +28,7 @@ from onward.tables import as_mapping
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
+_LONGEST = 1000  # characters of what a transformer says
 _OF_MODEL, _OF_TRANSFORMER = "model ", "transformer "  # before the names of arrays in files
 
 
@@ -106,7 +107,7 @@ class OnlinePipeline(Estimator):
             given: keyword arguments of the model's method of this name.
         """
         transformer, model = self._begun()
-        rows = _dense(transformer.transform(X))
+        rows = _transformed(transformer, X)
         first = not hasattr(self, "n_features_in_")
         if not first:
             self._check_columns(X)
@@ -219,7 +220,7 @@ class OnlinePipeline(Estimator):
 
     def _rows(self, X: Any) -> Matrix:
         self._learned()
-        rows = _dense(self.transformer_.transform(X))
+        rows = _transformed(self.transformer_, X)
         if hasattr(self, "n_features_in_"):
             self._check_columns(X)
         return rows
@@ -306,6 +307,15 @@ class OnlinePipeline(Estimator):
             if len(pipeline.feature_names_in_) != columns:
                 raise ValueError(f"{len(pipeline.feature_names_in_)} names for {columns} columns")
         return pipeline
+
+
+def _transformed(transformer: Any, X: Any) -> Matrix:
+    try:
+        return _dense(transformer.transform(X))
+    except ValueError as error:
+        if len(words := str(error)) <= _LONGEST:
+            raise
+        raise ValueError(shortened(words, _LONGEST)) from None  # it may name columns of any length
 
 
 def _dense(rows: Any) -> Matrix:
