@@ -74,14 +74,17 @@ return said;
 """
 
 FOCUS = r"""
-const e = document.activeElement, style = getComputedStyle(e), before = window.lastFocus;
+const e = document.activeElement, before = window.lastFocus;
 window.lastFocus = e;
+// An arrow of the sidebar has a box, what holds it has none; the link of a card is as large as the card.
+const own = e.getBoundingClientRect();
+const seen = own.width && own.height ? e : e.closest(".sd-card") ?? e.firstElementChild ?? e, style = getComputedStyle(seen);
 // The mark may be a frame around all of a card, drawn after its link.
-const marked = [style, getComputedStyle(e, "::after"), getComputedStyle(e, "::before")].some(each =>
+const marked = [style, getComputedStyle(seen, "::after"), getComputedStyle(seen, "::before")].some(each =>
   each.outlineStyle !== "none" || each.boxShadow !== "none") || style.borderStyle !== "none";
 const after = !before || !before.isConnected || before === document.body
   || (before.compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
-const box = e.getBoundingClientRect();
+const box = seen.getBoundingClientRect();
 return {at: e === document.body ? "" : e.outerHTML.slice(0, 100), marked, after, visible: box.width > 0 && box.height > 0};
 """
 
@@ -178,7 +181,8 @@ def look(driver: Any, site: Path, page: Path, shots: Path | None) -> Iterator[st
 
 def _logged(driver: Any, name: str) -> Iterator[str]:
     for entry in driver.get_log("browser"):
-        if "[PST]" not in entry["message"]:  # the theme tells there which of its parts a page does not have
+        # The theme notes there which of its parts a page lacks, and that a new reader has chosen no colours yet.
+        if entry["level"] == "SEVERE" or "pydata-sphinx-theme.js" not in entry["message"]:
             yield f"{name}: console: {entry['message']}"
     for entry in driver.get_log("performance"):
         message = json.loads(entry["message"])["message"]
