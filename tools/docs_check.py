@@ -182,7 +182,7 @@ def look(driver: Any, site: Path, page: Path, shots: Path | None) -> Iterator[st
 def _logged(driver: Any, name: str) -> Iterator[str]:
     for entry in driver.get_log("browser"):
         # The theme notes there which of its parts a page lacks, and that a new reader has chosen no colours yet.
-        if entry["level"] == "SEVERE" or "pydata-sphinx-theme.js" not in entry["message"]:
+        if not any(words in entry["message"] for words in ("[PST]", "invalid theme mode: . Resetting to auto")):
             yield f"{name}: console: {entry['message']}"
     for entry in driver.get_log("performance"):
         message = json.loads(entry["message"])["message"]
