@@ -87,7 +87,9 @@ sphinx_gallery_conf = {
     "reset_modules": (gallery_style,),
     "reset_modules_order": "both",
     "image_srcset": ["2x"],
-    "image_scrapers": ("matplotlib", figure_scraper),
+    # Ours comes first: pyplot lets go of its figures when they have been taken, and they look like the package's then.
+    "image_scrapers": (figure_scraper, "matplotlib"),
+    "ignore_repr_types": r"matplotlib\.figure",
     "matplotlib_animations": False,
     "doc_module": ("onward",),
     "backreferences_dir": "api/backreferences",

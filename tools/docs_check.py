@@ -63,6 +63,8 @@ for (const e of document.querySelectorAll("article h1,article h2,article h3,arti
   if (+e.tagName[1] > level + 1) said.push(`a heading that skips a level: ${short(e)}`);
   level = +e.tagName[1];
 }
+const pictures = [...document.querySelectorAll("img[class*=sphx-glr]")];
+if (document.querySelector(".sphx-glr-download") && pictures.length !== 1) said.push(`${pictures.length} pictures of one script`);
 const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
 for (const id of new Set(ids.filter((each, n) => ids.indexOf(each) !== n))) said.push(`two elements have the id ${id}`);
 const root = document.documentElement;

@@ -329,7 +329,10 @@ class Encoder:
 
     def _with_products(self, W: Matrix, layout: _Layout) -> Matrix:
         """The constant, features and their products."""
-        parts = [W, W[:, layout.left] * W[:, layout.right]] if len(layout.left) else [W]
+        parts = [W]
+        if len(layout.left):
+            with np.errstate(over="ignore", invalid="ignore"):  # who calls looks at the size, and says it with names
+                parts.append(W[:, layout.left] * W[:, layout.right])
         if self.rule.intercept:
             parts.insert(0, np.ones((len(W), 1)))
         return np.concatenate(parts, axis=1) if len(parts) > 1 else W
