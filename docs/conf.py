@@ -10,6 +10,7 @@ sys.path.insert(0, str(ROOT))
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 from tools.docs_site.building import figure_scraper, gallery_style, setup_site  # noqa: E402
+from tools.docs_site.tree import TREE  # noqa: E402
 
 project = "Onward"
 author = "The Onward developers"
@@ -76,7 +77,8 @@ html_theme_options = {
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
-    "secondary_sidebar_items": ["page-toc"],
+    # Two columns of code need the room.
+    "secondary_sidebar_items": {"**": ["page-toc"], **dict.fromkeys(TREE["coming_from/index"], [])},
 }
 
 sphinx_gallery_conf = {

@@ -65,6 +65,8 @@ def _with_links(text: str, folder: Path) -> str:
         if not target or "://" in target or target.startswith(("/", "mailto:")):
             return found[0]
         path = Path(os.path.normpath(folder / target))
+        if path == DOCS / "gallery":
+            return "](/pictures/index.rst)"
         if path.parent == DOCS / "gallery" and path.suffix == ".py":
             return f"](/pictures/{path.stem}.rst)"
         if path.is_relative_to(ROOT) and (name := path.relative_to(ROOT).as_posix()) in OUTSIDE:
