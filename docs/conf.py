@@ -78,7 +78,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
     # Two columns of code need the room.
-    "secondary_sidebar_items": {"**": ["page-toc"], **dict.fromkeys(TREE["coming_from/index"], [])},
+    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in TREE["coming_from/index"]}},
 }
 
 sphinx_gallery_conf = {
