@@ -28,14 +28,15 @@ from pathlib import Path
 from typing import Any
 
 from onward.service.entries import Decide, Reward
-from onward.service.folding import fold_all
+from onward.service.folding import begin
+from onward.service.rebuilding import verify
 from onward.service.store import open_store
 from tests.service.postgres import NoPostgresError, postgres
 
 LOOP = "kill"
 CONFIG = {
     "policy": {"name": "LinUCB", "seed": 7},
-    "reward": {"wait": "1d", "aggregate": "first"},
+    "reward": {"wait": "1d", "default": 0, "aggregate": "first"},
     "explore": 0.1,
 }
 _SECONDS = 180.0  # that a server may take to start
@@ -131,6 +132,7 @@ class Told:
     rewarded: dict[str, list[str]] = field(default_factory=dict)  # what each try was told
     values: dict[str, float] = field(default_factory=dict)
     refused: int = 0  # calls that the server said it could not do just now
+    states: dict[int, str] = field(default_factory=dict)  # digests of the state under load, by entry of the log
 
     def merge(self, other: "Told") -> None:
         self.decided |= other.decided
@@ -138,6 +140,13 @@ class Told:
         for event, tries in other.rewarded.items():
             self.rewarded.setdefault(event, []).extend(tries)
         self.refused += other.refused
+        self.note_states(other.states)
+
+    def note_states(self, states: dict[int, str]) -> None:
+        """What servers knew at an entry of the log: all the same, whoever tells it."""
+        for seq, digest in states.items():
+            if self.states.setdefault(seq, digest) != digest:
+                raise BrokenPromiseError(f"at entry {seq} the state was {self.states[seq]}, and elsewhere {digest}")
 
 
 class Client:
@@ -244,7 +253,7 @@ def rounds(
 ) -> Told:
     """Kill a server so many times under load, or disturb all otherwise; what clients were told."""
     lots, servers = random.Random(seed), [Server(database) for _ in range(n_servers)]
-    clients = [Client(i, seed * 1000 + i) for i in range(n_clients)]
+    clients, seen = [Client(i, seed * 1000 + i) for i in range(n_clients)], Told()
     try:
         for number in range(count):
             for server in servers:
@@ -256,6 +265,8 @@ def rounds(
                     raise BrokenPromiseError(f"the loop was not made: {status} {answer}")
             with load(clients, [server.port for server in servers]):
                 time.sleep(lots.uniform(0.05, 0.6))
+                for server in servers:
+                    seen.note_states(served_state(server))
                 if disturb is None:
                     lots.choice(servers).kill()
                     time.sleep(0.3 if n_servers > 1 else 0.0)  # others go on
@@ -274,10 +285,15 @@ def rounds(
     finally:
         for server in servers:
             server.kill()
-    told = Told()
     for client in clients:
-        told.merge(client.told)
-    return told
+        seen.merge(client.told)
+    return seen
+
+
+def served_state(server: Server) -> dict[int, str]:
+    """The digest of what a server knows now, by the entry up to which it has read the log; nothing if it cannot say."""
+    status, answer = call(server.port, "GET", f"/v1/loops/{LOOP}/state?digest=true")
+    return {answer["seq"]: answer["digest"]} if status == 200 else {}
 
 
 def judge(database: str, told: Told) -> dict[str, int]:
@@ -308,7 +324,17 @@ def judge(database: str, told: Told) -> dict[str, int]:
             raise BrokenPromiseError(
                 f"the reward of {wrong[0]} is {values[wrong[0]]}, sent was {told.values[wrong[0]]}"
             )
-        loop = fold_all(entries)
+        wrong_states = []
+        loop = begin(entries[0])
+        for entry in entries[1:]:
+            loop.fold(entry)
+            if entry.seq in told.states and told.states[entry.seq] != loop.digest():
+                wrong_states.append(entry.seq)
+        if wrong_states:
+            raise BrokenPromiseError(f"what was served under load at entry {wrong_states[0]} is not what the log makes")
+        unlike = [each.seq for each in verify(store, LOOP) if not each.is_same]
+        if unlike:
+            raise BrokenPromiseError(f"folded from snapshots, the state at entry {unlike[0]} is another one")
         learned = loop.state()["learned"]
         if learned != len(rewards):
             raise BrokenPromiseError(f"{learned} rewards were learned, of {len(rewards)} events that had some")
@@ -319,7 +345,8 @@ def judge(database: str, told: Told) -> dict[str, int]:
             raise BrokenPromiseError(f"expected a snapshot at the last entry, {entries[-1].seq}, got {left}")
         if snapshot.digest != loop.digest():
             raise BrokenPromiseError("the state that was served is not the one that the log makes")
-    return {"decisions": len(decided), "rewards": len(rewards), "entries": len(entries), "refused": told.refused}
+    counts = {"decisions": len(decided), "rewards": len(rewards), "entries": len(entries), "refused": told.refused}
+    return counts | {"states": len(told.states)}
 
 
 # Kills, and what else befalls servers

@@ -201,5 +201,12 @@ def _explained(entry: Entry) -> Explained:
     ]
     chosen = content.actions[content.chosen].id
     return Explained(
-        str(entry.event_id), entry.at, content.version, chosen, content.probability, content.context, actions
+        str(entry.event_id),
+        entry.at,
+        content.version,
+        chosen,
+        content.probability,
+        content.is_own,
+        content.context,
+        actions,
     )

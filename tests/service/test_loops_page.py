@@ -125,7 +125,7 @@ def test_why_is_said_and_stays_open_and_focused_while_the_page_asks_again(window
     assert found[:2] == [True, True]
     assert "taken" in found[2]
     assert "±" in found[2]
-    assert any(each in found[3] for each in ("first choice", "by exploration"))
+    assert any(each in found[3] for each in ("the likeliest", "drawn"))
 
 
 def test_the_address_says_which_loop(window: Browser, url: str) -> None:

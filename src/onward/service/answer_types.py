@@ -69,6 +69,8 @@ class Explained(msgspec.Struct, frozen=True):
     version: int
     action: str
     probability: float
+    is_own: bool
+    """Whether the application decided, not the policy."""
     context: dict[str, Any]
     actions: list[Weighed]
 
@@ -123,6 +125,8 @@ class EvaluateAnswer(msgspec.Struct, frozen=True):
     """Decisions with a reward and a known probability, which is what can be judged on."""
     left_out: int
     """Other decisions: without a reward that counts, or taken by the application, which told no probability."""
+    pending: int
+    """Where a default counts if no reward comes: decisions that still wait, and all after the first of them."""
     logged: float
     """What was earned a decision."""
     policies: list[PolicyValue]

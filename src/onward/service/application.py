@@ -253,6 +253,9 @@ def _as_answered(error: HttpError | RequestError | StoreError) -> HttpError:
         return error
     if isinstance(error, RequestError):
         return HttpError(_STATUSES.get(error.code, 422), error.code, str(error), error.field)
+    if not error.is_transient and not error.is_uncertain:
+        told = "what is stored cannot be used; nothing was changed: the server's log says what must be mended first"
+        return HttpError(503, "unavailable", told)
     done = "whether it was written is not known" if error.is_uncertain else "nothing was changed"
     said = f"the database cannot be used just now; {done}: ask again"
     return HttpError(503, "unavailable", said, headers=[(b"retry-after", b"1")])

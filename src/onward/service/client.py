@@ -129,7 +129,7 @@ class Client:
         answer: list[dict[str, Any]] = self._call("POST", f"/v1/loops/{_part(loop)}/decide", named)
         return answer
 
-    def reward(self, loop: str, event_id: str, value: float) -> str:
+    def reward(self, loop: str, event_id: str, value: float, *, reward_id: str | None = None) -> str:
         """Say what came of a decision: learned, noted, already, late or unknown.
 
         Each call is one reward, however often it is sent: it has an id of its own.
@@ -138,11 +138,13 @@ class Client:
             loop: the name of the loop.
             event_id: of the decision.
             value: the reward.
+            reward_id: of this reward, where several of one decision count: told twice, as after a crash of the
+                application, it counts once; None for a new one.
 
         Returns:
             What became of it.
         """
-        body = {"event_id": event_id, "value": value, "reward_id": uuid.uuid4().hex}
+        body = {"event_id": event_id, "value": value, "reward_id": reward_id or uuid.uuid4().hex}
         return str(self._call("POST", f"/v1/loops/{_part(loop)}/rewards", body)["status"])
 
     def rewards(self, loop: str, values: Mapping[str, float]) -> dict[str, str]:

@@ -43,6 +43,7 @@ def explained(entry: Entry) -> Explained:
         content.version,
         content.actions[content.chosen].id,
         content.probability,
+        content.is_own,
         content.context,
         [Weighed(action.id, *numbers) for action, *numbers in weighed],
     )

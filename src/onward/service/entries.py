@@ -81,6 +81,7 @@ class Decide(Content, frozen=True):
     is_told: bool = True  # False: the application decided, and did not say with which probability
     k: int = 1  # how many places of the ranking were drawn
     left_out: int = 0  # features and products of the actions that had no place
+    is_own: bool = False  # True: the application decided, as the mode was then
 
 
 class Reward(Content, frozen=True):
@@ -96,6 +97,8 @@ class Activate(Content, frozen=True):
 
 class Expire(Content, frozen=True):
     """Time went on: decisions that have waited too long at this entry's time are over."""
+
+    most: int | None = None  # so many at most, the oldest; None: all
 
 
 class Forget(Content, frozen=True):

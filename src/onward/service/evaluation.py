@@ -2,6 +2,7 @@
 
 import asyncio
 import heapq
+import math
 import multiprocessing
 import os
 import threading
@@ -43,6 +44,8 @@ class Judged(NamedTuple):
     rewards: list[float]
     left_out: int
     """Decisions without a reward that counts, or whose probability nobody told."""
+    pending: int
+    """Decisions that wait, and those after the first of them, where a default counts if no reward comes."""
     is_online: bool
     """Whether the loop's policy made them all, not the application."""
 
@@ -54,20 +57,24 @@ class _Open:
     decision: Decide
     deadline: float
     active: bool
-    is_online: bool
     aggregate: str
+    number: int
     count: int = 0
     value: float = 0.0
     seen: set[str] = field(default_factory=set)
 
 
 def judged_decisions(entries: Iterable[Entry], config: LoopConfig) -> Judged:
-    """The decisions with the rewards that the loop counted: by the settings in force then, `config` at first."""
+    """The decisions with the rewards that the loop counted: by the settings in force then, `config` at first.
+
+    Where a default counts if no reward comes, decisions are judged up to the first that still waits: of later ones
+    those are known that got a reward, and nothing follows from them alone.
+    """
     wait = seconds_to_wait(config)
     open_ones: dict[str, _Open] = {}
     order: list[tuple[float, int, str]] = []  # by deadline; those that are over already are passed by
     done: list[tuple[_Open, float]] = []
-    n = 0
+    n, latest = 0, -math.inf
 
     def end(one: _Open) -> None:
         default = config.reward.default if one.active else None
@@ -80,13 +87,11 @@ def judged_decisions(entries: Iterable[Entry], config: LoopConfig) -> Judged:
             done.append((one, value))
 
     for entry in entries:
-        content, event = entry.content, str(entry.event_id)
+        content, event, latest = entry.content, str(entry.event_id), max(latest, entry.at)
         found = open_ones.get(event)
         if isinstance(content, Decide) and found is None:
-            open_ones[event] = _Open(
-                content, entry.at + wait, content.active, config.mode == "online", config.reward.aggregate
-            )
             n += 1
+            open_ones[event] = _Open(content, entry.at + wait, content.active, config.reward.aggregate, n)
             heapq.heappush(order, (entry.at + wait, n, event))
         elif isinstance(content, Activate) and found is not None:
             found.active = True
@@ -100,17 +105,28 @@ def judged_decisions(entries: Iterable[Entry], config: LoopConfig) -> Judged:
                 found.active, found.count = True, found.count + 1
                 found.value = content.value + (found.value if found.aggregate == "sum" else 0.0)
         elif isinstance(content, Expire):
-            while order and order[0][0] <= entry.at:
+            ended = 0
+            while order and order[0][0] <= entry.at and (content.most is None or ended < content.most):
                 deadline, _, over = heapq.heappop(order)
                 if over in open_ones and open_ones[over].deadline == deadline:
                     end(open_ones.pop(over))
+                    ended += 1
         elif isinstance(content, Forget):
             for each in content.events:
                 open_ones.pop(each, None)
         elif isinstance(content, Begin):
             config, wait = content.config, seconds_to_wait(content.config)
-    is_online = all(one.is_online for one, _ in done)
-    return Judged([one.decision for one, _ in done], [value for _, value in done], n - len(done), is_online)
+    pending = 0
+    if config.reward.default is not None:
+        for event in [event for event, one in open_ones.items() if one.deadline <= latest]:
+            end(open_ones.pop(event))  # what the next entry would have said
+        first = min((one.number for one in open_ones.values()), default=n + 1)
+        counted = len(done)
+        done = [each for each in done if each[0].number < first]
+        pending = len(open_ones) + counted - len(done)
+    is_online = not any(one.decision.is_own for one, _ in done)
+    decisions, rewards = [one.decision for one, _ in done], [value for _, value in done]
+    return Judged(decisions, rewards, n - len(done) - pending, pending, is_online)
 
 
 def logged_data(judged: Judged, config: LoopConfig, features: Sequence[Born]) -> LoggedData:
@@ -169,7 +185,8 @@ def evaluate_entries(
     judged = judged_decisions(entries, config)
     if not judged.decisions:
         wanted = "decisions with rewards in the log whose probability is known"
-        raise RequestError("empty_log", f"expected {wanted}, got none of that time", "since")
+        told = f", and {judged.pending:,} that wait, or come after one that does" if judged.pending else ""
+        raise RequestError("empty_log", f"expected {wanted}, got none of that time{told}", "since")
     log = logged_data(judged, config, features)
     values = []
     for number, settings in enumerate(asked.policies):
@@ -179,7 +196,7 @@ def evaluate_entries(
             place = f"policies[{number}]" + (error.field or "").removeprefix("policy")
             raise RequestError(error.code, error.message, place) from error
         values.append(PolicyValue(settings, [_estimate(policy, log, method, asked) for method in asked.methods]))
-    return EvaluateAnswer(len(log), judged.left_out, float(log.reward.mean()), values)
+    return EvaluateAnswer(len(log), judged.left_out, judged.pending, float(log.reward.mean()), values)
 
 
 def _estimate(policy: Any, log: LoggedData, method: Any, asked: EvaluateRequest) -> Estimate:

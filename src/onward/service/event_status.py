@@ -7,6 +7,7 @@ from onward.service.answer_types import RewardStatus
 from onward.service.entries import Decide, Entry, Reward
 from onward.service.live_loops import Live, LiveLoops
 from onward.service.loop import Loop
+from onward.service.loop_checks import seconds_to_wait
 from onward.service.store_values import begins_event
 
 _ROUNDS = 5  # in which the log is read on, while other servers write to it
@@ -69,5 +70,6 @@ async def find_decided(loops: LiveLoops, live: Live, loop: Loop, events: Sequenc
 
 def _ended(loop: Loop, entries: Sequence[Entry]) -> RewardStatus:
     """How an event ended of which only the log knows."""
-    has_reward = any(isinstance(entry.content, Reward) for entry in entries)
+    in_time = entries[0].at + seconds_to_wait(loop.config)
+    has_reward = any(isinstance(entry.content, Reward) and entry.at <= in_time for entry in entries)
     return "already" if has_reward and loop.config.reward.aggregate == "first" else "late"

@@ -136,12 +136,13 @@ class _LoopRows:
 
     def __init__(self, before: LoopConfig | None) -> None:
         self._mode = None if before is None else before.mode
+        self._own_mode: str | None = "apprentice"
 
     def __call__(self, entry: Entry) -> dict[str, Any]:
         content = entry.content
         if isinstance(content, Decide):
             return {name: getattr(content, name) for name in _PLAIN} | {
-                "mode": self._mode,
+                "mode": self._mode_of(content),
                 "action": content.actions[content.chosen].id,
                 "context": _json(content.context),
                 "actions": _json(content.actions),
@@ -154,6 +155,12 @@ class _LoopRows:
         if isinstance(content, Install):
             return {"settings": _json({content.place: content.policy, "source": content.source})}
         return {}
+
+    def _mode_of(self, content: Decide) -> str | None:
+        """The mode in which a decision was made, which may have been changed before it was written."""
+        if self._mode not in (None, "online"):
+            self._own_mode = self._mode
+        return self._own_mode if content.is_own else "online"
 
 
 def _model_row(entry: Entry) -> dict[str, Any]:

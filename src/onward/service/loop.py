@@ -6,7 +6,8 @@ both, for a loop by hand.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -79,6 +80,7 @@ class Loop(LoopState):
             context: what all actions have in common, by name.
             actions: what can be done.
             k: how many places of the ranking are drawn; the others stand by their probability, then by their estimate.
+                Where the application decides, the ranking is its own: what it takes, then the others as they were told.
             at: the time, in seconds since 1970.
             active: whether a reward can be expected; if not, `activate` says so later.
             excluded: ids of actions that may not be taken.
@@ -94,7 +96,7 @@ class Loop(LoopState):
         names = [*self.encoder.columns, *(feature for feature, _ in encoded.born)]
         check_work(len(actions), len(names))
         said = self.learner.look_at(encoded.table, names, available, self.config.explore)
-        chances: list[float] = said.chances.tolist()
+        chances = [min(each, 1.0) for each in said.chances.tolist()]  # a sum may round to a little more
         seed = self.config.policy.get("seed")
         lots = decision_lots.uniform_numbers(min(k, len(actions)), self.name, event_id, self.version, seed)
         estimates: list[float] = said.estimates.tolist()
@@ -102,7 +104,7 @@ class Loop(LoopState):
         ranking = decision_lots.ranked(chances, decision_lots.drawn(chances, lots), estimates, out)
         first, used = (ranking[0], chances[ranking[0]]) if own is None else own
         if own is not None:
-            ranking = [first, *(place for place in ranking if place != first)]
+            ranking = [first, *(place for place in range(len(actions)) if place != first and place not in out)]
         shadow = None
         if self.shadow is not None:
             shadow = float(self.shadow.look_at(encoded.table, names, available, self.config.explore).chances[first])
@@ -134,6 +136,7 @@ class Loop(LoopState):
             is_told=own is None or probability is not None,
             k=len(lots),
             left_out=encoded.left_out,
+            is_own=own is not None,
         )
         check_finite(content)
         return Entry(self.name, content, event_id, at)
@@ -170,6 +173,7 @@ class Loop(LoopState):
             "seq": self.seq,
             "pending": len(self.waiting),
             "oldest": self.waiting.oldest(),
+            "held": len(self.in_order.held),
             **self.statistics.counts(),
             "config": msgspec.to_builtins(self.config),
             "features": len(self.encoder.columns),
@@ -186,9 +190,9 @@ class Loop(LoopState):
 
     def decide(
         self,
-        event_id: str,
+        event_id: str | None,
         context: Values,
-        actions: Sequence[Action],
+        actions: Sequence[Action | Mapping[str, Any]],
         k: int = 1,
         *,
         at: float | None = None,
@@ -197,18 +201,21 @@ class Loop(LoopState):
         """Decide, and wait for the reward. An event id that was seen before gives the first answer again.
 
         Args:
-            event_id: of the decision, or of the rows; None for a new one.
+            event_id: of the decision; None for a new one.
             context: what all actions have in common, by name.
-            actions: each a mapping with an id and features.
+            actions: each an Action, or a mapping with its id and features.
             k: how many places of the ranking are drawn.
             at: the time, in seconds since 1970; None for that of the clock.
             more: further fields of the request.
         """
+        if event_id is None:
+            event_id = uuid.uuid4().hex
         if event_id in self._answers:
             return self._answers[event_id]
         if event_id in self.waiting or event_id in self._finished:
             raise RequestError("conflict", f"{event_id!r:.80} was decided before this loop was loaded", "event_id")
-        entry = self.propose(event_id, context, actions, k, at=time.time() if at is None else at, **more)
+        offered = [each if isinstance(each, Action) else _as_action(each, i) for i, each in enumerate(actions)]
+        entry = self.propose(event_id, context, offered, k, at=time.time() if at is None else at, **more)
         self.fold(entry)
         answer = self._answers[event_id] = self.answer(entry)
         if len(self._answers) > REMEMBERED:
@@ -219,7 +226,7 @@ class Loop(LoopState):
         """The reward of a decision: what became of it.
 
         Args:
-            event_id: of the decision, or of the rows; None for a new one.
+            event_id: of the decision.
             value: the reward.
             at: the time, in seconds since 1970; None for that of the clock.
             reward_id: of this reward, so that it counts once.
@@ -231,7 +238,7 @@ class Loop(LoopState):
         """The entry of a reward; RequestError if it is no number that can be learned.
 
         Args:
-            event_id: of the decision, or of the rows; None for a new one.
+            event_id: of the decision.
             value: the reward.
             at: the time, in seconds since 1970; None for that of the clock.
             reward_id: of this reward, so that it counts once.
@@ -246,7 +253,7 @@ class Loop(LoopState):
         """Say that a decision was used.
 
         Args:
-            event_id: of the decision, or of the rows; None for a new one.
+            event_id: of the decision.
             at: the time, in seconds since 1970; None for that of the clock.
         """
         return self.fold(Entry(self.name, Activate(), event_id, time.time() if at is None else at)).status
@@ -258,3 +265,11 @@ class Loop(LoopState):
             now: the time, in seconds since 1970; None for that of the clock.
         """
         return self.fold(Entry(self.name, Expire(), None, time.time() if now is None else now)).expired
+
+
+def _as_action(given: Any, place: int) -> Action:
+    try:
+        return msgspec.convert(given, Action)
+    except msgspec.ValidationError as error:
+        told = f"expected an Action, or a mapping with its id and features: {error}"
+        raise RequestError("bad_request", told[:300], f"actions[{place}]") from error

@@ -175,6 +175,7 @@ LOOPS = [
                 "version": 17,
                 "action": "a",
                 "probability": 0.42,
+                "is_own": False,
                 "context": {"hour": 0.4, "device": "phone"},
                 "actions": [
                     {"id": "a", "probability": 0.42, "estimate": 0.3, "width": 0.1},
@@ -198,6 +199,7 @@ LOOPS = [
         gives={
             "events": 1000,
             "left_out": 3,
+            "pending": 0,
             "logged": 0.27,
             "policies": [_estimates({"name": "LinUCB", "alpha": 1.0})],
         },

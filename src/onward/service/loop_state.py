@@ -1,14 +1,16 @@
 """What a loop knows, as a fold over the entries of its log, and as a snapshot."""
 
 import hashlib
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal, Self
 
 import msgspec
 import numpy as np
 
 from onward import storage
+from onward.confidence.change_alarm import ChangeAlarm
 from onward.service import snapshots
 from onward.service.configuration import LoopConfig
 from onward.service.encoder import Encoder
@@ -17,8 +19,10 @@ from onward.service.learner import Learner
 from onward.service.loop_checks import seconds_to_wait
 from onward.service.loop_statistics import Statistics
 from onward.service.outcomes import Outcome, Status
+from onward.service.request_errors import RequestError
 from onward.service.snapshots import Rest, Snapshot
-from onward.service.waiting import Waiting, WaitingRoom
+from onward.service.waiting import Counted, InOrder, Waiting, WaitingRoom
+from onward.storage import StorageError
 
 _REWARD_IDS = 1000  # of a decision that are remembered, the latest
 _INSTALLED = 100  # requests for another policy that are remembered, the latest
@@ -39,6 +43,7 @@ class LoopState:
         self.learner = Learner(config.policy)
         self.shadow: Learner | None = None
         self.waiting = WaitingRoom()
+        self.in_order = InOrder(None, self.waiting)
         self.statistics = Statistics()
         self._finished: dict[str, Literal["already", "late"]] = {}
         self.installed: dict[str, int] = {}
@@ -60,6 +65,8 @@ class LoopState:
         if entry.seq and entry.seq != self.seq + 1:
             raise ValueError(f"entry {entry.seq} of {self.name!r} came after {self.seq}, expected {self.seq + 1}")
         outcome = self._fold(entry)
+        for waiting in self.in_order.ready():
+            self._judge(waiting, waiting.value, entry.at)
         self.seq += 1
         return outcome
 
@@ -76,11 +83,12 @@ class LoopState:
             waiting.active = True
             return Outcome("activated")
         if isinstance(content, Expire):
-            return self._expired(entry.at)
+            return self._expired(entry.at, content.most)
         if isinstance(content, Forget):
             for each in content.events:
                 if each in self.waiting:
                     self.waiting.pop(each)
+                self.in_order.held.pop(each, None)
                 self._finished.pop(each, None)
             return Outcome("done")
         if isinstance(content, Install):
@@ -91,7 +99,7 @@ class LoopState:
         if isinstance(content, Begin):
             if content.config.mode != self.config.mode:  # who decides from now on is judged by that alone
                 self.statistics.begin_apprentice()
-                for waiting in self.waiting.by_event.values():
+                for waiting in self._not_counted():
                     waiting.is_own = False
             self.config = msgspec.structs.replace(as_written(content.config), policy=self.config.policy)
             self._wait = seconds_to_wait(self.config)
@@ -116,6 +124,9 @@ class LoopState:
                 learner.know(names, np.zeros((1, len(names))), content.longest)
                 self.version += 1
         first = content.chosen
+        counted: Counted = "now"
+        if self.config.reward.default is not None:
+            counted = "in order" if self.in_order.has_room() else "not"
         # Not by BLAS, which adds in an order of its own on each kind of processor.
         expected = math.fsum(p * mu for p, mu in zip(content.probabilities, content.estimates, strict=True))
         waiting = Waiting(
@@ -134,9 +145,11 @@ class LoopState:
             subject=content.subject,
             is_told=content.is_told,
             aggregate=self.config.reward.aggregate,
-            is_own=self.config.mode != "online",
+            is_own=content.is_own and self.config.mode != "online",
+            counted=counted,
         )
         self.waiting.add(event, waiting)
+        self.in_order.add(event, waiting)
         self.statistics.decided(waiting, content.leverage)
         if content.left_out:
             self.statistics.count("left_out", content.left_out)
@@ -155,7 +168,7 @@ class LoopState:
         if waiting.aggregate == "first":
             self.waiting.pop(event)
             self._remember(event, "already")
-            return Outcome("learned", self._learn(waiting, content.value, at))
+            return Outcome("learned", self._learn(event, waiting, content.value, at))
         if content.id is not None:
             seen = waiting.seen = waiting.seen or []
             if content.id in seen:
@@ -171,9 +184,9 @@ class LoopState:
         self.statistics.count(status)
         return Outcome(status)
 
-    def _expired(self, now: float) -> Outcome:
+    def _expired(self, now: float, most: int | None) -> Outcome:
         learned = expired = 0
-        for event, waiting in self.waiting.pop_due(now):
+        for event, waiting in self.waiting.pop_due(now, most):
             outcome = self._end(event, waiting, now)
             learned, expired = learned + outcome.learned, expired + outcome.expired
         return Outcome("done", learned, expired)
@@ -182,14 +195,14 @@ class LoopState:
         """The wait is over: what came is learned, or what counts if nothing came."""
         self._remember(event, "late")
         if waiting.count:
-            return Outcome("done", self._learn(waiting, waiting.value, at))
+            return Outcome("done", self._learn(event, waiting, waiting.value, at))
         self.statistics.count("expired")
         default = self.config.reward.default
         if default is None or not waiting.active:
             return Outcome("done", 0, 1)
-        return Outcome("done", self._learn(waiting, default, at, is_default=True), 1)
+        return Outcome("done", self._learn(event, waiting, default, at, is_default=True), 1)
 
-    def _learn(self, waiting: Waiting, value: float, at: float, *, is_default: bool = False) -> int:
+    def _learn(self, event: str, waiting: Waiting, value: float, at: float, *, is_default: bool = False) -> int:
         names = tuple(self.encoder.columns)
         row = waiting.features(len(names))
         if not self.learner.learn(row, value, names, waiting.scales):
@@ -198,10 +211,24 @@ class LoopState:
         if self.shadow is not None:
             self.shadow.learn(row, value, names, None)
         self.version += 1
-        self.statistics.learned(waiting, value, at)
-        if not is_default:  # many defaults at once, of those alone that got no reward, look like a change
-            self.statistics.watch(row, value, at)
+        self.statistics.count("learned")
+        if waiting.counted == "in order":
+            self.in_order.hold(event, waiting, value)
+        elif waiting.counted == "not":
+            self.statistics.count("uncounted")
+        else:
+            self._judge(waiting, value, at, is_default=is_default)
         return 1
+
+    def _judge(self, waiting: Waiting, value: float, at: float, *, is_default: bool = False) -> None:
+        """Count a reward in means, and let the alarm see it."""
+        self.statistics.rewarded(waiting, value, at)
+        if not is_default:  # many defaults at once, of those alone that got no reward, look like a change
+            self.statistics.watch(waiting.features(len(self.encoder.columns)), value, at)
+
+    def _not_counted(self) -> Iterator[Waiting]:
+        """Decisions that wait, and those that have ended and are not counted yet."""
+        return itertools.chain(self.waiting.by_event.values(), self.in_order.held.values())
 
     def _install(self, content: Install) -> None:
         learner = None
@@ -211,7 +238,7 @@ class LoopState:
             names = tuple(self.encoder.columns)
             if learner.policy.dimension is not None and learner.policy.dimension < len(names):
                 learner.know(names, np.zeros((1, len(names))), 0.0)
-        for waiting in self.waiting.by_event.values():  # what another policy said of them is nothing to this one
+        for waiting in self._not_counted():  # what another policy said of them is nothing to this one
             if content.place == "shadow":
                 waiting.shadow = None
             else:
@@ -239,7 +266,7 @@ class LoopState:
         """Whether the reward of this event can still come.
 
         Args:
-            event_id: of the decision, or of the rows; None for a new one.
+            event_id: of the decision.
         """
         return event_id in self.waiting
 
@@ -247,7 +274,7 @@ class LoopState:
         """How an event ended, of the latest of them: with a reward, or without; None if that is not known.
 
         Args:
-            event_id: of the decision, or of the rows; None for a new one.
+            event_id: of the decision.
         """
         return self._finished.get(event_id)
 
@@ -255,7 +282,7 @@ class LoopState:
         """Whether decisions have waited long enough.
 
         Args:
-            now: the time, in seconds since 1970; None for that of the clock.
+            now: the time, in seconds since 1970.
         """
         return self.waiting.is_due(now)
 
@@ -282,6 +309,7 @@ class LoopState:
                 finished=self._finished,
                 sums=self.statistics.sums,
                 alarm=self.statistics.alarm_bytes(),
+                held=self.in_order.held,
                 installed=self.installed,
             )
         )
@@ -306,14 +334,26 @@ class LoopState:
         """
         snapshot = snapshots.unpack(data, Snapshot)
         held = snapshots.decode_rest(snapshot.rest)
-        loop = cls(held.name, held.config)
+        alarm = storage.from_bytes(held.alarm)
+        if not isinstance(alarm, ChangeAlarm):
+            raise StorageError(f"a snapshot holds a {type(alarm).__name__} in place of its alarm")
+        try:
+            loop = cls(held.name, held.config)
+            loop.encoder.add(held.features)
+            loop.learner = Learner.from_bytes(held.config.policy, snapshot.learner)
+            loop.shadow = None if snapshot.shadow is None else Learner.from_bytes(*snapshot.shadow)
+        except StorageError:
+            raise
+        except (RequestError, ValueError, TypeError) as error:
+            raise StorageError(f"a snapshot has settings or features that no loop has: {error}"[:300]) from error
+        d = len(loop.encoder.columns)
+        if any((each.policy.dimension or 0) > d for each in (loop.learner, loop.shadow) if each is not None):
+            raise StorageError(f"a snapshot has a policy of more features than the loop, which has {d}")
         loop.seq, loop.version = held.seq, held.version
-        loop.encoder.add(held.features)
-        loop.learner = Learner.from_bytes(held.config.policy, snapshot.learner)
-        loop.shadow = None if snapshot.shadow is None else Learner.from_bytes(*snapshot.shadow)
         loop.waiting = WaitingRoom(held.waiting)
+        loop.in_order = InOrder(held.held, loop.waiting)
         loop._finished = held.finished
-        loop.statistics = Statistics(held.sums, storage.from_bytes(held.alarm))
+        loop.statistics = Statistics(held.sums, alarm)
         loop.installed = held.installed
         return loop
 

@@ -42,6 +42,7 @@ class ActionCount(msgspec.Struct, array_like=True):
     decided: int = 0
     rewards: int = 0
     total: float = 0.0
+    last: float = 0.0  # when it was taken last
 
 
 class Judged(msgspec.Struct, array_like=True):
@@ -103,17 +104,18 @@ class Statistics:
         sums = self.sums
         self.count("decided")
         self._bin(waiting.at).decided += 1
-        self._action(waiting.action).decided += 1
+        action = self._action(waiting.action)
+        action.decided += 1
+        action.last = waiting.at
         sums.leverage += (leverage - sums.leverage) * (0.01 if sums.counts["decided"] > 1 else 1.0)
         if waiting.is_own:
             sums.watched += 1
             sums.agreement += waiting.policy_probability
             sums.gain += waiting.gain
 
-    def learned(self, waiting: Waiting, value: float, at: float) -> None:
-        """Count a reward."""
+    def rewarded(self, waiting: Waiting, value: float, at: float) -> None:
+        """Count a reward in means."""
         sums = self.sums
-        self.count("learned")
         action, stretch = self._action(waiting.action), self._bin(at)
         action.rewards += 1
         action.total += value
@@ -155,7 +157,7 @@ class Statistics:
         self.sums.shadow = Judged()
 
     def watch(self, row: Vector, value: float, at: float) -> None:
-        """Let the alarm see a reward that came."""
+        """Let the alarm see a reward."""
         sums = self.sums
         numbers = np.array([float(sums.rewards)])
         _, change = self.alarm.learn_until_change(row.reshape(1, -1), np.array([value]), np.ones(1), numbers)
@@ -200,9 +202,14 @@ class Statistics:
             bins[:] = merged
 
     def _action(self, name: str) -> ActionCount:
+        """What is counted of an action; of too many, what was taken longest ago is counted with the others."""
         actions = self.sums.actions
         if name not in actions and len(actions) >= _MOST_ACTIONS:
-            name = OTHERS
+            oldest = min((each for each in actions if each != OTHERS), key=lambda each: actions[each].last)
+            gone, others = actions.pop(oldest), actions.setdefault(OTHERS, ActionCount())
+            others.decided += gone.decided
+            others.rewards += gone.rewards
+            others.total += gone.total
         return actions.setdefault(name, ActionCount())
 
     # What follows
@@ -210,7 +217,7 @@ class Statistics:
     def counts(self) -> dict[str, Any]:
         """Counts and means, as plain values."""
         sums, told = self.sums, self.sums.counts
-        names = ("decided", "learned", "expired", "late", "already", "unknown", "changes", "left_out")
+        names = ("decided", "learned", "expired", "late", "already", "unknown", "changes", "left_out", "uncounted")
         return {name: told.get(name, 0) for name in names} | {
             "reward": mean_with_band(sums.rewards, sums.mean, sums.spread, sums.least, sums.most),
             "error": math.sqrt(sums.error) if sums.rewards else None,

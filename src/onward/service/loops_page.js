@@ -132,7 +132,7 @@
     charts();
     shares(statistics.actions);
     compared(state);
-    showDecisions(decisions ?? [], state.mode);
+    showDecisions(decisions ?? []);
     coefficients(state);
   }
 
@@ -140,7 +140,7 @@
     const now = Date.now() / 1000;
     const { reward } = state;
     const pairs = [
-      ["Mean reward", number(reward.mean), finite(reward.low) ? `${number(reward.low, 3)} to ${number(reward.high, 3)}` : "no band yet"],
+      ["Mean reward", number(reward.mean), (finite(reward.low) ? `${number(reward.low, 3)} to ${number(reward.high, 3)}` : "no band yet") + (state.held ? `; ${number(state.held)} known rewards behind decisions that wait` : "")],
       ["Decisions", number(state.decided), `version ${number(state.version)}`],
       ["Learned", number(state.learned), `${number(state.expired)} ended without a reward`],
       ["Pending", number(state.pending), finite(state.oldest) ? `the oldest for ${span(now - state.oldest)}` : "nothing waits"],
@@ -192,12 +192,12 @@
       element("p", { class: "soft" }, "What it would have earned, by inverse propensities, ± two standard errors. It learns from the same events and decides nothing."));
   }
 
-  function why(decision, mode) {
+  function why(decision) {
     const first = decision.actions.reduce((best, each) => each.probability > best.probability ? each : best);
     const taken = decision.actions.find((each) => each.id === decision.action) ?? first;
-    if (mode !== "online") return ["own", "application's choice", `the policy's first choice: ${first.id}, ${percent(first.probability)}`];
-    if (taken.probability >= first.probability) return ["", "first choice", ""];
-    return ["explored", "by exploration", `the first choice was ${first.id}, ${percent(first.probability)}`];
+    if (decision.is_own) return ["own", "application's choice", `the policy's likeliest: ${first.id}, ${percent(first.probability)}`];
+    if (taken.probability >= first.probability) return ["", "the likeliest", ""];
+    return ["explored", "drawn", `the likeliest was ${first.id}, ${percent(first.probability)}`];
   }
 
   function weighed(decision) {
@@ -213,10 +213,10 @@
 
   const words = (values) => Object.entries(values).map(([name, value]) => `${name}: ${typeof value === "number" ? number(value) : typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
 
-  function showDecisions(decisions, mode) {
+  function showDecisions(decisions) {
     if (decisions.length === 0) { replace(find("decisions"), element("p", { class: "soft" }, "No decision yet.")); return; }
     const shown = decisions.map((decision) => {
-      const [kind, badge, note] = why(decision, mode);
+      const [kind, badge, note] = why(decision);
       const summary = element("summary", { "data-key": decision.event_id }, element("b", {}, decision.action), ` ${percent(decision.probability)} `,
         element("span", { class: `badge ${kind}` }, badge), " ", element("span", { class: "soft" }, [clock(decision.at, false), note].filter(Boolean).join(" · ")));
       const made = element("details", { class: "decision" }, summary,

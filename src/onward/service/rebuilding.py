@@ -1,5 +1,6 @@
 """The state of a loop made again from its log, and whether that gives the same bits."""
 
+import logging
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -11,6 +12,9 @@ from onward.service.regression_model import Model
 from onward.service.store import Store
 from onward.service.store_errors import StoreError
 from onward.service.store_values import Snapshot, StoredLoop
+from onward.storage import StorageError
+
+log = logging.getLogger(__name__)
 
 
 def rebuild(store: Store, name: str, start: int | None = None) -> Loop | Model:
@@ -42,12 +46,14 @@ def save_latest(store: Store, name: str) -> None:
 
 
 def load(store: Store, name: str) -> tuple[Loop | Model, str]:
-    """A loop or model as it is now, from its latest snapshot and what came after; and its birth."""
+    """A loop or model as it is now, from its latest snapshot and what came after; and its birth.
+
+    A snapshot only saves time: where one cannot be read, an earlier one is taken, or the log from its beginning.
+    """
     for attempt in (0, 1):
         stored = _stored(store, name)
-        latest = store.snapshot(name)
         try:
-            current = rebuild(store, name, None if latest is None else latest.seq)
+            current = _from_latest(store, stored)
         except (ValueError, TypeError):  # something was removed while it was read
             if attempt:
                 raise
@@ -56,6 +62,19 @@ def load(store: Store, name: str) -> tuple[Loop | Model, str]:
         if again is not None and again.birth == stored.birth:
             return current, stored.birth
     raise StoreError(f"{name!r} was deleted and made again while it was loaded", is_transient=True)
+
+
+def _from_latest(store: Store, stored: StoredLoop) -> Loop | Model:
+    for each in reversed(store.snapshots(stored.name)):
+        if each.seq <= stored.base_seq:
+            break
+        try:
+            return rebuild(store, stored.name, each.seq)
+        except StorageError as error:
+            log.error(
+                "the snapshot of %s at entry %d is passed over, as it cannot be read: %s", stored.name, each.seq, error
+            )
+    return rebuild(store, stored.name)
 
 
 class Checked(NamedTuple):

@@ -21,6 +21,7 @@ from onward.service.loop_checks import check_name_of_each, check_retain
 from onward.service.outcomes import Outcome
 from onward.service.request_errors import RequestError
 from onward.service.snapshots import ModelSnapshot
+from onward.storage import StorageError
 
 _LONGEST = 300  # characters of a message
 
@@ -254,7 +255,10 @@ class Model:
         model.seq, model.version, model.refused = held.seq, held.version, held.refused
         model.encoder.add(held.features)
         if held.version:  # of one that has learned nothing, there is nothing to store
-            model.learner = storage.from_bytes(held.learner)
+            learner = storage.from_bytes(held.learner)
+            if not isinstance(learner, type(model.learner)):
+                raise StorageError(f"a snapshot holds a {type(learner).__name__}, not a {type(model.learner).__name__}")
+            model.learner = learner
         return model
 
     def digest(self) -> str:

@@ -17,7 +17,8 @@ _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0
 _LABELS = (*map(floatToGoString, _BUCKETS), "+Inf")
 CONTENT_TYPE = CONTENT_TYPE_LATEST.encode()
 
-# Of each loop or model: a metric, where `state()` has it, and what it is. Names that end in _total only grow.
+# Of each loop or model: a metric, where `state()` has it, and what it is. Names that end in _total only grow, and are
+# told by the one server that learns the loop.
 LOOP_METRICS = {
     "decisions_total": ("decided", "Decisions made."),
     "learned_total": ("learned", "Rewards or rows learned."),
@@ -128,6 +129,8 @@ class _Loops:
             kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
             family = kind(f"onward_{name}", help_text, labels=["loop"])
             for loop, numbers in states.items():
+                if name.endswith("_total") and not numbers.get("is_learner", True):
+                    continue  # they are of the loop, whoever decided: told once, their sum over all servers is right
                 value = numbers.get(key)
                 if isinstance(value, list):
                     value = len(value)

@@ -1,9 +1,11 @@
 """All of a loop as bytes: MessagePack behind a checksum."""
 
 import hashlib
+import math
 from typing import Any, Literal, TypeVar
 
 import msgspec
+import numpy as np
 
 from onward.service.configuration import LoopConfig, ModelConfig
 from onward.service.loop_statistics import Sums
@@ -36,6 +38,7 @@ class Rest(msgspec.Struct):
     sums: Sums
     alarm: bytes
     installed: dict[str, int]
+    held: dict[str, Waiting] = {}
 
 
 encode_rest = msgspec.msgpack.Encoder().encode
@@ -44,9 +47,36 @@ encode_rest = msgspec.msgpack.Encoder().encode
 def decode_rest(data: msgspec.Raw) -> Rest:
     """What `encode_rest` packed; StorageError if it is something else."""
     try:
-        return msgspec.msgpack.decode(data, type=Rest)
+        rest = msgspec.msgpack.decode(data, type=Rest)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
         raise StorageError(f"a snapshot is of another kind: {error}") from error
+    _check(rest)
+    return rest
+
+
+def _check(rest: Rest) -> None:
+    """StorageError if numbers are none that a loop can have."""
+    sums, most_bytes = rest.sums, 8 * len(rest.features)
+    numbers = [
+        *(each for one in sums.bins for each in msgspec.structs.astuple(one)),
+        *(each for one in sums.actions.values() for each in msgspec.structs.astuple(one)),
+        *(each for pair in (*sums.recent, *sums.changes) for each in pair),
+        *(each for each in msgspec.structs.astuple(sums) if isinstance(each, float)),
+        *msgspec.structs.astuple(sums.matched),
+        *msgspec.structs.astuple(sums.shadow),
+    ]
+    if not all(map(math.isfinite, numbers)) or not sums.bin_width > 0.0:
+        raise StorageError("a snapshot has sums that are no numbers")
+    counts = [rest.seq, rest.version, sums.place, sums.rewards, sums.watched, *sums.counts.values()]
+    if min(counts) < 0 or sums.place >= max(len(sums.recent), 1):
+        raise StorageError("a snapshot has counts below 0, or a place that is none")
+    for event, each in (*rest.waiting.items(), *rest.held.items()):
+        numbers = [each.at, each.deadline, each.estimate, each.gain, each.value, each.shadow or 0.0]
+        is_chance = 0.0 < each.probability <= 1.0 + 1e-9 and 0.0 <= each.policy_probability <= 1.0 + 1e-9
+        if not (all(map(math.isfinite, numbers)) and is_chance and 0 < each.seq <= rest.seq and each.count >= 0):
+            raise StorageError(f"a snapshot has a decision with numbers that none has: {event!r:.80}")
+        if len(each.row) % 8 or len(each.row) > most_bytes or not np.isfinite(np.frombuffer(each.row)).all():
+            raise StorageError(f"a snapshot has a decision with features that the loop has not: {event!r:.80}")
 
 
 class ModelSnapshot(msgspec.Struct):

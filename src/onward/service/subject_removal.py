@@ -72,6 +72,8 @@ def _delete_in(store: Store, name: str, subject: str, written: Sequence[str]) ->
 
 
 def _waiting_events(current: Loop | Model, subject: str) -> list[str]:
-    """The events of a person that wait: the log knows them no more where old entries were removed from it."""
-    waiting = current.waiting.by_event if isinstance(current, Loop) else {}
-    return [event for event, each in waiting.items() if each.subject == subject]
+    """The events of a person that wait, also to be counted: the log knows them no more where old entries are gone."""
+    if not isinstance(current, Loop):
+        return []
+    not_counted = current.waiting.by_event | current.in_order.held
+    return [event for event, each in not_counted.items() if each.subject == subject]

@@ -19,6 +19,7 @@ _LEARNER_SECONDS = 1.0
 _CHECKPOINT_SECONDS = 0.5
 _MOST_PAGES = 2000  # of SQLite's WAL, after which nobody writes until all of it is copied
 _COUNT_SECONDS = 1.0
+_MOST_EXPIRED = 300  # decisions that one entry ends: so many are learned in the time of a few requests
 _RETAIN_SECONDS = 10.0
 
 
@@ -119,11 +120,11 @@ class Upkeep:
 
     async def _expire(self) -> None:
         now = self._clock()
-        due = {
+        while due := {
             name: live.birth for name, live in self._loops.by_name.items() if live.is_learner and live.current.due(now)
-        }
-        if due:
-            await self._loops.writer.append([Entry(name, Expire(), at=now) for name in due], due)
+        }:
+            entries = [Entry(name, Expire(_MOST_EXPIRED), at=now) for name in due]
+            await self._loops.writer.append(entries, due)
 
     async def _checkpoint(self) -> None:
         """Copy SQLite's WAL to its file while calls go on; if they never leave it a pause, in between two writes.
