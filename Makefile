@@ -99,6 +99,7 @@ reproduce: $(HAVE_RUNTIME) ## the paper at full size: run it, judge its claims, 
 serve-check: $(HAVE_DEV) ## the service under odd requests, kills, crashes of its database and a full disk (half an hour)
 	@echo "==> the service under odd requests"
 	@PYTHONPATH=. $(ONE_THREAD) $(BIN)/python tests/service/fuzz_bodies.py 100000
+	@$(ONE_THREAD) $(BIN)/python -m tests.service.fuzz_server 10000 100
 	@echo "==> the service under kills"
 	@$(ONE_THREAD) $(BIN)/python -m tests.service.kill_rounds --rounds $(ROUNDS)
 

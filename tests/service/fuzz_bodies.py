@@ -16,7 +16,7 @@ from tests.service.conftest import CONFIG
 from tests.service.evaluating import EvaluatorHere
 from tests.service.memory_service import MemoryService
 
-_WITH_BODIES = [route for route in ROUTES if route.decode is not None]
+WITH_BODIES = [route for route in ROUTES if route.decode is not None]
 _ODD: list[Any] = [
     *(
         None,
@@ -91,7 +91,7 @@ def fuzz(count: int, seed: int) -> Counter[tuple[str, int]]:
             call.application.service = MemoryService()
             call("PUT", "/v1/loops/x", CONFIG)
             call("PUT", "/v1/models/m", {"learner": "ridge"})
-        route = rng.choice(_WITH_BODIES)
+        route = rng.choice(WITH_BODIES)
         path = re.sub(r"\{\w+\}", "x", route.path.replace("{model}", "m")) + (
             "?loop=x" if "personalizer" in route.path else ""
         )

@@ -115,7 +115,7 @@ class Server:
 def call(port: int, method: str, path: str, body: Any = None, connection: Any = None) -> tuple[int, Any]:
     """One call: the status and the answer."""
     own = connection or http.client.HTTPConnection("127.0.0.1", port, timeout=_CALL)
-    data = None if body is None else json.dumps(body).encode()
+    data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     own.request(method, path, data, {"Content-Type": "application/json"} if data else {})
     answer = own.getresponse()
     text = answer.read()

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase
 
 from onward.service.route_table import ROUTES
 from onward.service.routes import Route
+from tests.service import fuzz_server
 from tests.service.caller import Caller, make_application
 from tests.service.conftest import CONFIG, asked
 from tests.service.evaluating import EvaluatorHere
@@ -122,6 +123,12 @@ def test_odd_bodies_never_give_a_500() -> None:
     assert {status for _, status in found} <= {200, 201, 204, 400, 404, 409, 413, 422}
     assert sum(times for (_, status), times in found.items() if status < 300) > 200  # they are not all refused at once
     assert len({name for name, _ in found}) > 8
+
+
+def test_odd_requests_to_a_real_server_never_give_a_500() -> None:
+    found = fuzz_server.fuzz(n_bodies=300, n_examples=3)
+    assert not [(name, status) for name, status in found if status >= 500]
+    assert {route.name for route in ROUTES} - {name for name, _ in found} <= {"GET /openapi.json"}
 
 
 def test_the_example_of_another_policy_is_as_it_is_answered(call: Caller) -> None:
