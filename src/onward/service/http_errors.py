@@ -44,7 +44,7 @@ _encode = msgspec.json.Encoder().encode
 
 def error_body(error: HttpError) -> bytes:
     """The answer's body."""
-    return _encode(ErrorAnswer(Problem(error.code, error.message[:_LONGEST], error.field)))
+    return _encode(ErrorAnswer(Problem(error.code, error.message[:_LONGEST], error.field and error.field[:_LONGEST])))
 
 
 def missing(code: str, message: str) -> HttpError:
