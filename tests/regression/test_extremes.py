@@ -1,5 +1,6 @@
 """The ends of the floating-point range: finite and right, or refused; never silently NaN."""
 
+import contextlib
 import pickle
 
 import mpmath as mp
@@ -9,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from onward import ForwardRegressor, RidgeRegressor
+from onward import ForwardRegressor, RidgeRegressor, storage
+from onward.core import TooExtremeError
+from tests.fuzz.forging import pack, unpack
 from tests.reference.streams import DIGITS, exact_rounds, relative_error
 
 exponents = st.integers(-150, 150)
@@ -135,3 +138,28 @@ def test_many_empty_rows_wear_nothing_away() -> None:
     before = model.coef_.copy()
     model.partial_fit(np.zeros((200_000, 2)), np.zeros(200_000))
     assert_array_equal(model.coef_, before)
+
+
+def test_small_rows_after_enormous_ones_are_learned_rightly_or_refused() -> None:
+    """The pivots alone do not show how large the triangle is: the largest row does."""
+    small = [[5.291e-11, -5.236e-11], [-1.923e-11, -1.029e-10], [5.382e-11, 4.206e-13]]
+    model = RidgeRegressor().fit([[1.3e154, -6.75e-161], [1.3e154, 7.09e-161]], [-1e-323, -5e-324])
+    model.learn_one([1.3e154, -6.75e-161], -1e-323)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="cannot be learned in double precision"):
+        model.partial_fit(small, [-5e-324, -5e-324, 0.0])
+    assert pickle.dumps(model) == before
+    for x in small:
+        with contextlib.suppress(TooExtremeError):
+            model.learn_one(x, 0.0)
+        assert np.isfinite([*model.coef_, *model.information_.D, model.regularized_loss_]).all()
+
+
+def test_a_file_whose_peak_hides_a_large_triangle_is_refused() -> None:
+    model = RidgeRegressor().fit([[1.0, 2.0], [2.0, 1.0], [0.5, 3.0]], [1.0, 2.0, 3.0])
+    contents = unpack(model.to_bytes())
+    names = [entry["name"] for entry in contents.header["arrays"]]
+    assert storage.from_bytes(pack(contents)).n_seen_ == 3
+    contents.arrays[names.index("U")][0, 1] = 1e150
+    with pytest.raises(storage.StorageError, match=r"at most the peak 10\.25 of its tally, got 3e\+300 from 3 rows"):
+        storage.from_bytes(pack(contents))

@@ -331,7 +331,12 @@ def has_empty_pivots(factor: Factor) -> bool:
 
 @compiled
 def is_ordinary(factor: Factor) -> bool:
-    """Whether the factor is full and far from the ends of the floating-point range."""
+    """Whether the factor is full and far from the ends of the floating-point range.
+
+    U is not looked at: D_k U_kj² is at most λ_j and the squares of column j, each of which is at most the peak.
+    """
+    if not factor.counts[0].peak < ORDINARY * ORDINARY * ORDINARY:
+        return False
     for k in range(factor.D.shape[0]):
         if not 1e-30 < factor.D[k] < 1e60:
             return False

@@ -19,6 +19,9 @@ from onward.core.words import counted
 
 _NO_PRIOR = np.empty((0, 0))
 _SLACK = 1e-6  # of shares that are 1/2 at least
+# Rounding turns a column by up to 64 ε; what it makes up along a direction that only λ knows goes with the square of
+# that over the sine: 1e-9 here.
+_LEAST_SINE = 3e-10
 
 
 class TooExtremeError(ValueError):
@@ -268,6 +271,19 @@ class Information:
         d = len(self.D)
         return np.triu(self.U[:, :d], 1) + np.eye(d)
 
+    def least_sine(self) -> float:
+        """The sine of the smallest angle between a column and those before it, λ included; 1 at right angles.
+
+        The smaller it is, the more of that column's pivot is rounding. Empty pivots do not count.
+        """
+        roots = np.sqrt(self.D)
+        columns = roots[:, None] * self.triangle()
+        largest = np.abs(columns).max(axis=0, initial=0.0)
+        known = np.flatnonzero(self.D)
+        shares = columns[:, known] / largest[known]
+        sines = roots[known] / largest[known] / np.sqrt(np.sum(shares * shares, axis=0))
+        return float(sines.min(initial=1.0))
+
     def second_moment(self) -> Matrix:
         """G = UᵀDU, multiplied out. For looking at, not for computing with."""
         U = self.triangle()
@@ -402,7 +418,8 @@ class Information:
 
         The other has the same λ or none (0): a part that was started without regularisation is added as it is.
         `places` says which coordinate of this state each of the other's is; None if they are the same.
-        Of states that forget, the other's rows are the later ones.
+        Of states that forget, the other's rows are the later ones. Two states with λ are refused where columns are so
+        nearly collinear, or rows of such different sizes, that their factors are rounding along some direction.
         """
         d = len(self.D)
         if self.own_units or other.own_units:
@@ -417,6 +434,9 @@ class Information:
                 f"coordinates, got {(described(other.lam), *theirs)} on {len(other.D)}"
             )
         left = forgets_between(self, other)
+        if given:
+            self._check_sine()
+            other._check_sine()
         embedding = np.zeros((len(places), d))
         embedding[np.arange(len(places)), places] = 1.0
         before = self.buffer.copy()
@@ -438,6 +458,7 @@ class Information:
             self.loss[:] += other.loss
             if given:
                 self._take_out_lam(embedding, other.lam)
+                self._check_sine()
             with np.errstate(over="ignore"):
                 sums = [self.loss, self.online_loss + other.online_loss, self.header["weight"] + other.header["weight"]]
             if not all(np.isfinite(each).all() for each in sums):
@@ -454,6 +475,16 @@ class Information:
         if other.rows and self.memory is not None:
             for name in ("time", "first_time") if np.isnan(self.header["time"][0]) else ("time",):
                 self.header[name] = other.header[name]
+
+    def _check_sine(self) -> None:
+        """Refuse a state along some direction of which there is rounding only, and no λ that outweighs it."""
+        sine = self.least_sine()
+        if not sine >= _LEAST_SINE:
+            raise TooExtremeError(
+                f"cannot merge states: with lam={described(self.lam)} a column differs from those before it by "
+                f"{sine:.2g} of its size, expected at least {_LEAST_SINE:g}: less is rounding in double precision; "
+                "rescale or leave out columns, take a larger lam, or merge parts with lam=0"
+            )
 
     def _take_out_lam(self, embedding: Matrix, lam: Vector) -> None:
         """Count λ once where it was brought twice: by the coordinates of `embedding` (k, d), whose λ is `lam` (k,).

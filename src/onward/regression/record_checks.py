@@ -55,6 +55,13 @@ def check_pivots(state: Information) -> None:
         explained, squares = state.D @ np.square(state.c), state.D @ np.square(state.triangle())
     if not np.isfinite(squares).all():  # the diagonal of G, and sums of squares: no rows have them
         raise ValueError("the triangle of a state must be of numbers whose squares double precision can hold")
+    with np.errstate(over="ignore"):
+        most = state.lam + state.counted * state.peak
+    if (squares > 2.0 * most).any():  # loops tell by the peak whether a triangle is within bounds
+        raise ValueError(
+            f"the triangle of a state must be of rows whose squares are at most the peak {state.peak:g} of its tally, "
+            f"got {squares.max():g} from {counted(state.counted, 'row')}"
+        )
     if (state.loss < -_SLACK * explained).any():
         raise ValueError(f"the loss of a state must not be negative, got {state.loss}")
 
