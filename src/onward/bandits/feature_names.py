@@ -14,6 +14,7 @@ from onward.core.shown import brief, came
 from onward.core.types import Matrix
 from onward.tables import as_mapping
 from onward.tables.levels import level_name
+from onward.tables.rows import wrapped
 
 INTERCEPT = "intercept"
 NUMBER, CATEGORY = "a number", "a category"
@@ -65,7 +66,7 @@ def _frame_rows(table: Any) -> list[Mapping[str, Any]] | None:
         return None
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(table, pass_through=True, eager_only=True)
+    frame = wrapped(table, "a table of rows")
     if not isinstance(frame, nw.DataFrame):
         return None
     texts = [nw.col(name).cast(nw.String) for name, kind in frame.schema.items() if kind in (nw.Categorical, nw.Enum)]

@@ -2,7 +2,6 @@
 
 import functools
 import math
-import numbers
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, get_args, overload
 
@@ -11,11 +10,14 @@ from numpy.typing import NDArray
 
 from onward.confidence import noise_width
 from onward.confidence.widths import radius_of_both
-from onward.core.checks import not_negative, positive, probability
+from onward.core.checks import is_real, not_negative, positive, probability
+from onward.core.shown import brief
 from onward.core.trace import Trace
 from onward.core.types import Matrix, Vector
+from onward.tables.number_arrays import refuse_masked
 
 P = ParamSpec("P")
+R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 Radius = Literal["joint", "sum"]
@@ -23,34 +25,34 @@ Schedule = Literal["1/T", "log T/T", "1", "0"]
 
 
 def _count(name: str, value: object) -> None:
-    whole = isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value).is_integer()
-    if not whole or positive(name, value) < 1:
-        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
+    number = positive(name, value) if is_real(value) else 0.0
+    if number < 1 or not number.is_integer():
+        raise ValueError(f"{name} must be a whole number >= 1, got {brief(value)}")
 
 
 def _at_least_one(name: str, value: object) -> None:
     if positive(name, value) < 1:
-        raise ValueError(f"{name} must be a number >= 1, got {value!r}")
+        raise ValueError(f"{name} must be a number >= 1, got {brief(value)}")
 
 
 def _not_negative_each(name: str, value: object) -> None:
     text = f"{name} must be finite and >= 0, one number or one for each round"
     values = _floats(value, text)
     if not (np.isfinite(values).all() and (values >= 0).all()):
-        raise ValueError(f"{text}, got {value!r}")
+        raise ValueError(f"{text}, got {brief(value)}")
 
 
 def _finite_each(name: str, value: object) -> None:
     text = f"{name} must be finite, one number or one for each round"
     if not np.isfinite(_floats(value, text)).all():
-        raise ValueError(f"{text}, got {value!r}")
+        raise ValueError(f"{text}, got {brief(value)}")
 
 
 def _one_of(words: tuple[str, ...]) -> Callable[[str, object], object]:
     def check_word(name: str, value: object) -> None:
         if value not in words:
             *first, last = map(repr, words)
-            raise ValueError(f"{name} must be {', '.join(first)} or {last}, got {value!r}")
+            raise ValueError(f"{name} must be {', '.join(first)} or {last}, got {brief(value)}")
 
     return check_word
 
@@ -97,7 +99,7 @@ def rounds(horizon: object, least: int = 1) -> Vector:
     text = f"horizon must be a whole number >= {least}, or an array of such"
     T = _floats(horizon, text)
     if T.ndim > 1 or not (np.isfinite(T).all() and (least <= T).all() and (np.floor(T) == T).all()):
-        raise ValueError(f"{text}, got {horizon!r}")
+        raise ValueError(f"{text}, got {brief(horizon)}")
     return T
 
 
@@ -114,15 +116,49 @@ def column(name: str, values: object, length: int) -> Vector:
     text = f"{name} must be an array of {length} finite numbers"
     array = _floats(values, text)
     if array.shape != (length,) or not np.isfinite(array).all():
-        raise ValueError(f"{text}, got one of shape {array.shape}: {values!r}")
+        raise ValueError(f"{text}, got one of shape {array.shape}: {brief(values)}")
     return np.ascontiguousarray(array)
 
 
 def _floats(value: object, expected: str) -> Vector:
-    array = np.asarray(value)
+    refuse_masked(value, expected.split(" must ")[0])
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:  # lists of different lengths
+        raise ValueError(f"{expected}, got {brief(value)}") from error
     if array.dtype.kind not in "iuf":
-        raise ValueError(f"{expected}, got {value!r}")  # written out only now: it takes longer than the bounds do
+        raise ValueError(f"{expected}, got {brief(value)}")  # written out only now: it takes longer than the bounds do
     return array.astype(np.float64)
+
+
+def in_numbers(formula: Callable[P, R]) -> Callable[P, R]:
+    """Let a formula refuse what double precision cannot hold: one ValueError, in the place of NaN, warnings and others.
+
+    A bound that is infinite holds, and stays; so does one that is no number as the paper prints it: that is an erratum.
+    """
+    printed = ".as_printed." in formula.__module__
+
+    @functools.wraps(formula)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        why: Exception | None = None
+        try:
+            with np.errstate(all="ignore"):
+                value = formula(*args, **kwargs)
+            if printed or not _has_nan(value):
+                return value
+        except (OverflowError, ZeroDivisionError, np.linalg.LinAlgError) as error:
+            why = error
+        raise ValueError(
+            f"{formula.__name__} overflows double precision: expected numbers whose squares "
+            f"and ratios stay between 1e-300 and 1e300, got {brief(kwargs or args)}"
+        ) from why
+
+    return called
+
+
+def _has_nan(value: object) -> bool:
+    parts = value if isinstance(value, tuple) else (value,)
+    return any(isinstance(part, float | np.ndarray) and bool(np.isnan(part).any()) for part in parts)
 
 
 class OverHorizons(Protocol[P]):
@@ -145,6 +181,7 @@ def over_horizons_from(least: int) -> Callable[[Callable[Concatenate[Vector, P],
 
 
 def _over_horizons(formula: Callable[Concatenate[Vector, P], Vector], least: int) -> OverHorizons[P]:
+    @in_numbers
     @functools.wraps(formula)
     def called(horizon: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
         T = rounds(horizon, least)
@@ -166,6 +203,7 @@ class AlongTrace(Protocol[P, R_co]):
 def along_trace(formula: Callable[Concatenate[Trace, P], R_co]) -> AlongTrace[P, R_co]:
     """Check the trace and the parameters of a formula that has a value for every round of a run."""
 
+    @in_numbers
     @functools.wraps(formula)
     def called(trace: Trace, *args: P.args, **kwargs: P.kwargs) -> R_co:
         check_trace(trace)
@@ -179,7 +217,7 @@ def along_trace(formula: Callable[Concatenate[Trace, P], R_co]) -> AlongTrace[P,
 def check_trace(trace: Trace) -> None:
     """Raise ValueError unless the trace is one of a regularised run, with a value for every round."""
     if not isinstance(trace, Trace):
-        raise ValueError(f"trace must be an onward.core.trace.Trace, got {trace!r}")
+        raise ValueError(f"trace must be an onward.core.trace.Trace, got {brief(trace)}")
     check(d=trace.d, lam=trace.lam)
     for name in ("y", "p", "q", "norms"):
         column(f"trace.{name}", getattr(trace, name), len(trace.y))

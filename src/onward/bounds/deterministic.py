@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from onward.bounds.common import along_trace, check, over_horizons, over_horizons_from, so_far, u
+from onward.bounds.common import along_trace, check, in_numbers, over_horizons, over_horizons_from, so_far, u
 from onward.core.trace import Trace
 from onward.core.types import Vector
 
@@ -74,6 +74,7 @@ def ridge_regret_to_penalized_along(trace: Trace, *, clip: float | None = None) 
     return 4.0 * Y * Y * np.cumsum(trace.h)
 
 
+@in_numbers
 def ridge_regret_to_penalized_small_loss(penalized_loss: Vector, *, lam: float, feature_bound: float) -> Vector:
     """Loss of online ridge less the penalised minimum is at most X²/λ times that minimum, whatever the targets.  [Eq 4]
 

@@ -21,7 +21,7 @@ bound: log det G_t falls in rounds with short rows, and a y of 0 there takes bac
 
 import numpy as np
 
-from onward.bounds.common import check, column, design, over_horizons
+from onward.bounds.common import check, column, design, in_numbers, over_horizons
 from onward.core.forgetting import learn_rows
 from onward.core.row_memory import RowMemory
 from onward.core.state import Information
@@ -81,6 +81,7 @@ def discounted_forward_regret_to_path(
     return bound
 
 
+@in_numbers
 def discounted_forward_regret_to_path_along(
     X: object, y: object, path: object, *, lam: float, gamma: float, fading: bool = False
 ) -> Vector:
@@ -125,6 +126,7 @@ def discounted_forward_regret_to_path_along(
     return bound
 
 
+@in_numbers
 def discounted_forward_predictions(X: object, y: object, *, lam: float, gamma: float, fading: bool = False) -> Vector:
     """What discounted forward predicts, each row before its target.  [Jacobsen and Cutkosky 2024, discounting]
 

@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from onward.bounds.common import check, column, design
+from onward.bounds.common import check, column, design, in_numbers
+from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 
+@in_numbers
 def ridge_expected_regret_to_truth(X: object, theta: object, *, lam: float, sigma: float) -> Vector:
     """Mean of the loss of online ridge less L(θ*), after each round, exactly: Σ v + β².  [Sec 3.3]
 
@@ -48,6 +50,7 @@ def ridge_expected_regret_to_truth(X: object, theta: object, *, lam: float, sigm
     return np.cumsum(errors.variance + errors.bias**2)
 
 
+@in_numbers
 def forward_expected_regret_to_truth(X: object, theta: object, *, lam: float, sigma: float) -> Vector:
     """Mean of the loss of forward less L(θ*), after each round, exactly: Σ (v + (β − qμ)²)/(1 + q)².  [Sec 3.3]
 
@@ -78,6 +81,7 @@ def forward_expected_regret_to_truth(X: object, theta: object, *, lam: float, si
     return np.cumsum((errors.variance + bias**2) / (1.0 + errors.leverage) ** 2)
 
 
+@in_numbers
 def forward_beats_ridge(mean: object, *, leverage: object, sigma: float) -> NDArray[np.bool_]:
     """Whether forward has the smaller expected regret in a round: (xᵀθ*)² < (2 + q)σ², for small λ.  [Sec 3.3]
 
@@ -102,7 +106,7 @@ def forward_beats_ridge(mean: object, *, leverage: object, sigma: float) -> NDAr
     check(mean=mean, sigma=sigma)
     squares, q = np.square(np.asarray(mean, dtype=np.float64)), np.asarray(leverage)
     if q.dtype.kind not in "iuf" or q.shape != squares.shape or not (q >= 0).all():
-        raise ValueError(f"leverage must be numbers >= 0, as many as of mean, got {leverage!r}")
+        raise ValueError(f"leverage must be numbers >= 0, as many as of mean, got {brief(leverage)}")
     return np.asarray(squares < (2.0 + q) * sigma * sigma)
 
 

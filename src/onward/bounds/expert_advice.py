@@ -32,10 +32,11 @@ import math
 
 import numpy as np
 
-from onward.bounds.common import over_horizons
+from onward.bounds.common import in_numbers, over_horizons
 from onward.core.aggregation import NEAR, WAYS
 from onward.core.checks import whole
 from onward.core.ensemble_state import EnsembleState
+from onward.core.shown import brief
 from onward.core.types import Vector
 
 # With targets in [−Y, Y], what experts say is in [−3Y, 3Y], and no two of them are further apart than 3 · 2Y.
@@ -43,6 +44,7 @@ _ERROR = (1 + 3) ** 2  # E ≤ 16 Y²
 _REGRET = 2 * (1 + 3) * 6  # √P ≤ 48 Y²
 
 
+@in_numbers
 def aggregation_regret_so_far(ensemble: EnsembleState, *, target: int = 0) -> Vector:
     """Loss of an ensemble less that of each expert, (K,), at most.  [Gaillard et al. 2014, second order]
 
@@ -71,7 +73,7 @@ def aggregation_regret_so_far(ensemble: EnsembleState, *, target: int = 0) -> Ve
         (True, True)
     """
     if not isinstance(ensemble, EnsembleState):
-        raise ValueError(f"ensemble must be an onward.core.ensemble_state.EnsembleState, got {ensemble!r}")
+        raise ValueError(f"ensemble must be an onward.core.ensemble_state.EnsembleState, got {brief(ensemble)}")
     mixture = ensemble.mixture(whole("target", target, 0))
     totals = {name: float(mixture.totals[name][0]) for name in mixture.totals.dtype.names or ()}
     polynomial = _regret(mixture.squares, totals["peak"], totals["potential"], totals["error"])

@@ -21,12 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from onward.bounds.common import column, design
+from onward.bounds.common import column, design, in_numbers
 from onward.core.checks import positive
 from onward.core.state import Information
 from onward.core.types import Vector
 
 
+@in_numbers
 def hinted_forward_regret_to_penalized_along(
     y: object, *, leverage: object, hints: object, sample_weight: object = None
 ) -> Vector:
@@ -65,6 +66,7 @@ def hinted_forward_regret_to_penalized_along(
     return np.cumsum(w * h * (targets - column("hints", hints, T)) ** 2)
 
 
+@in_numbers
 def centred_forward_regret_to_penalized_along(
     X: object, y: object, *, lam: float, sample_weight: object = None
 ) -> Vector:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onward.bounds.common import along_trace, column, design
+from onward.bounds.common import along_trace, column, design, in_numbers
 from onward.bounds.linear_algebra import unpenalized
 from onward.core.trace import Trace
 from onward.core.types import Vector
@@ -99,6 +99,7 @@ def forward_identity(trace: Trace) -> Terms:
     return Terms(trace.y**2 * trace.h, trace.q * trace.forward**2)
 
 
+@in_numbers
 def truth_identity(X: object, y: object, theta: object) -> Vector:
     """L(θ*) − min_θ L(θ) = ‖θ_OLS − θ*‖² in the norm of Σxxᵀ, after each round: R less R̄.  [Thm 3.1] [Eq 8]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onward.bounds.common import along_trace, check, kappa, over_horizons, so_far, tail, u
+from onward.bounds.common import along_trace, check, in_numbers, kappa, over_horizons, so_far, tail, u
 from onward.core.trace import Trace
 from onward.core.types import Vector
 
@@ -165,6 +165,7 @@ def leverage_after_sum_along(trace: Trace) -> Vector:
     return trace.gain
 
 
+@in_numbers
 def noise_sum(squares: Vector, *, sigma: float, delta: float, mixing: float | None = None) -> Vector:
     """|Σ ε a| is at most this at every round at once, with probability 1 − δ.  [Lem C.2] [Lem D.1]
 

@@ -3,11 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.bounds.common import design
+from onward.bounds.common import design, in_numbers
 from onward.core.state import Information
 from onward.core.types import Matrix, Vector
 
 
+@in_numbers
 def smallest_positive_eigenvalues(X: object) -> Vector:
     """λ⁺ of Σxxᵀ after each row of X (T, d): its smallest positive eigenvalue, 0 while all rows are 0.
 
@@ -32,6 +33,7 @@ def smallest_positive_eigenvalues(X: object) -> Vector:
     return np.where(rank > 0, spectra[np.arange(len(spectra)), last], 0.0)
 
 
+@in_numbers
 def smallest_eigenvalues(X: object) -> Vector:
     """λ_min of Σxxᵀ after each row of X (T, d): 0 while the rows do not span all coordinates. O(d³) a row.
 

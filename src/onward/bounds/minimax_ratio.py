@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.bounds.common import Schedule, check, over_horizons_from, rounds
+from onward.bounds.common import Schedule, check, in_numbers, over_horizons_from, rounds
 from onward.bounds.deterministic import minimax_regret
 from onward.bounds.unregularized import unregularized_forward_regret_to_best
 from onward.core.checks import positive
@@ -89,6 +89,7 @@ class MinimaxRatios:
         return "\n".join("".join(f"{cell:>13}" for cell in line) for line in lines)
 
 
+@in_numbers
 def forward_to_minimax_ratios(
     horizons: int | Sequence[int] | NDArray[Any], *, d: int, feature_bound: float, smallest_eigenvalue: float
 ) -> MinimaxRatios:

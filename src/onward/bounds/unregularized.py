@@ -10,13 +10,15 @@ import math
 
 import numpy as np
 
-from onward.bounds.common import before_each, check, column, design, over_horizons, so_far, with_noise
+from onward.bounds.common import before_each, check, column, design, in_numbers, over_horizons, so_far, with_noise
 from onward.bounds.linear_algebra import leverages_after, smallest_positive_eigenvalues, unpenalized
 from onward.confidence import noise_width
+from onward.core.shown import brief
 from onward.core.state import Information
 from onward.core.types import Vector
 
 
+@in_numbers
 def unregularized_forward_regret_to_truth_along(
     X: object, *, lam: float, theta_bound: float, sigma: float, delta: float, mixing: float | None = None
 ) -> Vector:
@@ -98,12 +100,13 @@ def unregularized_forward_regret_to_best(
         return np.zeros_like(horizon)
     if (eigenvalue > largest * (1.0 + 1e-12)).any():
         text = f"smallest_eigenvalue must be at most feature_bound², {largest:g}"
-        raise ValueError(f"{text}, as it is after the first row, got {smallest_eigenvalue!r}")
+        raise ValueError(f"{text}, as it is after the first row, got {brief(smallest_eigenvalue)}")
     ratio = np.divide(largest, eigenvalue, out=np.full_like(eigenvalue, math.inf), where=eigenvalue > 0)
     r = np.minimum(d, horizon)
     return target_bound * target_bound * r * (1.0 + np.log(horizon / r) + np.log(np.maximum(ratio, 1.0)))
 
 
+@in_numbers
 def unregularized_forward_regret_to_best_along(X: object, y: object) -> Vector:
     """At every round, loss of the forward algorithm with λ = 0 less min_θ L(θ) is at most max|y|² Σh.  [Thm E.2]
 

@@ -170,6 +170,7 @@ class Contrast:
         return html_values(f"{self.name}, at every row at once", shown)
 
 
+@np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
 def anytime_estimates(
     fitted: OrdinaryLeastSquares,
     anchors: Anchors,
@@ -197,6 +198,11 @@ def anytime_estimates(
     """
     log_level = 2.0 * (math.log(together) - math.log(probability("delta", delta)))
     estimate, variance, known = fitted.read(directions)
+    if not np.isfinite(estimate[known]).all():
+        raise ValueError(
+            "an estimate overflows double precision: expected directions and rows whose squares and ratios stay "
+            "between 1e-300 and 1e300; rescale the columns"
+        )
     known = known & (variance > 0)
     taken = anchors.take(directions, variance, known, fitted.freedom, positive("tuned_for", tuned_for))
     with np.errstate(all="ignore"):
@@ -222,6 +228,7 @@ def anytime_estimates(
     )
 
 
+@np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
 def standard_errors(rho: Vector, freedom: int, log_level: float) -> Vector:
     """How many standard errors an interval reaches, where z is ρλ': √(g·f/(ρ/(1 + ρ) − g)), or everywhere."""
     if freedom < 1:
@@ -232,6 +239,7 @@ def standard_errors(rho: Vector, freedom: int, log_level: float) -> Vector:
         return np.where(left > 0, np.sqrt(g * freedom / left), np.inf)
 
 
+@np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
 def log_e_values(distance: Vector, error: Vector, rho: Vector, freedom: int) -> Vector:
     """log E of estimates so far off, with these standard errors."""
     share = 1.0 / (1.0 + rho)  # λ'/(λ' + z)

@@ -68,6 +68,7 @@ class SetChoices(TypedDict, total=False):
     feature_bound: float | None
 
 
+@np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
 def confidence_set(
     state: Information,
     kind: Kind,
@@ -103,6 +104,7 @@ def confidence_set(
     return region
 
 
+@np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
 def confidence_sets(
     state: Information,
     kind: Kind,
@@ -229,6 +231,7 @@ def _regret_set(state: Information, fitted: LeastSquares, sigma: float, delta: f
     return QuadraticSet(state, fitted.center, radius, fitted.axes, fitted.eigenvalues, fitted)
 
 
+@np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
 def _set_in_ball(state: Information, center: Vector, radius: float, S: float, noise: float) -> SetInBall:
     fitted, lam = fit_least_squares(state), largest_lam(state)
     apart = fitted.axes.T @ ((fitted.center - state.prior[:, 0]) / own_scale(state))
@@ -237,12 +240,14 @@ def _set_in_ball(state: Information, center: Vector, radius: float, S: float, no
     return SetInBall(state, center, radius, S, fitted, noise**2 + shrunk)
 
 
+@np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
 def _free_set(state: Information, fitted: LeastSquares, noise: float, lam: float) -> QuadraticSet:
     """No bound on θ*: (b − Aθ)ᵀ G⁻¹ (b − Aθ) ≤ noise² with G = A + λ'I, so m = α²/(α + λ') for A's eigenvalues α."""
     alpha = fitted.eigenvalues
-    return QuadraticSet(state, fitted.center, noise, fitted.axes, alpha**2 / (alpha + lam), fitted)
+    return QuadraticSet(state, fitted.center, noise, fitted.axes, alpha * (alpha / (alpha + lam)), fitted)
 
 
+@np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
 def _unknown_sigma_set(state: Information, fitted: LeastSquares, delta: float, gain: float, lam: float) -> QuadraticSet:
     """σ unknown: Q < γ s with γ = 1 − exp(−(2 log(1/δ) + I)/n), so m = α (α/(α + λ') − γ) and radius² = γ s_0."""
     alpha = fitted.eigenvalues
@@ -255,6 +260,7 @@ def _unknown_sigma_set(state: Information, fitted: LeastSquares, delta: float, g
     return QuadraticSet(state, fitted.center, radius, fitted.axes, stiffness, fitted, sigma_unknown=True)
 
 
+@np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
 def fit_least_squares(state: Information) -> LeastSquares:
     """Ordinary least squares in a state; eigenvalues are 0 where rounding could have made them.
 
@@ -263,10 +269,11 @@ def fit_least_squares(state: Information) -> LeastSquares:
     """
     d, lam, scale = len(state.D), largest_lam(state), own_scale(state)
     root = np.sqrt(state.D)
-    left, singular, right = np.linalg.svd(root[:, None] * state.triangle() * scale)
-    with np.errstate(over="ignore"):
-        alpha = singular**2 - lam
-    if not np.isfinite(alpha).all():
+    scaled = root[:, None] * state.triangle() * scale
+    finite = bool(np.isfinite(scaled).all())
+    left, singular, right = np.linalg.svd(scaled if finite else np.eye(d))  # which does not end on others
+    alpha = singular**2 - lam
+    if not (finite and np.isfinite(alpha).all()):
         raise ValueError(
             "the squares of the rows overflow double precision in a direction: expected sums of squares below 1e300; "
             "rescale the columns"

@@ -1,6 +1,6 @@
 """Ordinary least squares, read from a state of whatever λ and prior: these are taken out of it."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,12 @@ from onward.core.types import Matrix, Vector
 EPS = float(np.finfo(np.float64).eps)
 DIGITS = 1024.0  # rounding moves an estimate by EPS·rows/share standard errors, about: by no more than 1/1000 of one
 FAR = 1e-7  # the part of a direction that may lie where nothing is known: more than rounding makes of 0
+
+
+def _solve(R: Matrix, right: Matrix, side: Literal["N", "T"]) -> Matrix:
+    """R⁻¹ or R⁻ᵀ of columns. What is not finite is looked for in what comes of them."""
+    solved: Matrix = solve_triangular(R, right, trans=side, check_finite=False)
+    return solved
 
 
 class Reading(NamedTuple):
@@ -35,6 +41,7 @@ class OrdinaryLeastSquares:
         residual: Σ w (y − xᵀθ)², the least there is.
     """
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def __init__(self, state: Information) -> None:
         """`state` has one target, and does not forget."""
         self._prior = state.prior[:, 0].copy()
@@ -43,7 +50,17 @@ class OrdinaryLeastSquares:
         self._seen = seen
         R = root[:, None] * state.triangle()[seen]
         self._R, self._rest = R[:, seen], R[:, ~seen]
-        M = solve_triangular(self._R, np.diag(np.sqrt(state.lam[seen])), trans="T") if len(root) else self._R
+        if not np.isfinite(R).all():
+            raise ValueError(
+                "the squares of the rows overflow double precision in a direction: expected sums of squares below "
+                "1e300; rescale the columns"
+            )
+        M = _solve(self._R, np.diag(np.sqrt(state.lam[seen])), "T") if len(root) else self._R
+        if not np.isfinite(M).all():
+            raise ValueError(
+                "what λ is beside the rows overflows double precision: expected ratios of λ to sums of squares below "
+                "1e300; rescale the columns"
+            )
         left, singular, _ = np.linalg.svd(M)
         known = 1.0 - singular**2
         self._is_known = known > DIGITS * EPS * max(state.counted, len(root))
@@ -53,26 +70,34 @@ class OrdinaryLeastSquares:
         self._estimate = np.where(self._is_known, along / self._share, 0.0)
         self.rows, self.rank = state.counted, int(np.count_nonzero(self._is_known))
         self.freedom = self.rows - self.rank
-        self.residual = max(float(state.loss[0]) - float(lost @ along**2), 0.0)
+        shrunk = float(lost @ along**2)
+        if not np.isfinite(shrunk):
+            raise ValueError(
+                "the squares of the targets overflow double precision: expected sums of squares below 1e300; rescale"
+            )
+        self.residual = max(float(state.loss[0]) - shrunk, 0.0)
 
     @property
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def spread(self) -> float:
         """The estimate of σ; infinite while there are no degrees of freedom."""
         return float(np.sqrt(self.residual / self.freedom)) if self.freedom > 0 else np.inf
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def read(self, directions: Matrix) -> Reading:
         """Along each of the directions (n, d), over all coordinates, the constant included."""
         turned, known = self._turn(directions)
         variance = np.sum(turned[self._is_known] ** 2 / self._share[self._is_known, None], axis=0)
         return Reading(self._estimate @ turned + directions @ self._prior, variance, known)
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def solve(self, directions: Matrix) -> Matrix:
         """A⁻¹v (n, d) of directions that are known: how the estimate along v hangs on Σ w x y."""
         turned, _ = self._turn(directions)
         out = np.zeros(directions.shape)
         if len(self._R):
             shares = np.where(self._is_known, 1.0 / self._share, 0.0)
-            out[:, self._seen] = solve_triangular(self._R, self._axes @ (shares[:, None] * turned)).T
+            out[:, self._seen] = _solve(self._R, self._axes @ (shares[:, None] * turned), "N").T
         return out
 
     def _turn(self, directions: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
@@ -80,7 +105,7 @@ class OrdinaryLeastSquares:
         if not len(self._R):
             nowhere: NDArray[np.bool_] = np.abs(directions).max(axis=1, initial=0.0) == 0.0
             return np.zeros((0, len(directions))), nowhere
-        combined = solve_triangular(self._R, directions[:, self._seen].T, trans="T")  # v as one of the rows of R
+        combined = _solve(self._R, directions[:, self._seen].T, "T")  # v as one of the rows of R
         apart = np.abs(self._rest.T @ combined - directions[:, ~self._seen].T).max(axis=0, initial=0.0)
         turned = self._axes.T @ combined
         beyond = np.abs(turned[~self._is_known]).max(axis=0, initial=0.0)

@@ -88,6 +88,7 @@ class QuadraticSet:
         """The volume; inf if the set is unbounded."""
         return exp_or_inf(self.log_volume)
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def contains(self, theta: ArrayLike) -> bool:
         """Whether θ (d,) is in the set.
 
@@ -97,6 +98,7 @@ class QuadraticSet:
         apart = self.axes.T @ ((coordinates_of(theta, len(self.center)) - self.center) / own_scale(self.state))
         return float(np.sum(self.stiffness * apart**2)) <= self.radius**2
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def interval(self, X: ArrayLike) -> Matrix:
         """Lower and upper ends (n, 2) of xᵀθ over the set; ±inf where it is unbounded.
 
@@ -105,10 +107,12 @@ class QuadraticSet:
         """
         return self._ends(feature_rows(self.state, X), self.state.intercept)
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def coordinates(self) -> Matrix:
         """Lower and upper ends (d, 2) of each coordinate of θ over the set; ±inf where it is unbounded."""
         return self._ends(np.eye(len(self.center)))
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
         """Points (points, 2) around the set's shadow on two coordinates; NaN if that is unbounded.
 

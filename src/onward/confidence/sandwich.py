@@ -28,6 +28,7 @@ class Sandwich:
     def __init__(self, n_features: int, intercept: bool) -> None:
         self.state = Information(n_features, 1, 0.0, intercept)
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def learn(self, X: Matrix, predictions: Vector, y: Vector, w: Vector) -> Self:
         """Add rows (n, features), which may have features more than those before, at their end."""
         self._grow(X.shape[1])
@@ -44,11 +45,13 @@ class Sandwich:
         if n_features > self.state.n_features:
             self.state.grow(n_features - self.state.n_features, 0.0)
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def variances(self, solved: Matrix) -> Vector:
         """The variance of the estimate along each direction v, of which A⁻¹v are given (n, d)."""
         d = len(self.state.D)
         turned = solved[:, :d] @ self.state.triangle().T
-        return np.asarray(turned**2 @ self.state.D + self.state.loss[0])
+        variances: Vector = turned**2 @ self.state.D + self.state.loss[0]
+        return np.where(np.isnan(variances), np.inf, variances)
 
     def merge(self, other: "Sandwich", n_features: int, places: Sequence[int]) -> Self:
         """Add the sums of other rows; `places` says which coordinate each of the other's is, of those that come."""

@@ -11,6 +11,7 @@ from onward.core.checks import positive
 from onward.core.shown import brief
 from onward.core.shown_html import html_values, interval_text
 from onward.core.types import Matrix, Vector
+from onward.tables.number_arrays import as_numbers
 
 
 class RunningIntersection:
@@ -34,9 +35,11 @@ class RunningIntersection:
     """
 
     def __init__(self, X: ArrayLike) -> None:
-        self.rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
+        self.rows = np.atleast_2d(as_numbers(X, "X", "one row of numbers or a table of them"))
+        if self.rows.ndim != 2:
+            raise ValueError(f"X must be one row or a table of rows, got shape {self.rows.shape}")
         if not np.isfinite(self.rows).all():
-            raise ValueError("X must hold finite numbers")
+            raise ValueError(f"X must hold finite numbers, got {self.rows[~np.isfinite(self.rows)][0]}")
         self._ends: Matrix = np.tile([-np.inf, np.inf], (len(self.rows), 1))
 
     def __repr__(self) -> str:
@@ -98,16 +101,16 @@ def needed_noise_width(
         >>> needed_noise_width(X, np.array([1.0, 1.0]), theta, 1.0, "ridge").round(3)  # √2 · 1/2 and √3 · 2/3
         array([0.707, 1.155])
     """
-    for value in np.ravel(lam):
+    for value in as_numbers(lam, "lam", "a number, or one for each coordinate").ravel():
         positive("lam", float(value))
     if kind not in ("free", "ridge", "forward"):
         raise ValueError(f"kind must be 'free', 'ridge' or 'forward', got {brief(kind)}")
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    theta = np.asarray(theta, dtype=np.float64)
+    X = np.ascontiguousarray(as_numbers(X, "X", "a table of numbers"))
+    y, theta = as_numbers(y, "y", "an array of numbers"), as_numbers(theta, "theta", "an array of numbers")
     if X.ndim != 2 or np.shape(y) != X.shape[:1] or theta.shape != X.shape[1:]:
         shapes = (X.shape, np.shape(y), theta.shape)
         raise ValueError(f"X, y and theta must have shapes (T, d), (T,) and (d,), got {shapes}")
-    noise = np.asarray(y, dtype=np.float64) - X @ theta
+    noise = y - X @ theta
     state = Information(X.shape[1], 1, lam)
     if kind != "free":
         state.c[:, 0] = -theta  # b starts at −Λθ*, so b_t becomes Σ xε − Λθ* = G_t (θ_t − θ*)

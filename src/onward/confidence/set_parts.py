@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from onward.confidence.widths import largest_lam
 from onward.core import Information, kernel
@@ -13,6 +13,7 @@ from onward.core.shown_html import html_values, interval_text
 from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
+from onward.tables.number_arrays import as_numbers
 
 
 def own_scale(state: Information) -> Vector:
@@ -32,7 +33,8 @@ def feature_rows(state: Information, X: ArrayLike) -> Matrix:
         raise ValueError(
             "a set takes arrays, in the order of the model's features; ask the model's interval for frames"
         )
-    rows = np.atleast_2d(np.require(X, dtype=np.float64, requirements=["C", "A", "W"]))
+    given = as_numbers(X, "x", "one row of numbers or a table of them")
+    rows = np.atleast_2d(np.require(given, dtype=np.float64, requirements=["C", "A", "W"]))
     if rows.ndim != 2:
         raise ValueError(f"x must be one row or a table of rows, got shape {rows.shape}")
     if rows.shape[1] != state.n_features:
@@ -52,7 +54,7 @@ def check_pair(first: int, second: int, d: int, points: int) -> None:
 
 def coordinates_of(theta: ArrayLike, d: int) -> Vector:
     """θ as an array of d finite numbers; ValueError if it is none."""
-    vector = np.asarray(theta, dtype=np.float64)
+    vector = as_numbers(theta, "theta", f"{d} finite numbers")
     if vector.shape != (d,) or not np.isfinite(vector).all():
         raise ValueError(
             f"theta must hold {d} finite numbers (the constant first, if there is one), got {brief(theta)}"
@@ -66,8 +68,20 @@ def product(rows: Matrix, columns: Matrix) -> Matrix:
 
 
 def around(middle: Vector, reach: Vector) -> Matrix:
-    """Lower and upper ends (n, 2)."""
-    return np.column_stack([middle - reach, middle + reach])
+    """Lower and upper ends (n, 2); ValueError if one is no number, as what it is made of has overflowed."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        ends = np.column_stack([middle - reach, middle + reach])
+    check_ends(ends)
+    return ends
+
+
+def check_ends(ends: NDArray[np.float64]) -> None:
+    """ValueError if an end of an interval is no number, or ends cross: what they are made of has overflowed."""
+    if not (ends[..., 0] <= ends[..., 1]).all():
+        raise ValueError(
+            "an interval overflows double precision: expected rows whose squares, and their ratios to those learned, "
+            "stay between 1e-300 and 1e300; rescale the columns"
+        )
 
 
 def ellipse(center: Vector, covariance: Matrix, points: int) -> Matrix:

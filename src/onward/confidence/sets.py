@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from onward.confidence.quadratic import LeastSquares
 from onward.confidence.set_parts import (
     around,
+    check_ends,
     check_pair,
     coordinates_of,
     ellipse,
@@ -118,6 +119,7 @@ class Ellipsoid:
         """The volume."""
         return exp_or_inf(self.log_volume)
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def contains(self, theta: ArrayLike) -> bool:
         """Whether θ (d,) is in the set.
 
@@ -127,6 +129,7 @@ class Ellipsoid:
         apart = coordinates_of(theta, len(self.center)) - self.center
         return self.state.norm(apart) <= self.radius
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def interval(self, X: ArrayLike) -> Matrix:
         """Lower and upper ends (n, 2) of xᵀθ over the set.
 
@@ -135,10 +138,12 @@ class Ellipsoid:
         """
         return self._ends(full_rows(self.state, X))
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def coordinates(self) -> Matrix:
         """Lower and upper ends (d, 2) of each coordinate of θ over the set."""
         return self._ends(np.eye(len(self.center)))
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
         """Points (points, 2) around the set's shadow on two coordinates.
 
@@ -195,6 +200,7 @@ class ForwardSet:
     def _repr_html_(self) -> str:
         return set_html(self)
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def at(self, x: ArrayLike) -> Ellipsoid:
         """The set around θ_t(x) = (G + xxᵀ)⁻¹b, in the norm of G + xxᵀ; if sharp, of radius W + √h ‖x‖S."""
         rows = full_rows(self.state, x)
@@ -237,6 +243,7 @@ class ForwardSet:
         """The volume of the set at x = 0."""
         return self._at_zero.volume
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def contains(self, theta: ArrayLike, x: ArrayLike | None = None) -> bool:
         """Whether θ (d,) is in the set at x.
 
@@ -245,6 +252,7 @@ class ForwardSet:
         """
         return (self._at_zero if x is None else self.at(x)).contains(theta)
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def interval(self, X: ArrayLike) -> Matrix:
         """Lower and upper ends (n, 2) of xᵀθ, each over the set at that x.
 
@@ -253,10 +261,12 @@ class ForwardSet:
         """
         return self._ends(full_rows(self.state, X))
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def coordinates(self) -> Matrix:
         """Lower and upper ends (d, 2) of each coordinate, each over the set at that unit vector."""
         return self._ends(np.eye(len(self.center)))
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
         """Points (points, 2) around the shadow of the set at x = 0 on two coordinates.
 
@@ -328,6 +338,7 @@ class SetInBall:
         """The volume of the smaller of ellipsoid and ball: this set's is at most that."""
         return exp_or_inf(self.log_volume)
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def contains(self, theta: ArrayLike) -> bool:
         """Whether θ (d,) is in the set.
 
@@ -339,6 +350,7 @@ class SetInBall:
         length = float(np.linalg.norm((given - self.state.prior[:, 0]) / scale))
         return float(self.fitted.eigenvalues @ apart**2) <= self.budget and length <= self.theta_bound
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def interval(self, X: ArrayLike) -> Matrix:
         """Lower and upper ends (n, 2) of xᵀθ over the set.
 
@@ -347,10 +359,12 @@ class SetInBall:
         """
         return self._ends(full_rows(self.state, X))
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def coordinates(self) -> Matrix:
         """Lower and upper ends (d, 2) of each coordinate of θ over the set."""
         return self._ends(np.eye(len(self.center)))
 
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def boundary(self, first: int, second: int, points: int = 200) -> Matrix:
         """Points (points, 2) around the set's shadow on two coordinates.
 
@@ -372,6 +386,7 @@ class SetInBall:
         return np.asarray(theta[:, [first, second]] + self.state.prior[[first, second], 0])
 
     @property
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def empty(self) -> bool:
         """Whether no θ can be true: those that explain the rows well enough are all longer than S.
 
@@ -409,7 +424,7 @@ class SetInBall:
             own = np.where(values > 0, (self._moments / np.sqrt(values)) ** 2, 0.0)  # of what least squares explains
         kept = np.sum(own * (alpha[:, None] / (values + alpha[:, None])), axis=1)
         rest: Vector = np.maximum(self.budget + alpha * self.theta_bound**2 - kept, 0.0)
-        return rest
+        return np.where(np.isfinite(kept), rest, np.nan)  # nothing would be left of it, rather than no number
 
     def _least(self, along: Matrix) -> tuple[Vector, Vector]:
         """The largest xᵀ(θ − θ_0) over the set for rows along the axes, by search over log α; and α there.
@@ -452,4 +467,6 @@ class SetInBall:
             return np.full((len(rows), 2), np.nan)
         middle = product(rows, self.state.prior)[:, 0]
         ends = np.column_stack([middle - self._least(-along)[0], middle + self._least(along)[0]])
-        return np.sort(ends, axis=1)  # of a set of about one point, rounding may put them the other way round
+        ends = np.sort(ends, axis=1)  # of a set of about one point, rounding may put them the other way round
+        check_ends(ends)
+        return ends

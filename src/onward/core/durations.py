@@ -29,7 +29,8 @@ def as_microseconds(value: Any) -> float | None:
     if isinstance(value, datetime.timedelta):
         return float(value / datetime.timedelta(microseconds=1))
     if isinstance(value, np.timedelta64):
-        return None if np.isnat(value) else float(value / np.timedelta64(1, "us"))
+        is_length = not np.isnat(value) and np.datetime_data(value)[0] not in "YM"  # years and months differ in length
+        return float(value / np.timedelta64(1, "us")) if is_length else None
     return None
 
 

@@ -7,7 +7,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from onward.core.checks import LARGEST_BOUND, not_negative, positive, probability
+from onward.core.checks import LARGEST_BOUND, finite, not_negative, positive, probability
+from onward.core.shown import brief
 
 Method = Literal["conformal", "t", "uniform"]
 """How the interval for the next target is made, and what then holds:
@@ -27,6 +28,17 @@ def parse_bounds(text: str) -> tuple[float, float]:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
         raise ValueError(f"bounds must be two numbers with a comma between them, such as 0,1, got {text!r}") from None
+    return low, high
+
+
+def _ends(bounds: object) -> tuple[float, float]:
+    """The lower and the upper one of two finite numbers; ValueError if they are something else."""
+    try:
+        low, high = (finite("bounds", end) for end in bounds)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        low, high = math.nan, math.nan
+    if not low < high:
+        raise ValueError(f"bounds must be two finite numbers, the lower one first, got {brief(bounds)}")
     return low, high
 
 
@@ -86,9 +98,7 @@ class Known:
     def __post_init__(self) -> None:
         probability("delta", self.delta)
         if self.bounds is not None:
-            low, high = (float(end) for end in self.bounds)
-            if not (math.isfinite(low) and math.isfinite(high) and low < high):
-                raise ValueError(f"bounds must be two finite numbers, the lower one first, got {self.bounds!r}")
+            low, high = _ends(self.bounds)
             object.__setattr__(self, "bounds", (low, high))
             if self.sigma is None:
                 object.__setattr__(self, "sigma", (high - low) / 2)

@@ -246,7 +246,8 @@ class Information:
 
     def norm(self, vector: Vector) -> float:
         """√(vᵀGv) of a vector over all coordinates."""
-        return math.sqrt(float(self.D @ np.square(self.triangle() @ vector)))
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite, or no number, where squares overflow
+            return math.sqrt(float(self.D @ np.square(self.triangle() @ vector)))
 
     def of_target(self, target: int) -> Self:
         """A copy that knows of one target only."""

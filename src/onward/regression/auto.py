@@ -1,7 +1,6 @@
 """The learner with nothing to tune: ridge and forward over many λ and memories, weighed as they do."""
 
 import math
-import numbers
 from collections.abc import Hashable, Sequence
 from typing import Any, Literal, Self
 
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from onward import storage
 from onward.core import Information
+from onward.core.checks import is_real
 from onward.core.ensemble_state import LEAST_LAM, EnsembleState, Expert
 from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
@@ -106,7 +106,7 @@ class AutoRegressor(OnlineRegressor):
 
     def _check_settings(self) -> None:
         lams = list(self.lams) if np.ndim(self.lams) == 1 else []
-        if not lams or not all(isinstance(lam, numbers.Real) and LEAST_LAM <= lam <= 1 / LEAST_LAM for lam in lams):
+        if not lams or not all(is_real(lam) and LEAST_LAM <= lam <= 1 / LEAST_LAM for lam in lams):
             raise ValueError(
                 f"lams must be a list of numbers between {LEAST_LAM:g} and {1 / LEAST_LAM:g}, got {brief(self.lams)}"
             )
@@ -115,7 +115,7 @@ class AutoRegressor(OnlineRegressor):
         except TypeError:
             half_lives = []
         known = [half for half in half_lives if half is not None]
-        if not half_lives or not all(isinstance(half, numbers.Real) and 1 <= float(half) <= 1e12 for half in known):
+        if not half_lives or not all(is_real(half) and 1 <= half <= 1e12 for half in known):
             raise ValueError(f"half_lives must be a list of numbers from 1 on, or None, got {brief(self.half_lives)}")
 
     # What was learned

@@ -18,6 +18,7 @@ from onward.confidence import (
 )
 from onward.confidence.assumptions import noise_bound
 from onward.confidence.choose import NO_SETS
+from onward.confidence.set_parts import check_ends
 from onward.core import Information, TooExtremeError
 from onward.core.another_lam import with_lam
 from onward.core.checks import probability
@@ -160,7 +161,7 @@ class Guarantees(MergeableLearner):
                 for where, block, _ in blocks(rows):
                     for target, each in enumerate(exact):
                         out[where, target] = each.ends(block, np.ones(len(block)), delta)
-            _check_ends(out)
+            check_ends(out)
             return out[:, 0] if fitted.flat else out
         share = delta if of == "mean" else delta / 2
         sets = [
@@ -172,7 +173,7 @@ class Guarantees(MergeableLearner):
                 for target, region in enumerate(sets):
                     out[where, target] = region.interval(block)
         if not any(isinstance(region, SetInBall) and region.empty for region in sets):
-            _check_ends(out)
+            check_ends(out)
         if of == "observation":
             for target, region in enumerate(sets):
                 bound = noise_bound(self.state_for_sets(target), sigma)
@@ -223,12 +224,3 @@ class Guarantees(MergeableLearner):
         ends = np.column_stack([lower[:, place], upper[:, place]])
         ends[np.isnan(predictions)] = np.nan  # rows that are skipped
         return ends
-
-
-def _check_ends(ends: NDArray[np.float64]) -> None:
-    """ValueError if an end of an interval is no number, or ends cross: what they are made of has overflowed."""
-    if not (ends[..., 0] <= ends[..., 1]).all():
-        raise ValueError(
-            "an interval overflows double precision: expected rows whose squares, and their ratios to those learned, "
-            "stay between 1e-300 and 1e300; rescale the columns"
-        )

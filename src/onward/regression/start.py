@@ -8,10 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onward.core.checks import is_real
 from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.tables import as_mapping
+from onward.tables.number_arrays import refuse_masked
 
 Lam = float | ArrayLike | Mapping[Any, float]
 Prior = ArrayLike | Mapping[Any, float] | None
@@ -102,6 +104,7 @@ def _values(lam: Lam) -> list[Any]:
     given = as_mapping(lam)
     if isinstance(given, Mapping):
         return list(given.values())
+    refuse_masked(given, "lam")
     if np.ndim(given) != 1 or isinstance(given, str | bytes):
         return [given]
     values: list[Any] = np.asarray(given).tolist()
@@ -109,7 +112,7 @@ def _values(lam: Lam) -> list[Any]:
 
 
 def _checked_lam(name: str, value: Any) -> None:
-    if not isinstance(value, numbers.Real) or not (value == 0 or 1e-300 <= float(value) <= 1e300):
+    if not is_real(value) or not (value == 0 or 1e-300 <= value <= 1e300):  # a whole number may be beyond any float
         raise ValueError(f"{name} must be 0 or a number between 1e-300 and 1e300, got {brief(value)}")
 
 
@@ -156,8 +159,11 @@ def prior_of(mean: Prior, name: Hashable) -> float:
 
 
 def _finite(name: str, value: object) -> Matrix:
+    refuse_masked(value, name)
     try:
         array = np.asarray(value, dtype=np.float64)
+    except OverflowError as error:
+        raise ValueError(f"{name} must hold numbers below 1e308, got {brief(value)}") from error
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must hold numbers, got {brief(value)}") from error
     if not np.isfinite(array).all():

@@ -26,8 +26,17 @@ def is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real | np.bool_) and not isinstance(value, np.timedelta64)
 
 
+def refuse_masked(values: Any, name: str) -> None:
+    """ValueError if these are a masked array with a value masked: NumPy would take what is behind the mask for data."""
+    if isinstance(values, np.ndarray) and hasattr(values, "mask") and np.ma.is_masked(values):
+        place = tuple(int(each) for each in np.argwhere(np.ma.getmaskarray(values))[0])
+        where = f" in {'row' if len(place) > 1 else 'position'} {place[0]}" if place else ""
+        raise ValueError(f"{name} must hold finite numbers, got a masked value{where}")
+
+
 def as_array(values: Any, name: str, expected: str) -> NDArray[Any]:
     """What NumPy makes of the values; ValueError for what holds none, such as text, a dict or a ragged list."""
+    refuse_masked(values, name)
     holds = not isinstance(values, str | bytes | bytearray | Mapping | Set | np.matrix | None)
     if holds and not hasattr(values, "tocsr"):
         try:

@@ -144,7 +144,7 @@ def as_rows(X: Any, min_columns: int = 1, name: str = "X") -> Rows:
         return ArrayRows(X)
     import narwhals.stable.v2 as nw  # here: plain arrays do without
 
-    frame = nw.from_native(X, pass_through=True, eager_only=True)
+    frame = wrapped(X, name)
     if isinstance(frame, nw.DataFrame):
         if frame.shape[0] == 0 or frame.shape[1] < min_columns:
             raise _empty(frame.shape)
@@ -159,6 +159,19 @@ def as_rows(X: Any, min_columns: int = 1, name: str = "X") -> Rows:
     if 0 in array.shape:
         raise _empty(array.shape)
     return ArrayRows(array)
+
+
+def wrapped(values: Any, name: str) -> Any:
+    """A data frame or a series as narwhals has it, whatever else unchanged; ValueError if two columns have one name."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        return nw.from_native(values, pass_through=True, eager_only=True, allow_series=True)
+    except nw.exceptions.NarwhalsError as error:
+        columns = list(getattr(values, "columns", ()))
+        twice = [column for place, column in enumerate(columns) if column in columns[:place]][:1]
+        what = f"{brief(twice[0])} twice" if twice else came(values)
+        raise ValueError(f"{name} must have different column names, got {what}") from error
 
 
 def _empty(shape: tuple[int, ...]) -> ValueError:
@@ -177,7 +190,7 @@ def frame_columns(X: Any) -> list[Hashable] | None:
         return None
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(X, pass_through=True, eager_only=True)
+    frame = wrapped(X, "X")
     return list(frame.columns) if isinstance(frame, nw.DataFrame) else None
 
 
@@ -307,7 +320,7 @@ def _as_numbers(values: Any, name: str) -> NDArray[Any]:
         return cast(NDArray[Any], values)
     import narwhals.stable.v2 as nw
 
-    native = nw.from_native(values, pass_through=True, eager_only=True, allow_series=True)
+    native = wrapped(values, name)
     array = native.to_numpy() if isinstance(native, nw.Series | nw.DataFrame) else values
     if _holds_numbers(array) and array.ndim in (1, 2):
         return cast(NDArray[Any], array)

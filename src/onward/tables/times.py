@@ -52,8 +52,9 @@ def _from_series(times: Any) -> Times:
     import polars as pl
 
     from onward.tables.kinds import as_numbers
+    from onward.tables.rows import wrapped
 
-    native = nw.from_native(times, pass_through=True, eager_only=True, allow_series=True)
+    native = wrapped(times, "times")
     try:
         if isinstance(native, nw.Series):
             series = native.to_polars()
