@@ -470,3 +470,66 @@ def test_more_bad_questions() -> None:
         observation_reach(region, 3.0, 1.0)
     with pytest.raises(ValueError, match="must hold finite numbers"):
         RunningIntersection([[math.nan, 1.0]])
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_rows_whose_products_overflow_are_refused(learner: type[OnlineRegressor]) -> None:
+    model = learner(fit_intercept=False).fit([[3.8e9, -3.7e9]], [-3.9e153], [1e-10])
+    region = model.confidence_set(sigma=1e77, theta_bound=1e100)
+    with pytest.raises(ValueError, match="an interval overflows double precision"):
+        region.interval([[2.7e299, 1.4e299]])
+
+
+def test_no_interval_loses_its_width_to_an_overflow() -> None:
+    """The square of an eigenvalue of 1e200 is infinite, and a direction that stiff would have no width."""
+    model = RidgeRegressor(lam=1.0, fit_intercept=False).fit([[1e100, 1.0], [1.0, 1e77]], [1.0, 1.0])
+    small = RidgeRegressor(lam=1.0, fit_intercept=False).fit([[1e10, 1.0], [1.0, 1e7]], [1.0, 1.0])
+    ends = model.interval([[1e90, 1.0]], sigma=1.0)[0]
+    usual = small.interval([[1.0, 0.0]], sigma=1.0)[0]
+    assert ends[1] - ends[0] > usual[1] - usual[0] > 1e-9
+
+
+def test_extremes_give_numbers_or_refusals_and_no_warnings() -> None:
+    rng, refused, made = np.random.default_rng(0), 0, 0
+    for case in range(120):
+        n, d = int(rng.integers(1, 7)), int(rng.integers(1, 4))
+        X, y = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-150, 150, (n, d)), rng.standard_normal(n)
+        rows = rng.standard_normal((2, d)) * 10.0 ** rng.uniform(-150, 250, (2, d))
+        sigma, S, lam = 10.0 ** rng.uniform(-100, 100, 3)
+        try:
+            model = LEARNERS[case % 2](lam, fit_intercept=bool(case % 3)).fit(X, y * 10.0 ** rng.uniform(-100, 100))
+        except ValueError:
+            continue
+        for ends in (
+            lambda m=model, r=rows, s=sigma: m.interval(r, sigma=s),
+            lambda m=model, r=rows, s=sigma, t=S: m.confidence_set(sigma=s, theta_bound=t).interval(r),
+            lambda m=model, s=sigma, t=S: m.confidence_set(sigma=s, theta_bound=t).coordinates(),
+            lambda m=model, r=rows: m.interval(r, of="observation"),
+            lambda m=model, r=rows: m.confidence_set().interval(r),
+            lambda m=model: m.coefficient_table() and np.zeros(2),
+        ):
+            try:
+                assert not np.isnan(ends()).any()
+                made += 1
+            except ValueError as error:
+                refused += "rescale" in str(error)
+    assert made > 200
+    assert refused > 20
+
+
+@pytest.mark.parametrize("bad", [pd.NaT, pd.NA, np.datetime64("2026-01-01"), "z" * 100_000, None, 10**400, object()])
+def test_sets_take_numbers_alone(bad: Any) -> None:
+    region = RidgeRegressor().fit(np.eye(2), [1.0, 2.0]).confidence_set(sigma=1.0, theta_bound=1.0)
+    calls = [
+        lambda: region.interval(np.array([[1.0, bad]], dtype=object)),
+        lambda: region.interval([1.0, bad]),
+        lambda: region.contains([1.0, 2.0, bad]),
+        lambda: RunningIntersection([[1.0, bad]]),
+        lambda: RunningIntersection(bad),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="must") as caught:
+            call()
+        assert len(str(caught.value)) < 300
+    with pytest.raises(ValueError, match="x must hold numbers, got dates"):
+        region.interval(np.array([["2026-01-01", "NaT"]], dtype="M8[D]"))

@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from onward import ForwardRegressor, RidgeRegressor
+from onward import AutoRegressor, ForwardRegressor, Known, RidgeRegressor
+from onward.bandits import LinUCB
+from onward.confidence import RunningIntersection
 from onward.regression import OnlineRegressor
 
 NAN, INF = float("nan"), float("inf")
@@ -287,3 +289,77 @@ def test_a_refused_named_row_changes_nothing() -> None:
         model.merge(other)  # tables with other columns do not fit,
     model.learn_one({"a": 1.0}, 1.0)
     assert set(model.merge(other).feature_names_in_) == {"a", "b", "c"}  # unless one learned by name
+
+
+HUGE = 10**400
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: RidgeRegressor(lam=HUGE), "lam must be 0 or a number .* whole number of 1,329 bits"),
+        (lambda: RidgeRegressor(lam=[HUGE, 1]), "lam must be 0 or a number"),
+        (lambda: RidgeRegressor(lam=np.timedelta64(3, "s")), "lam must be 0 or a number .* got 3 seconds"),
+        (lambda: RidgeRegressor(intercept_lam=HUGE), "intercept_lam must be 0 or a number"),
+        (lambda: RidgeRegressor(prior_mean=[HUGE, 1]), "prior_mean must hold numbers below 1e308"),
+        (lambda: RidgeRegressor(prior_intercept=HUGE), "prior_intercept must hold numbers below 1e308"),
+        (lambda: RidgeRegressor(half_life=np.timedelta64(2, "Y")), "half_life must be a number > 0, got 2 years"),
+        (lambda: AutoRegressor(half_lives=(HUGE, 1)), "half_lives must be a list of numbers"),
+        (lambda: AutoRegressor(lams=(HUGE, 1)), "lams must be a list of numbers"),
+    ],
+)
+def test_settings_beyond_floats_are_refused_in_our_words(make: Callable[[], Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words) as caught:
+        make().fit(np.eye(2), [1.0, 2.0])
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("bounds", [(0, HUGE), (HUGE,), 5, ("a", "b"), (1, 0), "z" * 10_000])
+def test_bounds_that_are_no_two_numbers_are_refused(bounds: Any) -> None:
+    with pytest.raises(ValueError, match="bounds must be two finite numbers, the lower one first") as caught:
+        Known(bounds=bounds)
+    assert len(str(caught.value)) < 200
+
+
+def test_columns_of_one_name_are_refused() -> None:
+    twice = pd.DataFrame(np.eye(2), columns=["a", "a"])
+    model = RidgeRegressor().fit(np.eye(2), [1.0, 2.0])
+    calls: list[tuple[str, Callable[[], Any]]] = [
+        ("X", lambda: RidgeRegressor().fit(twice, [1.0, 2.0])),
+        ("y", lambda: RidgeRegressor().fit(np.eye(2), twice)),
+        ("X", lambda: model.predict(twice)),
+        ("X", lambda: model.interval(twice, sigma=1.0)),
+        ("X", lambda: RidgeRegressor().learn_many(twice, [1.0, 2.0])),
+        ("actions|X", lambda: LinUCB(seed=0).choose(twice)),
+    ]
+    for name, call in calls:
+        with pytest.raises(ValueError, match=f"({name}) must have different column names, got 'a' twice"):
+            call()
+
+
+def test_masked_values_are_refused_and_what_masks_nothing_is_its_data() -> None:
+    X, y = np.array([[1.0, 2.0], [2.0, 999.0], [0.0, 1.0]]), np.array([1.0, 2.0, 999.0])
+    masked, targets = np.ma.masked_array(X, X == 999.0), np.ma.masked_array(y, y == 999.0)
+    model = RidgeRegressor().fit(X, y)
+    before = pickle.dumps(model)
+    calls: list[Callable[[Any, Any], Any]] = [
+        lambda X, y: RidgeRegressor().fit(X, np.ones(3)).coef_,
+        lambda X, y: RidgeRegressor().fit(np.eye(3), y).coef_,
+        lambda X, y: RidgeRegressor().fit(np.eye(3), np.ones(3), y).coef_,
+        lambda X, y: RidgeRegressor(lam=y, intercept_lam=0.0).fit(np.eye(3), np.ones(3)).coef_,
+        lambda X, y: RidgeRegressor(prior_mean=X[1]).fit(np.ones((3, 2)), np.ones(3)).coef_,
+        lambda X, y: model.predict(X),
+        lambda X, y: model.interval(X, sigma=1.0),
+        lambda X, y: model.predict_one(X[1]),
+        lambda X, y: RidgeRegressor().learn_one(X[1], 1.0).coef_,
+        lambda X, y: RidgeRegressor().learn_one([1.0], y[2]).coef_,
+        lambda X, y: model.confidence_set(sigma=1.0, theta_bound=1.0).interval(X),
+        lambda X, y: model.confidence_set(sigma=1.0, theta_bound=1.0).contains(y),
+        lambda X, y: RunningIntersection(X).rows,
+        lambda X, y: LinUCB(seed=0).choose(X),
+    ]
+    for call in calls:
+        np.testing.assert_array_equal(call(np.ma.masked_array(X), np.ma.masked_array(y)), call(X, y))
+        with pytest.raises(ValueError, match="must hold finite numbers, got a masked value"):
+            call(masked, targets)
+    assert pickle.dumps(model) == before

@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from onward import AutoRegressor, ForwardRegressor, OnlinePipeline, RandomFeatures, RidgeRegressor, load
+from onward.core import Information
 from onward.core.types import Matrix, Vector
 
 GAMMA, LAM = 0.7, 0.3
@@ -189,3 +190,12 @@ def test_rows_with_names_and_rows_without_are_not_mixed(tmp_path: Path) -> None:
     for ask in asked:
         with pytest.raises(ValueError, match="x must be a dict of names, as before, got list"):
             ask()
+
+
+@pytest.mark.parametrize("n", [15_001, 10**7, 10**400])
+def test_more_features_than_a_learner_could_hold_are_refused_at_once(n: int) -> None:
+    for call in (RandomFeatures(n=n).fit, RandomFeatures(n=n).transform, RandomFeatures(n=n).get_feature_names_out):
+        with pytest.raises(ValueError, match=r"n must be a whole number from 1 to 15,000, got"):
+            call(np.eye(2))
+    with pytest.raises(ValueError, match=r"a model of 3,000,000 features needs 72,000\.\d GB"):
+        Information(3_000_000)

@@ -1,6 +1,7 @@
 """Models that learned apart add up, whatever the sizes of λ and of values: to what one pass gives, or not at all."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from onward import RidgeRegressor
@@ -106,3 +107,16 @@ def test_models_of_usual_sizes_are_never_refused() -> None:
         one, model, other = (RidgeRegressor(lam) for _ in range(3))
         model.fit(X[:cut], y[:cut]).merge(other.fit(X[cut:], y[cut:]))
         assert np.abs(model.predict(X) - one.fit(X, y).predict(X)).max() < 1e-9 * np.abs(y).max()
+
+
+def test_refusals_of_settings_names_and_priors_are_short() -> None:
+    names = [f"name{i}" for i in range(300)]
+    tables = [pd.DataFrame(np.eye(300), columns=columns) for columns in (names, [f"{name}x" for name in names])]
+    lams = [RidgeRegressor(lam=dict.fromkeys(names, value)) for value in (1.0, 2.0)]
+    fitted = [RidgeRegressor().fit(table, np.ones(300)) for table in tables]
+    another = RidgeRegressor().fit(tables[0], np.ones(300))
+    another.information_.set_prior(np.ones((301, 1)))
+    for model, other in (lams, fitted, (fitted[0], another)):
+        with pytest.raises(ValueError, match="cannot merge: this model") as caught:
+            model.merge(other)
+        assert len(str(caught.value)) < 300

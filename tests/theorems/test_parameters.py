@@ -220,3 +220,20 @@ def test_all_names_what_there_is() -> None:
         name.rpartition(".")[2] for name in FUNCTIONS if name.startswith("onward.bounds.") and "as_printed" not in name
     }
     assert defined | {"MinimaxRatios", "Terms", "as_printed"} == set(bounds.__all__)
+
+
+def test_what_double_precision_cannot_hold_is_one_short_error() -> None:
+    usual: dict[str, Any] = {"d": 3, "lam": 1.0, "feature_bound": 1.0, "theta_bound": 1.0, "sigma": 1.0, "delta": 0.1}
+    for name, value in (("d", 10**400), ("feature_bound", 1e300), ("mixing", 1e-300), ("d", [math.nan] * 3000)):
+        with pytest.raises(ValueError, match=r"must be|overflows double precision") as caught:
+            bounds.ridge_regret_to_truth(10, **(usual | {name: value}))
+        assert len(str(caught.value)) < 300
+    for wrong in ([math.nan] * 3000, [[1.0], [1.0, 2.0]]):
+        with pytest.raises(ValueError, match="horizon must be") as caught:
+            bounds.ridge_regret_to_truth(wrong, **usual)
+        assert len(str(caught.value)) < 300
+    with pytest.raises(ValueError, match="forward_expected_regret_to_truth overflows double precision"):
+        bounds.forward_expected_regret_to_truth(1e155 * np.eye(3), np.zeros(3), lam=1.0, sigma=1.0)
+    with pytest.raises(ValueError, match="overflows double precision"):
+        bounds.ridge_expected_regret_to_truth(np.eye(3), np.zeros(3), lam=1.0, sigma=1e300)
+    assert bounds.ridge_regret_to_best(10, d=3, lam=1.0, feature_bound=1e300, target_bound=1.0, smallest_eigenvalue=1.0)

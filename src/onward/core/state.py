@@ -96,7 +96,14 @@ class Information:
     ) -> None:
         """Know nothing but λ of each coordinate; with `own_units`, over its variance, and 0 for the constant."""
         d = n_features + intercept
-        buffer = np.zeros(kernel.state_size(d, n_targets, own_units, 0))
+        size = kernel.state_size(d, n_targets, own_units, 0)
+        try:
+            buffer = np.zeros(size)
+        except MemoryError as error:
+            raise ValueError(
+                f"a model of {counted(n_features, 'feature')} needs {8 * size / 1e9:,.1f} GB, more than there is of "
+                "memory; expected fewer features"
+            ) from error
         header = buffer[: kernel.N_STATE].view(kernel.STATE)
         header["intercept"], header["coordinates"], header["targets"] = bool(intercept), d, n_targets
         header["own"] = bool(own_units)

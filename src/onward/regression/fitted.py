@@ -13,6 +13,7 @@ from onward.core import Information, TooExtremeError, kernel
 from onward.core.forgetting import learn_rows
 from onward.core.interrupts import interrupts_deferred
 from onward.core.row_memory import RowMemory, reserve, rows_from_record, rows_to_record
+from onward.core.shown import brief, several
 from onward.core.single import (
     Loops,
     closed_buffer,
@@ -257,7 +258,9 @@ class FittedState:
             return []
         new = [name for name in other.names if name not in self.columns]
         if (new or mine != theirs) and not (self.open or other.open):
-            raise ValueError(f"cannot merge: this model has features {self.names}, the other has {other.names}")
+            raise ValueError(
+                f"cannot merge: this model has features {several(self.names)}, the other has {several(other.names)}"
+            )
         return new
 
     def merge(self, other: "FittedState") -> None:
@@ -269,8 +272,8 @@ class FittedState:
         mine, theirs = self.state.prior[places], other.state.prior
         if not np.array_equal(mine, theirs):
             raise ValueError(
-                f"cannot merge: this model started from coefficients {mine.T.tolist()}, "
-                f"the other from {theirs.T.tolist()}"
+                f"cannot merge: this model started from coefficients {brief(mine.T.tolist())}, "
+                f"the other from {brief(theirs.T.tolist())}"
             )
         self.state.merge(other.state, places)
         self.open = self.open or other.open
@@ -281,7 +284,7 @@ class FittedState:
         """Settings and arrays for a model file."""
         names = None if self.names is None else [int(n) if isinstance(n, numbers.Integral) else n for n in self.names]
         if not all(isinstance(name, str | int) for name in names or ()):
-            raise ValueError(f"cannot save: feature names must be text or whole numbers, got {self.names}")
+            raise ValueError(f"cannot save: feature names must be text or whole numbers, got {several(self.names)}")
         state = self.state
         lam = (state.relative if state.own_units else state.lam).tolist()
         settings = {
@@ -311,7 +314,7 @@ class FittedState:
         d, m = check_record(settings, arrays)
         lam = np.broadcast_to(np.array(settings["lam"], dtype=np.float64), (d,))  # earlier files: one number for all
         if not (np.isfinite(lam).all() and (lam >= 0).all()):
-            raise ValueError(f"lam must be finite and not negative, got {settings['lam']}")
+            raise ValueError(f"lam must be finite and not negative, got {brief(settings['lam'])}")
         own = "own_lam" in arrays
         memory = None if settings.get("memory") is None else RowMemory(**settings["memory"])  # earlier files: none
         state = Information(d - intercept, m, lam, intercept, own_units=own, memory=memory)

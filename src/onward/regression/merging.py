@@ -48,7 +48,9 @@ class MergeableLearner(NamedLearner):
         theirs = other.get_params(deep=False)
         for name, mine in self.get_params(deep=False).items():
             if not same_setting(mine, theirs[name]):
-                raise ValueError(f"cannot merge: this model has {name}={mine!r}, the other has {name}={theirs[name]!r}")
+                raise ValueError(
+                    f"cannot merge: this model has {name}={brief(mine)}, the other has {name}={brief(theirs[name])}"
+                )
         if self.recipe_ is not None and other.recipe_ is not None:
             difference = self.recipe_.difference(other.recipe_)
             if difference is not None:
@@ -81,12 +83,12 @@ class MergeableLearner(NamedLearner):
         if not _is_zero(part.lam) or part.intercept_lam or bool(part.fit_intercept) != bool(self.fit_intercept):
             raise ValueError(
                 f"cannot merge the part: expected lam=0 and fit_intercept={bool(self.fit_intercept)}, "
-                f"got lam={part.lam!r} and fit_intercept={bool(part.fit_intercept)}"
+                f"got lam={brief(part.lam)} and fit_intercept={bool(part.fit_intercept)}"
             )
         if memory_of(part.half_life, part.window) != memory_of(self.half_life, self.window):
             raise ValueError(
-                f"cannot merge the part: expected half_life={self.half_life!r} and window={self.window!r}, "
-                f"got half_life={part.half_life!r} and window={part.window!r}"
+                f"cannot merge the part: expected half_life={brief(self.half_life)} and window={brief(self.window)}, "
+                f"got half_life={brief(part.half_life)} and window={brief(part.window)}"
             )
         if part._state is None:
             return self

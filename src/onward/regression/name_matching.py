@@ -5,6 +5,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from onward.core.shown import several
 from onward.core.types import Matrix
 from onward.core.words import counted
 from onward.regression.ensembles import Fitted
@@ -28,7 +29,7 @@ def named_table(X: Any) -> tuple[list[Hashable] | None, Rows]:
     if rows.names is None:
         raise ValueError(f"X must be a data frame with named columns, got {type(X).__name__}")
     if len(set(rows.names)) < len(rows.names):
-        raise ValueError(f"X must have different column names, got {rows.names}")
+        raise ValueError(f"X must have different column names, got {several(rows.names)}")
     return rows.names, rows
 
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 
+MOST_FEATURES = 15_000
+"""So many take 2 GB in a linear learner, whose state is a square of them."""
+
+
 class RandomFeatures(TransformerMixin, BaseEstimator):
     """n cosines of random directions: their inner products are about exp(−γ‖x − x'‖²) (Rahimi and Recht 2007).
 
@@ -32,7 +36,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
 
     Args:
         gamma: γ > 0 of the kernel. 1/√(2γ) is the distance at which values begin to differ: scale columns to it.
-        n: how many features.
+        n: how many features, 15,000 at most.
         seed: of the directions.
 
     Example:
@@ -100,11 +104,12 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         Args:
             input_features: not used; scikit-learn hands it in.
         """
+        self._check()
         return np.array([f"random[{place}]" for place in range(1, self.n + 1)], dtype=object)
 
     def _check(self) -> None:
         positive("gamma", self.gamma)
-        whole("n", self.n)
+        whole("n", self.n, most=MOST_FEATURES)
         whole("seed", self.seed, 0)
 
     def __sklearn_is_fitted__(self) -> bool:
