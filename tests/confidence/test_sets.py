@@ -1,6 +1,8 @@
 """The sets' geometry: what they contain, where they end, how large they are, and where nothing is known."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -489,6 +491,16 @@ def test_no_interval_loses_its_width_to_an_overflow() -> None:
     assert ends[1] - ends[0] > usual[1] - usual[0] > 1e-9
 
 
+def _set_ends(model: OnlineRegressor, rows: Matrix | None, **known: Any) -> Matrix:
+    region = model.confidence_set(**known)
+    return region.coordinates() if rows is None else region.interval(rows)
+
+
+def _table(model: OnlineRegressor) -> Vector:
+    model.coefficient_table()
+    return np.zeros(1)
+
+
 def test_extremes_give_numbers_or_refusals_and_no_warnings() -> None:
     rng, refused, made = np.random.default_rng(0), 0, 0
     for case in range(120):
@@ -500,16 +512,17 @@ def test_extremes_give_numbers_or_refusals_and_no_warnings() -> None:
             model = LEARNERS[case % 2](lam, fit_intercept=bool(case % 3)).fit(X, y * 10.0 ** rng.uniform(-100, 100))
         except ValueError:
             continue
-        for ends in (
-            lambda m=model, r=rows, s=sigma: m.interval(r, sigma=s),
-            lambda m=model, r=rows, s=sigma, t=S: m.confidence_set(sigma=s, theta_bound=t).interval(r),
-            lambda m=model, s=sigma, t=S: m.confidence_set(sigma=s, theta_bound=t).coordinates(),
-            lambda m=model, r=rows: m.interval(r, of="observation"),
-            lambda m=model, r=rows: m.confidence_set().interval(r),
-            lambda m=model: m.coefficient_table() and np.zeros(2),
-        ):
+        ends: list[Callable[[], Any]] = [
+            partial(model.interval, rows, sigma=sigma),
+            partial(model.interval, rows, of="observation"),
+            partial(_set_ends, model, rows, sigma=sigma, theta_bound=S),
+            partial(_set_ends, model, None, sigma=sigma, theta_bound=S),
+            partial(_set_ends, model, rows),
+            partial(_table, model),
+        ]
+        for each in ends:
             try:
-                assert not np.isnan(ends()).any()
+                assert not np.isnan(each()).any()
                 made += 1
             except ValueError as error:
                 refused += "rescale" in str(error)
@@ -520,7 +533,7 @@ def test_extremes_give_numbers_or_refusals_and_no_warnings() -> None:
 @pytest.mark.parametrize("bad", [pd.NaT, pd.NA, np.datetime64("2026-01-01"), "z" * 100_000, None, 10**400, object()])
 def test_sets_take_numbers_alone(bad: Any) -> None:
     region = RidgeRegressor().fit(np.eye(2), [1.0, 2.0]).confidence_set(sigma=1.0, theta_bound=1.0)
-    calls = [
+    calls: list[Callable[[], Any]] = [
         lambda: region.interval(np.array([[1.0, bad]], dtype=object)),
         lambda: region.interval([1.0, bad]),
         lambda: region.contains([1.0, 2.0, bad]),

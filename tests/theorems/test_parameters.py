@@ -228,6 +228,7 @@ def test_what_double_precision_cannot_hold_is_one_short_error() -> None:
         with pytest.raises(ValueError, match=r"must be|overflows double precision") as caught:
             bounds.ridge_regret_to_truth(10, **(usual | {name: value}))
         assert len(str(caught.value)) < 300
+    wrong: Any
     for wrong in ([math.nan] * 3000, [[1.0], [1.0, 2.0]]):
         with pytest.raises(ValueError, match="horizon must be") as caught:
             bounds.ridge_regret_to_truth(wrong, **usual)
