@@ -2,11 +2,12 @@
 
 import math
 import tempfile
+import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onward import fit
+from onward import RidgeRegressor, fit, storage
 from onward.core.types import Matrix
 from onward.tables import Column, DataError, Position, Recipe, Stream, Table, lines, stream
 from onward.tables.sources import find_files
@@ -453,3 +454,78 @@ def test_single_values_of_any_library_go_into_terms() -> None:
     for value in (moment, np.datetime64(moment, "ns"), np.datetime64(moment, "s"), pd.Timestamp(moment)):
         assert model.predict_one({"when": value, "x": np.float32(2.0)}) == expected
     assert np.isnan(model.predict_one({"when": pd.NaT, "x": 2.0}))
+
+
+# Terms and recipes that come with a file
+
+
+LONG = {
+    "many factors": (":".join(["a"] * 300_000), "at most 20,000 characters"),
+    "factors": (":".join(["a"] * 200), "at most 100 factors"),
+    "deep": ("log(" * 3000 + "a" + ")" * 3000, "inside each other"),
+    "directions": (f"random(10000, 1, {', '.join('abcdefghijklmnopqrstuvwxyz')})", "at most 200,000"),
+    "a long name": ("f" * 19_000 + "(a)", "there is no function"),
+    "no text": (7, "must be text"),
+}
+
+
+@pytest.mark.parametrize("case", LONG)
+def test_terms_that_are_too_much_are_refused_at_once(case: str) -> None:
+    text, said = LONG[case]
+    begin = time.perf_counter()
+    with pytest.raises(ValueError, match=said) as caught:
+        parse_term(cast(str, text))
+    assert time.perf_counter() - begin < 0.5
+    assert len(str(caught.value)) < 600
+
+
+def test_a_model_whose_recipe_lies_is_not_loaded(tmp_path: Path) -> None:
+    table = Table(
+        "y", categorical=("city",), exclude=("kind",), terms=("log(x)", "lag(z, 2)", "x:city"), missing="zero"
+    )
+    model = fit(made(1, 60), table, RidgeRegressor()).model
+    assert storage.from_bytes(model.to_bytes()).recipe_ == model.recipe_
+    columns = model.recipe_.to_record()["columns"]
+    lies: list[dict[str, Any]] = [
+        {"terms": [":".join(["x"] * 300_000), "lag(z, 2)"]},
+        {"terms": ["log(x)", "lag(z, 3)", "x:city"]},  # another lag than the memory has
+        {"terms": ["log(x)", "lag(z, 2)"]},
+        {"terms": ["log(q)", "lag(z, 2)", "x:city"]},
+        {"terms": ["hour(x)", "log(x)", "lag(z, 2)", "x:city"]},
+        {"terms": ["log(y)", "lag(z, 2)", "x:city"]},
+        {"terms": [3]},
+        {"columns": columns + columns[:1]},
+        {"columns": [["y", "number"], *columns[1:]]},
+        {"columns": columns[1:]},
+        {"columns": [*columns, ["other", "number"]]},
+        {"columns": "xy"},
+        {"time": ["when2", "category"]},
+        {"time": columns[0]},
+        {"decimal": 5},
+        {"thousands": [1]},
+        {"date_format": 7},
+        {"na": "x"},
+        {"missing": []},
+        {"drop_first": 1},
+        {"memory": {"lags": {"lag(z, 2)": [1.0]}, "first_levels": {}}},
+        {"memory": {"lags": {"lag(z, 2)": [10**400, 1.0]}, "first_levels": {}}},
+        {"memory": {"lags": {"lag(q, 2)": [1.0, 1.0]}, "first_levels": {}}},
+        {"memory": {"lags": [], "first_levels": {}}},
+        {"memory": {"lags": {}, "first_levels": {"city": 3}}},
+    ]
+    for lie in lies:
+        settings_, arrays = model.to_record()
+        settings_["recipe"] = settings_["recipe"] | lie
+        with pytest.raises(storage.StorageError, match=r"fit together \(ValueError") as caught:
+            storage.from_bytes(storage.to_bytes("ridge", settings_, arrays))
+        assert len(str(caught.value)) < 500
+
+
+def test_a_model_with_other_features_is_not_merged_into_one_with_a_recipe() -> None:
+    model = fit(made(1, 60), table_of(("log(x)",)), RidgeRegressor()).model
+    other = RidgeRegressor()
+    other.learn_one({"q": 1.0}, 2.0)
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="'q' comes from none of the columns"):
+        model.merge(other)
+    assert model.to_bytes() == before

@@ -21,6 +21,7 @@ from onward.regression.half_life import memory_of
 from onward.regression.named import NamedLearner
 from onward.regression.start import lam_of, prior_of, same_setting
 from onward.tables import Recipe, as_mapping
+from onward.tables.recipe_checks import check_recipe_of_model
 
 _PARAMETER = "parameter "  # before the name of a setting that is an array
 
@@ -55,6 +56,8 @@ class MergeableLearner(NamedLearner):
             difference = self.recipe_.difference(other.recipe_)
             if difference is not None:
                 raise ValueError(f"cannot merge: {difference}")
+        elif self.recipe_ is not None and other._state is not None:
+            self.recipe_.levels(other._state.names or [])  # an error for features that its columns do not make
         if other._state is None:
             return self
         if self._state is None:
@@ -194,6 +197,7 @@ class MergeableLearner(NamedLearner):
         model._commit(cls._fitted_from_record(settings, arrays))
         if settings.get("recipe") is not None:
             model.recipe_ = Recipe.from_record(settings["recipe"])
+            check_recipe_of_model(model.recipe_, model._fitted().names, model._fitted().state.n_features)
         if "calibration" in arrays:
             model.calibration_ = ConformalIntervals.from_buffer(arrays["calibration"])
         if settings.get("anchors") is not None:

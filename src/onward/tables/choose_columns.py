@@ -1,17 +1,16 @@
 """Which columns of a file are used, and as what: from a `Table` and what the columns hold to a `Recipe`."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from onward.core.shown import brief
+from onward.core.shown import brief, shortened
 from onward.tables.errors import DataError
 from onward.tables.kinds import UNKNOWN, Content
 from onward.tables.readers import missing_column, shown
 from onward.tables.recipe import KINDS, Column, Kind, Recipe
+from onward.tables.recipe_checks import TIMES, check_recipe
 from onward.tables.table import WRITTEN, Table
-from onward.tables.term_values import feature_names
-from onward.tables.terms import Cycle, Name, Product, Term, columns_at_once, columns_in, parse_term
+from onward.tables.terms import Term, columns_in, parse_term
 
 INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")  # what pandas calls the index of a frame in a file
 
@@ -75,7 +74,10 @@ def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> 
         table.drop_first,
         time=time,
     )
-    _check_terms(file, recipe)
+    try:
+        check_recipe(recipe)
+    except ValueError as error:
+        raise DataError(f"{file}: {error}") from error
     return recipe, notes
 
 
@@ -83,7 +85,7 @@ def _time_column(file: str, contents: Mapping[str, Content], name: str) -> Colum
     """The column of the rows' times."""
     if name not in contents:
         raise missing_column(file, name, list(contents))
-    if contents[name] not in ("number", "time", "duration", UNKNOWN):
+    if contents[name] not in (*TIMES, UNKNOWN):
         raise DataError(
             f"{file}: column {name!r} holds {contents[name]}, expected times: numbers, or dates such as 2026-01-31 "
             "(--date-format says how others are written)"
@@ -123,39 +125,12 @@ def _inputs(
                 continue
             content = contents[column]
             if content not in (*KINDS, "text", UNKNOWN):
-                raise DataError(f"{file}: column {brief(column)} holds {content}, expected numbers for {term.text}")
+                raise DataError(
+                    f"{file}: column {brief(column)} holds {content}, expected numbers for {shortened(term.text)}"
+                )
             is_category = column in categories or content == "text"
             found[column] = Column(column, "category" if is_category else _kind(content))
     return tuple(found.values())
-
-
-def _check_terms(file: str, recipe: Recipe) -> None:
-    """DataError if a term cannot be made of what its columns hold, tells of the target, or has a name that is taken."""
-    kinds = recipe.kinds
-    names = [column.name for column in recipe.plain]
-    for term in recipe.terms:
-        if recipe.target in columns_at_once(term):
-            raise DataError(
-                f"{file}: the term {term.text} has the target {recipe.target!r} in it, which is to be predicted; "
-                f"expected it in a lag, such as lag({Name(recipe.target).text}, 1)"
-            )
-        direct = [each.column for each in term.factors if isinstance(each, Name)] if isinstance(term, Product) else []
-        for column in columns_in(term):
-            if kinds.get(column) == "category" and column not in direct:
-                raise DataError(f"{file}: the term {term.text} needs numbers, but {column!r} holds categories")
-        if isinstance(term, Cycle) and kinds.get(term.inner.column) != "time":
-            raise DataError(
-                f"{file}: the term {term.text} needs dates or times, but column {brief(term.inner.column)} holds "
-                f"{kinds.get(term.inner.column, 'number')}s; say how dates are written (--date-format)"
-            )
-    for term in recipe.fixed_terms:
-        names += feature_names(term)
-    groups, counts = [group.name for group in recipe.level_groups], Counter(names)
-    for name in counts:
-        owner = next((group for group in groups if name.startswith(f"{group}=")), None)
-        if counts[name] > 1 or owner is not None:
-            what = "two features would be called" if owner is None else f"a level of {owner!r} may be called"
-            raise DataError(f"{file}: {what} {name!r}; rename a column")
 
 
 def _check_contents(file: str, used: Sequence[str], contents: Mapping[str, Content], categories: set[str]) -> None:

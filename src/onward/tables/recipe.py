@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, cast, get_args
 
-from onward.core.shown import brief, several
+from onward.core.shown import brief, several, shortened
 from onward.tables.notation import Notation
 from onward.tables.recipe_memory import Memory
 from onward.tables.terms import Lag, Name, Number, Product, Term, columns_in, lags_in, parse_term
@@ -173,14 +173,14 @@ class Recipe:
             other: another recipe.
         """
         if self.target != other.target:
-            return f"the target is {self.target!r} in one and {other.target!r} in the other"
+            return f"the target is {brief(self.target)} in one and {brief(other.target)} in the other"
         mine, theirs = (dict.fromkeys(recipe.columns) for recipe in (self, other))
         for column in [*mine, *theirs]:
             if column not in mine or column not in theirs:
                 return f"the column {brief(column.name)} as a {column.kind} is in one but not in the other"
         for term in (*self.terms, *other.terms):
             if term not in self.terms or term not in other.terms:
-                return f"the term {term.text} is in one but not in the other"
+                return f"the term {shortened(term.text)} is in one but not in the other"
         if self.drop_first != other.drop_first or (
             self.drop_first and self.memory.first_levels != other.memory.first_levels
         ):
@@ -213,34 +213,54 @@ class Recipe:
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """What `to_record` described, also before there were terms; ValueError or KeyError if it does not fit.
 
+        `check_recipe_of_model` says whether it can be followed, once the model is known.
+
         Args:
             record: plain values.
         """
-        columns = tuple(Column(name, kind) for name, kind in record["columns"])
-        inputs = tuple(Column(name, kind) for name, kind in record.get("inputs", ()))
-        time = None if record.get("time") is None else Column(*record["time"])
-        known = (*columns, *inputs, *([] if time is None else [time]))
-        texts = [record["target"], *record["na"], *(column.name for column in known)]
-        if not all(isinstance(text, str) for text in texts) or not isinstance(record["weight"], str | None):
-            raise ValueError(f"names of columns and texts for missing values must be text in {record}")
-        if any(column.kind not in KINDS for column in known) or record["missing"] not in RULES:
-            raise ValueError(f"unknown kind of column or rule for missing values in {record}")
-        return cls(
+        columns, inputs = (_columns(each) for each in (record["columns"], record.get("inputs", [])))
+        (time,) = _columns([record["time"]]) if record.get("time") is not None else (None,)
+        na, terms, drop_first = record["na"], record.get("terms", []), record.get("drop_first", False)
+        if not isinstance(na, list) or not all(isinstance(text, str) for text in na):
+            raise ValueError(f"texts for missing values must be a list of texts, got {brief(na)}")
+        if not isinstance(record["target"], str) or not isinstance(record["weight"], str | None):
+            raise ValueError(
+                f"the target and the weight must be names, got {brief(record['target'])} and {brief(record['weight'])}"
+            )
+        if not isinstance(record["missing"], str) or record["missing"] not in RULES:
+            raise ValueError(f"a rule for missing values is one of {', '.join(RULES)}, got {brief(record['missing'])}")
+        if not isinstance(terms, list) or not isinstance(drop_first, bool):
+            raise ValueError(f"terms must be a list, and drop_first true or false, got {brief((terms, drop_first))}")
+        made = cls(
             record["target"],
             columns,
             record["weight"],
-            record["missing"],
-            tuple(record["na"]),
+            cast(Missing, record["missing"]),
+            tuple(na),
             record.get("decimal", "."),
             record.get("thousands"),
             record.get("date_format"),
-            tuple(parse_term(text) for text in record.get("terms", ())),
+            tuple(parse_term(text) for text in terms),
             inputs,
-            bool(record.get("drop_first", False)),
+            drop_first,
             Memory.from_record(record["memory"]) if "memory" in record else Memory(),
             time,
         )
+        _ = made.notation  # which checks it
+        return made
+
+
+def _columns(given: Any) -> tuple[Column, ...]:
+    """The columns that a file tells of, each by its name and kind."""
+    found = []
+    for each in given if isinstance(given, list) else [given]:
+        if not (isinstance(each, list) and len(each) == 2 and all(isinstance(part, str) for part in each)):
+            raise ValueError(f"a column is told by its name and its kind, got {brief(each)}")
+        if each[1] not in KINDS:
+            raise ValueError(f"unknown kind of column: expected one of {', '.join(KINDS)}, got {brief(each[1])}")
+        found.append(Column(each[0], cast(Kind, each[1])))
+    return tuple(found)
 
 
 def _said(column: Column | None) -> str:
-    return "not given" if column is None else f"{column.name!r} as a {column.kind}"
+    return "not given" if column is None else f"{brief(column.name)} as a {column.kind}"

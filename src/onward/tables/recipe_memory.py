@@ -32,11 +32,18 @@ class Memory:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """What `to_record` described."""
-        lags = {
-            text: tuple(None if value is None else float(value) for value in values)
-            for text, values in record["lags"].items()
-        }
-        first_levels = dict(record["first_levels"])
-        if not all(isinstance(level, str) for level in first_levels.values()):
+        lags, first_levels = record["lags"], record["first_levels"]
+        if not (isinstance(lags, dict) and all(isinstance(values, list) for values in lags.values())):
+            raise ValueError(f"lags must be lists of values, got {brief(lags)}")
+        if not isinstance(first_levels, dict) or not all(isinstance(level, str) for level in first_levels.values()):
             raise ValueError(f"first levels must be text, got {brief(first_levels)}")
-        return cls(lags, first_levels)
+        return cls({text: tuple(map(_recalled, values)) for text, values in lags.items()}, dict(first_levels))
+
+
+def _recalled(value: Any) -> float | None:
+    """A value of a lag as a file has it."""
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e308):
+        return None if value is None else float(value)
+    if value not in ("nan", "inf", "-inf"):
+        raise ValueError(f"values of a lag are numbers, null or 'nan', got {brief(value)}")
+    return float(value)

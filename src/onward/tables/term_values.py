@@ -99,8 +99,19 @@ def feature_names(term: Term) -> list[str]:
         case Cycle():
             return [f"sin({term.text})", f"cos({term.text})"]
         case Spline() | RandomFeatures():
-            return [f"{term.text}[{number}]" for number in range(1, term.count + 1)]
+            text = term.text
+            return [f"{text}[{number}]" for number in range(1, term.count + 1)]
     return [term.text]
+
+
+def count_features(term: Term) -> int:
+    """How many features a term without categories makes, before their names are made."""
+    match term:
+        case Cycle():
+            return 2
+        case Spline() | RandomFeatures():
+            return term.count
+    return 1
 
 
 # Values
@@ -213,8 +224,9 @@ def _splines(term: Spline, numbers: Vector) -> Matrix:
 @cache
 def _directions(term: RandomFeatures) -> tuple[list[Vector], Vector]:
     """For each column the directions of all features, and their shifts."""
+    text = term.text  # which is long where there are many columns
     directions = [
-        np.array([direction(term.gamma, f"{term.text} {(place, column)}") for place in range(term.count)])
+        np.array([direction(term.gamma, f"{text} {(place, column)}") for place in range(term.count)])
         for column in range(len(term.inners))
     ]
-    return directions, np.array([shift(f"{term.text} {(place, -1)}") for place in range(term.count)])
+    return directions, np.array([shift(f"{text} {(place, -1)}") for place in range(term.count)])

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from onward.core.shown import brief
+from onward.core.shown import brief, shortened
 
 FunctionName = Literal["log", "sqrt", "square"]
 CycleName = Literal["hour", "weekday", "month"]
@@ -19,6 +19,12 @@ _PLAIN = re.compile(r"[^`():,^\s](?:[^`():,^]*[^`():,^\s])?")
 _TOKEN = re.compile(r"`[^`]+`|[():,^]|[^`():,^]+")
 _FORMS = "log(x), sqrt(x), square(x) or x^2, lag(x, k), hour(t), weekday(t), month(t), a:b, spline(x, lo, hi, k), "
 _FORMS += "random(n, gamma, a, b, …)"
+
+# A term may come from a file: what it is made of is walked through by recursion, and its features are made at once.
+_LONGEST = 20_000  # characters of a term
+_DEEPEST = 30  # functions inside each other
+_MOST_FACTORS = 100
+_MOST_DIRECTIONS = 200_000  # of random features: one for each of them and each column
 
 
 @dataclass(frozen=True)
@@ -126,6 +132,9 @@ Term = Function | Lag | Product | Cycle | Spline | RandomFeatures
 
 def parse_term(text: str) -> Term:
     """The term that a text stands for; ValueError if it stands for none."""
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        came = f"{len(text):,} characters" if isinstance(text, str) else brief(text)
+        raise ValueError(f"a term must be text of at most {_LONGEST:,} characters, got {came}")
     try:
         parser = _Parser(text)
         made = parser.product()
@@ -193,14 +202,16 @@ class _Parser:
     """Reads a term token by token."""
 
     def __init__(self, text: str) -> None:
-        stripped = [token.strip() for token in _TOKEN.findall(text)]
-        self._tokens: list[str] = [token for token in stripped if token]
-        if "".join(_TOKEN.findall(text)) != text:
+        found = _TOKEN.findall(text)
+        self._tokens: list[str] = [token for token in map(str.strip, found) if token]
+        self._place = 0  # of the next token
+        self._depth = 0  # of the functions that are open
+        if "".join(found) != text:
             raise ValueError("a backquote is not closed")
 
     def end(self) -> None:
-        if self._tokens:
-            raise ValueError(f"got {brief(self._tokens[0])} after its end")
+        if self._next() is not None:
+            raise ValueError(f"got {brief(self._next())} after its end")
 
     def product(self) -> Term | Name:
         first = self._factor()
@@ -210,6 +221,8 @@ class _Parser:
         while self._next() == ":":
             self._take(":")
             factors.append(_number(self._factor()))
+            if len(factors) > _MOST_FACTORS:
+                raise ValueError(f"a product has at most {_MOST_FACTORS} factors")
         return Product(tuple(factors))
 
     def _factor(self) -> Term | Name:
@@ -223,32 +236,38 @@ class _Parser:
             self._take("^")
             power = self._take_any()
             if power != "2":
-                raise ValueError(f"got the power {power}, and only 2 is known")
+                raise ValueError(f"got the power {brief(power)}, and only 2 is known")
             return Function("square", name)
         return name
 
     def _call(self, function: str) -> Term:
         self._take("(")
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise ValueError(f"more than {_DEEPEST} functions stand inside each other")
         arguments: list[Term | Name] = []
         while self._next() != ")":
             if arguments:
                 self._take(",")
             arguments.append(self.product())
         self._take(")")
+        self._depth -= 1
         return _made(function, arguments)
 
     def _next(self) -> str | None:
-        return self._tokens[0] if self._tokens else None
+        return self._tokens[self._place] if self._place < len(self._tokens) else None
 
     def _take(self, token: str) -> None:
         if self._next() != token:
-            raise ValueError(f"got {self._next() or 'its end'!r} where {token!r} should be")
-        self._tokens.pop(0)
+            raise ValueError(f"got {brief(self._next() or 'its end')} where {token!r} should be")
+        self._place += 1
 
     def _take_any(self) -> str:
-        if not self._tokens:
+        token = self._next()
+        if token is None:
             raise ValueError("it ends too early")
-        return self._tokens.pop(0)
+        self._place += 1
+        return token
 
 
 def _made(function: str, arguments: Sequence[Term | Name]) -> Term:
@@ -270,15 +289,22 @@ def _made(function: str, arguments: Sequence[Term | Name]) -> Term:
             if not width > 0:
                 raise ValueError(f"gamma must be positive, got {width:g}")
             inners = tuple(_number(each) for each in (first, *rest))
-            return RandomFeatures(_whole("the random features", count, 1, 10_000), width, inners)
+            drawn = _whole("the random features", count, 1, 10_000)
+            if drawn * len(inners) > _MOST_DIRECTIONS:
+                raise ValueError(
+                    f"random features times columns must be at most {_MOST_DIRECTIONS:,}, got {drawn:,} times "
+                    f"{len(inners):,}"
+                )
+            return RandomFeatures(drawn, width, inners)
     known = function in (*_FUNCTIONS, *_CYCLES, "lag", "spline", "random")
-    raise ValueError(f"{function!r} has other arguments" if known else f"there is no function {function!r}")
+    named = brief(function)
+    raise ValueError(f"{named} has other arguments" if known else f"there is no function {named}")
 
 
 def _number(term: Term | Name) -> Number:
     if isinstance(term, Name | Function | Lag):
         return term
-    raise ValueError(f"{term.text} is no single number in each row")
+    raise ValueError(f"{shortened(term.text)} is no single number in each row")
 
 
 def _value(argument: Term | Name) -> float:
@@ -294,7 +320,7 @@ def _value(argument: Term | Name) -> float:
 def _whole(what: str, argument: Term | Name, least: int, most: int) -> int:
     value = _value(argument)
     if not (value == int(value) and least <= value <= most):
-        raise ValueError(f"{what} must be a whole number from {least} to {most:,}, got {argument.text}")
+        raise ValueError(f"{what} must be a whole number from {least} to {most:,}, got {shortened(argument.text)}")
     return int(value)
 
 
