@@ -1,7 +1,10 @@
 """A journal gives the policy again, to the last bit; and what is wrong with one is said."""
 
+import json
 import multiprocessing
 import os
+import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -186,7 +189,7 @@ def test_what_does_not_come_out_again_is_an_error(tmp_path: Path) -> None:
     policy = OFUL(seed=0)
     with policy.journal(path) as journal:
         journal.append("__init__", {})
-    with pytest.raises(StorageError, match="tells of '__init__', expected one of add_arm"):
+    with pytest.raises(StorageError, match="tells of '__init__', expected one of cancel"):
         replay_journal(path)
 
 
@@ -251,3 +254,72 @@ def test_a_forked_worker_leaves_the_journal_to_its_parent(tmp_path: Path) -> Non
         policy.learn(np.ones(3), 1.0)
     assert replay_journal(tmp_path / "journal").digest() == policy.digest()
     assert replay_journal(tmp_path / "child").n_learned == 3
+
+
+# Journals with right checksums that lie
+
+
+def _records(path: Path) -> list[tuple[dict[str, Any], bytes]]:
+    data, at, found = path.read_bytes(), 8, []
+    while at < len(data):
+        (length,) = struct.unpack_from("<I", data, at)
+        contents = data[at + 12 : at + 12 + length]
+        (header,) = struct.unpack_from("<I", contents)
+        found.append((json.loads(contents[4 : 4 + header]), contents[4 + header :]))
+        at += 12 + length
+    return found
+
+
+def _write_records(path: Path, records: list[tuple[Any, bytes]]) -> None:
+    out = [b"\x89ONWLOG\n"]
+    for header, rest in records:
+        text = header if isinstance(header, bytes) else json.dumps(header).encode()
+        contents = struct.pack("<I", len(text)) + text + rest
+        frame = struct.pack("<II", len(contents), zlib.crc32(contents))
+        out.append(frame + struct.pack("<I", zlib.crc32(frame)) + contents)
+    path.write_bytes(b"".join(out))
+
+
+LIES: list[tuple[int, Any]] = [
+    (0, {"done": "choose", "given": 3}),
+    (0, {"done": "begin", "given": {"state": 3, "digest": "x"}}),
+    (0, {"done": "begin", "given": {"state": {"array": ["f", 10**30]}}}),
+    (0, {"done": "begin", "given": {"state": {"array": ["q", 3]}}}),
+    (0, {"done": "begin", "given": {"state": {"again": ["u", 3]}}}),
+    (0, [1]),
+    (0, b'{"given":' + b"[" * 100_000),
+    (1, {"done": "x" * 50_000, "given": {}}),
+    (1, {"done": "add_arm", "given": {"arm": "x"}}),
+    (1, {"done": "learn", "given": {"x": None, "y" * 50_000: 1}}),
+    (1, {"done": "reward_many", "given": {"keys": 3, "values": 4}}),
+    (1, {"done": "choose", "given": {"actions": "\x1b[31m" * 9_000}}),
+    (1, {"done": "state", "given": {"state": None}}),
+    (1, {"done": ["state"], "given": {}}),
+    (1, {"done": "expire", "given": {"before": "x" * 50_000}}),
+]
+
+
+@pytest.mark.parametrize("case", range(len(LIES)))
+def test_a_journal_that_lies_is_refused_in_a_line(case: int, tmp_path: Path) -> None:
+    path, policy = tmp_path / "policy.journal", OFUL(seed=0)
+    with policy.journal(path):
+        policy.learn([1.0, 0.0], 0.5)
+    records: list[tuple[Any, bytes]] = [*_records(path)]
+    _write_records(path, records)
+    assert replay_journal(path).digest() == policy.digest()
+    place, lie = LIES[case]
+    records[place] = lie, records[place][1]
+    _write_records(path, records)
+    with pytest.raises(StorageError) as caught:
+        replay_journal(path)
+    said = str(caught.value).removeprefix(str(path))
+    assert len(said) < 600
+    assert said.isprintable()
+
+
+def test_a_journal_that_begins_with_another_model_is_refused(tmp_path: Path) -> None:
+    state = RidgeRegressor().fit(np.eye(2), [1.0, 2.0]).to_bytes()
+    header = {"done": "begin", "given": {"digest": "x", "state": {"array": ["u", len(state)]}}}
+    _write_records(tmp_path / "j", [(header, state)])
+    with pytest.raises(StorageError, match="holds a RidgeRegressor, expected a policy"):
+        replay_journal(tmp_path / "j")

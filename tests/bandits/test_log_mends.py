@@ -1,10 +1,15 @@
 """From a decision to a value: choices with their probabilities, logs that are gone on with, and what is refused."""
 
+import json
+import math
+import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from onward import ForwardRegressor
 from onward.bandits import (
     Disjoint,
     EpsilonGreedy,
@@ -158,3 +163,73 @@ def test_arms_are_matched_by_name(tmp_path: Path, name: str) -> None:
     plain = LoggedData.disjoint(contexts, 3, read.taken, read.propensity, read.reward)
     assert plain.arms is None
     assert evaluate(straight, plain, method="snips").value == values[0]  # by position
+
+
+# Log files that lie
+
+_EVENT = {"actions": [[1.0, 0.0], [0.0, 1.0]], "taken": 0, "propensity": 0.5, "reward": 1.0}
+_SHARED = {"context": [1.0], "n_arms": 2, "taken": 0, "propensity": 0.5, "reward": 1.0}
+_NAMES = [f"a{number}" for number in range(20_000)]
+LYING: dict[str, list[Any]] = {
+    "key that is a list": [_EVENT | {"key": [1]}] * 2,
+    "reward of a key that is a dict": [_EVENT | {"key": "a"}, {"key": {}, "reward": 1}],
+    "deep": ['{"actions":' + "[" * 100_000 + "]" * 100_000 + "}"],
+    "many digits": ['{"actions":[[1,2]],"taken":0,"propensity":0.5,"reward":' + "1" * 5000 + "}"],
+    "n_arms a list": [_SHARED | {"n_arms": [2]}] * 2,
+    "n_arms infinite": [_SHARED | {"n_arms": float("inf")}] * 2,
+    "n_arms text": [_SHARED | {"n_arms": "x"}] * 2,
+    "n_arms half": [_SHARED | {"n_arms": 2.5}] * 2,
+    "n_arms true": [_SHARED | {"n_arms": True}] * 2,
+    "arms no JSON": [_SHARED | {"arms": "[oops"}] * 2,
+    "arms deep": [_SHARED | {"arms": "[" * 100_000}] * 2,
+    "arms lists": [_SHARED | {"arms": [[1], [2]]}] * 2,
+    "arms differ": [_SHARED | {"n_arms": 20_000, "arms": _NAMES}, _SHARED | {"n_arms": 20_000, "arms": _NAMES[::-1]}],
+    "arms of another number": [_SHARED | {"n_arms": 3, "arms": _NAMES}],
+    "names": [{f"k{number}": 1 for number in range(50_000)} | {"actions": 1}],
+    "reward beyond floats": [_EVENT | {"reward": 10**400}],
+    "propensity": [_EVENT | {"propensity": 1e-300}] * 3,
+    "reward": [_EVENT | {"reward": 1e149}] * 3,
+    "long line": ["x" * 100_000],
+}
+
+
+@pytest.mark.parametrize("case", LYING)
+def test_a_log_file_that_lies_is_refused_in_a_line(case: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    lines = [each if isinstance(each, str) else json.dumps(each) for each in LYING[case]]
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match=r"log\.jsonl: ") as caught:
+        LoggedData.read(path)
+    said = str(caught.value).removeprefix(str(path))
+    assert type(caught.value) is ValueError
+    assert len(said) < 600
+    assert said.isprintable()
+
+
+def test_arms_that_memory_does_not_hold_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join([json.dumps(_SHARED | {"n_arms": 10**9})] * 3))
+    log = LoggedData.read(path)
+    for method in ("ips", "dr", "dm", "replay"):
+        with pytest.raises(ValueError, match="1,000,000,000 arms of 1 feature take"):
+            evaluate(Greedy(seed=0), log, method=method)  # type: ignore[arg-type]
+
+
+class _Wild(ForwardRegressor):
+    """A model whose predictions are beyond all rewards."""
+
+    def predict_one(self, *args: Any, **kwargs: Any) -> float:
+        return 1e200
+
+
+def test_rewards_at_the_border_are_evaluated_and_wild_models_refused() -> None:
+    log = LoggedData([[[1.0, 0.0], [0.0, 1.0]]] * 30, [0, 1] * 15, [1e-30, 0.5] * 15, [1e40, 1.0] * 15)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", LogWarning)
+        for method in ("ips", "snips", "dr", "dm", "switch", "dros"):
+            value = evaluate(Random(seed=0), log, method=method, seed=0)  # type: ignore[arg-type]
+            assert math.isfinite(value.value)
+            assert not math.isnan(value.lower + value.upper)
+        with pytest.raises(ValueError, match=r"finite numbers of at most 1e\+40, got another in event 0"):
+            evaluate(Random(seed=0), log, method="dr", model=_Wild())

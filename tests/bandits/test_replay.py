@@ -369,7 +369,11 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     (SOFT, {"method": "ips", "clip": 0.0}, "clip must be a number > 0, got 0.0"),
     (SOFT, {"clip": 2.0}, "clip is for methods that weigh"),
     (SOFT, {"method": "ips", "model": Two()}, "model is for methods dm, dr, switch, dros, got one with method='ips'"),
-    (SOFT, {"method": "dr", "model": NotANumber()}, "model must predict finite numbers, got another in event 0"),
+    (
+        SOFT,
+        {"method": "dr", "model": NotANumber()},
+        "model must predict finite numbers of at most 1e.40, got another in event 0",
+    ),
     (SOFT, {"interval": "exact"}, "interval must be one of normal, empirical_bernstein, anytime, got 'exact'"),
     (SOFT, {"method": "ips", "interval": "empirical_bernstein"}, r"needs reward_range=\(low, high\), got None"),
     (SOFT, {"method": "snips", "interval": "empirical_bernstein"}, "is for methods ips and dr, got method='snips'"),

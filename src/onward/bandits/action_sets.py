@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.core.types import Matrix, Vector
+from onward.core.words import counted
+
+_MOST_BYTES = 500_000_000  # of the actions of an event
 
 T = TypeVar("T", bound=np.generic)
 Whole = NDArray[np.int64]
@@ -64,6 +67,12 @@ class ArmsInContext:
         return len(self.contexts)
 
     def __getitem__(self, event: int, /) -> Matrix:
+        needed = 8 * self._n_arms**2 * self.contexts.shape[1]
+        if needed > _MOST_BYTES:
+            raise ValueError(
+                f"{self._n_arms:,} arms of {counted(self.contexts.shape[1], 'feature')} take {needed / 1e9:,.1f} GB an "
+                f"event, expected at most {_MOST_BYTES / 1e9:g} GB; a Disjoint policy takes contexts as they are"
+            )
         out = np.zeros((self._n_arms, self._n_arms, self.contexts.shape[1]))
         arms = np.arange(self._n_arms)
         out[arms, arms] = self.contexts[event]

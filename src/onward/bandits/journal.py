@@ -10,6 +10,7 @@ off when the journal is opened again. Whatever else does not fit is an error tha
 """
 
 import json
+import math
 import os
 import struct
 import warnings
@@ -20,11 +21,14 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from onward.core.shown import brief, shortened
 from onward.storage import StorageError
 
 SIGNATURE = b"\x89ONWLOG\n"
 _FRAME = struct.Struct("<III")
 _LENGTH = struct.Struct("<I")
+_MOST_AXES = 8
+_MOST_LONG = 2**40  # numbers along an axis
 _TYPES = {"f": np.dtype("<f8"), "b": np.dtype("?"), "u": np.dtype("u1")}
 
 
@@ -50,7 +54,9 @@ class _Repeats:
         return same
 
     def latest(self, name: str) -> bytes:
-        """The bytes that were last there under the name."""
+        """The bytes that were last there under the name; ValueError if there are none."""
+        if name not in self._latest:
+            raise ValueError(f"expected array {brief(name)} in a record before, got none")
         return self._latest[name][1]
 
 
@@ -169,9 +175,9 @@ def read_journal(path: str | os.PathLike[str]) -> Iterator[Record]:
     for number, (end, contents) in enumerate(_frames(Path(path), warn=True)):
         try:
             record = _unpacked(number, contents, repeats)
-        except (ArithmeticError, LookupError, TypeError, ValueError, struct.error) as error:
+        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, struct.error) as error:
             raise StorageError(
-                f"{path}: record {number}, which ends at byte {end}, cannot be read ({error})"
+                f"{path}: record {number}, which ends at byte {end}, cannot be read ({shortened(repr(error), 300)})"
             ) from error
         if record.done == "begin":
             repeats = _Repeats()
@@ -239,16 +245,33 @@ def _unpacked(number: int, contents: bytes, repeats: _Repeats) -> Record:
     (length,) = _LENGTH.unpack_from(contents)
     at = _LENGTH.size + length
     header = json.loads(contents[_LENGTH.size : at])
+    if not isinstance(header, dict) or not isinstance(header.get("done"), str):
+        raise ValueError(f"expected what was done, by its name, got {brief(header)}")
+    if not isinstance(header.get("given"), dict):
+        raise ValueError(f"expected what was given, by name, got {brief(header.get('given'))}")
     given: dict[str, Any] = {}
     for name, value in header["given"].items():
         if isinstance(value, dict):
-            code, *shape = value.get("array") or value["again"]
+            described = _described(name, value)
+            code, *shape = described
+            size = math.prod(shape) * _TYPES[code].itemsize
             if "array" in value:
-                size = int(np.prod(shape)) * _TYPES[code].itemsize
                 data, at = contents[at : at + size], at + size
-                repeats.is_latest(name, [code, *shape], data)
+                repeats.is_latest(name, described, data)
             else:
                 data = repeats.latest(name)
+            if len(data) != size:
+                raise ValueError(f"array {brief(name)} of shape {brief(shape)} has not {len(data):,} bytes")
             value = np.frombuffer(data, _TYPES[code]).reshape(shape).copy()
         given[name] = value
     return Record(number, header["done"], given, header.get("result"))
+
+
+def _described(name: str, value: Mapping[str, Any]) -> list[Any]:
+    """The type and the shape of an array, as a header tells them."""
+    told = value.get("array") or value.get("again")
+    if isinstance(told, list) and 0 < len(told) <= 1 + _MOST_AXES and isinstance(told[0], str):
+        whole = all(type(axis) is int and 0 <= axis < _MOST_LONG for axis in told[1:])
+        if whole and told[0] in _TYPES:
+            return told
+    raise ValueError(f"expected a type and a shape for array {brief(name)}, got {brief(value)}")

@@ -14,6 +14,7 @@ from onward.bandits.filed import Filed
 from onward.bandits.journal import Journal, create_journal, is_begun, read_journal, reopen_journal
 from onward.bandits.randomness import part_from_parent
 from onward.core.sharing import Shared
+from onward.core.shown import brief, shortened
 from onward.storage import StorageError
 
 _STEPS = ("choose", "decide", "learn", "learn_many", "reward", "reward_many", "cancel", "expire", "override")
@@ -138,12 +139,12 @@ def replay_journal(path: str | os.PathLike[str], policy: Any = None) -> Any:
         where = f"{path}: record {number}"
         if current is None:
             if done != "begin" or "state" not in given:
-                raise StorageError(f"{where} is a {done}, expected the beginning")
-            current = storage.from_bytes(given["state"].tobytes(), where)
-            if policy is not None and policy.digest() != given["digest"]:
+                raise StorageError(f"{where} is a {shortened(done)}, expected the beginning")
+            current = _policy_in(given["state"], where)
+            if policy is not None and policy.digest() != given.get("digest"):
                 raise StorageError(f"{path} is the journal of another policy, or of this one at another time")
         elif done == "state":
-            current = storage.from_bytes(given["state"].tobytes(), where)
+            current = _policy_in(given.get("state"), where)
         elif done not in ("begin", "end"):
             _do(current, where, done, given, result)
         current._replaying = True
@@ -156,17 +157,36 @@ def replay_journal(path: str | os.PathLike[str], policy: Any = None) -> Any:
     return current
 
 
+def _policy_in(state: Any, where: str) -> Any:
+    """The policy whose bytes a record holds."""
+    if not isinstance(state, np.ndarray):
+        raise StorageError(f"{where} holds no policy, expected its bytes, got {brief(state)}")
+    policy = storage.from_bytes(state.tobytes(), where)
+    if not isinstance(policy, Journaled):
+        raise StorageError(f"{where} holds a {type(policy).__name__}, expected a policy that keeps a journal")
+    return policy
+
+
 def _do(policy: Any, where: str, done: str, given: dict[str, Any], expected: Any) -> None:
-    if done not in _DONE:
-        raise StorageError(f"{where} tells of {done!r}, expected one of {', '.join(sorted(_DONE))}")
-    if done == "reward_many":
-        given = {"rewards": dict(zip(given["keys"], given["values"].tolist(), strict=True))}
+    if done not in _DONE or not hasattr(policy, done):
+        known = sorted(each for each in _DONE if hasattr(policy, each))
+        raise StorageError(f"{where} tells of {brief(done)}, expected one of {', '.join(known)}")
     try:
+        if done == "reward_many":
+            given = {"rewards": _rewards(**given)}
         result = getattr(policy, done)(**given)
-    except (TypeError, ValueError) as error:
-        raise StorageError(f"{where}: {done} is refused ({error})") from error
-    if json.loads(json.dumps(result)) != expected:
-        raise StorageError(f"{where}: {done} gives {result!r}, but it gave {expected!r}")
+        came = json.loads(json.dumps(result))
+    except Exception as error:  # whatever a record makes a policy do, it is the record that is wrong
+        raise StorageError(f"{where}: {done} is refused ({shortened(str(error), 300)})") from error
+    if came != expected:
+        raise StorageError(f"{where}: {done} gives {brief(result)}, but it gave {brief(expected)}")
+
+
+def _rewards(keys: Any, values: Any) -> dict[Any, float]:
+    """The rewards by their keys, which are written apart."""
+    if not isinstance(keys, list) or not isinstance(values, np.ndarray) or values.shape != (len(keys),):
+        raise ValueError(f"expected a list of keys and as many rewards, got {brief(keys)} and {brief(values)}")
+    return dict(zip(keys, values.tolist(), strict=True))
 
 
 def _last_digest(path: Path) -> str | None:
@@ -174,4 +194,4 @@ def _last_digest(path: Path) -> str | None:
     last = None
     for last in read_journal(path):  # noqa: B007
         pass
-    return last.given["digest"] if last is not None and last.done == "end" else None
+    return last.given.get("digest") if last is not None and last.done == "end" else None

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from onward.bandits.log_tables import Names, checked_kind
+from onward.bandits.log_tables import Names, checked_arms, checked_kind
+from onward.core.checks import is_hashable
+from onward.core.shown import brief, several, shortened
 
 ACTIONS, CONTEXT, N_ARMS, ARMS = "actions", "context", "n_arms", "arms"
 PROBABILITIES, KEY, TIME = "probabilities", "key", "time"
@@ -65,7 +67,7 @@ def read_records(file: Path, names: Names, n_arms: int | None) -> Records | None
                 return None
             return _collected(file, pl.read_parquet(file).iter_rows(named=True), names, n_arms)
         except pl.exceptions.PolarsError as error:
-            raise ValueError(f"{file}: cannot be read as .parquet ({error})") from error
+            raise ValueError(f"{file}: cannot be read as .parquet ({shortened(str(error), 300)})") from error
     torn: list[int] = []
     for first in json_objects(file, torn):
         if ACTIONS in first or CONTEXT in first:
@@ -95,8 +97,12 @@ def json_objects(file: Path, torn: list[int]) -> Iterator[Mapping[str, Any]]:
                     torn.append(number)
                     continue
                 raise ValueError(f"{file}: line {number} is not JSON ({error})") from error
+            except RecursionError as error:
+                raise ValueError(f"{file}: line {number} is nested too deeply, expected a JSON object") from error
+            except ValueError as error:
+                raise ValueError(f"{file}: line {number} holds a whole number of too many digits") from error
             if not isinstance(value, dict):
-                raise ValueError(f"{file}: line {number} holds {line.strip()[:40]!r}, expected a JSON object")
+                raise ValueError(f"{file}: line {number} holds {brief(line.strip()[:40])}, expected a JSON object")
             yield value
 
 
@@ -104,8 +110,22 @@ def named_arms_in(record: Mapping[str, Any]) -> tuple[Hashable, ...] | None:
     """The names of the arms that a record holds, as a list, or as text in a column; None without any."""
     found = record.get(ARMS)
     if isinstance(found, str) and found.startswith("["):
-        found = json.loads(found)
-    return tuple(found) if isinstance(found, list) else None
+        try:
+            found = json.loads(found)
+        except (RecursionError, ValueError):
+            raise ValueError(f"{ARMS} must be a list of names, got {brief(found)}") from None
+    if not isinstance(found, list):
+        return None
+    if not all(map(is_hashable, found)):
+        raise ValueError(f"{ARMS} must be names, got {brief(next(each for each in found if not is_hashable(each)))}")
+    return tuple(found)
+
+
+def _told_arms(told: Any) -> int | None:
+    """The number of arms in a record, in which it may be a float; None if there is none."""
+    if isinstance(told, float) and told.is_integer():
+        told = int(told)
+    return None if told is None else checked_arms(told)
 
 
 def _collected(file: Path, records: Iterable[Mapping[str, Any]], names: Names, n_arms: int | None) -> Records:
@@ -114,9 +134,18 @@ def _collected(file: Path, records: Iterable[Mapping[str, Any]], names: Names, n
     by_key: dict[Any, dict[str, Any]] = {}
     out = Records(f"{file}: ")
     for number, record in enumerate(records, start=1):
-        arms = named_arms_in(record)
+        try:
+            arms = named_arms_in(record)
+        except ValueError as error:
+            raise ValueError(f"{file}: record {number}: {error}") from error
         if arms is not None and out.arms not in (None, arms):
-            raise ValueError(f"{file}: record {number} has arms {arms}, but those before it have {out.arms}")
+            raise ValueError(
+                f"{file}: record {number} has arms {several(arms)}, but those before it have {several(out.arms)}"
+            )
+        if not is_hashable(record.get(KEY)):
+            raise ValueError(
+                f"{file}: record {number} has the key {brief(record[KEY])}, expected text or a number for {KEY!r}"
+            )
         out.arms = out.arms if arms is None else arms
         if names.taken in record:
             decisions.append(dict(record, number=number))
@@ -129,7 +158,7 @@ def _collected(file: Path, records: Iterable[Mapping[str, Any]], names: Names, n
         else:
             raise ValueError(
                 f"{file}: record {number} has no {names.taken!r} and is no reward of a key, "
-                f"expected a decision, or a reward with its key, got {sorted(record)}"
+                f"expected a decision, or a reward with its key, got {several(sorted(record))}"
             )
     rewarded = [each for each in decisions if each.get(names.reward) is not None]
     out.waiting = len(decisions) - len(rewarded)
@@ -149,14 +178,17 @@ def _collected(file: Path, records: Iterable[Mapping[str, Any]], names: Names, n
         out.reward.append(each[names.reward])
         if out.probabilities is not None:
             out.probabilities.append(each[PROBABILITIES])
-        told = each.get(N_ARMS) if contextual else None
+        try:
+            told = _told_arms(each.get(N_ARMS)) if contextual else None
+        except ValueError as error:
+            raise ValueError(f"{file}: record {each['number']}: {error}") from error
         if contextual and (n_arms is None or told is not None):
             if told is None or out.n_arms not in (None, told):
                 raise ValueError(
                     f"{file}: record {each['number']} has {N_ARMS}={told!r}, expected the same number in all records "
                     "(or n_arms=… when reading)"
                 )
-            out.n_arms = int(told)
+            out.n_arms = told
     if out.arms is not None and len(out.arms) != out.n_arms:
-        raise ValueError(f"{file}: expected a name for each of {out.n_arms} arms, got {out.arms}")
+        raise ValueError(f"{file}: expected a name for each of {out.n_arms} arms, got {several(out.arms)}")
     return out

@@ -13,7 +13,7 @@ from narwhals.exceptions import NarwhalsError
 from numpy.typing import NDArray
 
 from onward.core.checks import is_hashable, whole
-from onward.core.shown import brief, several
+from onward.core.shown import brief, several, shortened
 from onward.core.types import Matrix, Vector
 
 KINDS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
@@ -92,7 +92,7 @@ class Table:
                 frame = pl.scan_parquet(file)
             return cls(frame, f"{file}: ", names, features, n_arms)
         except (pl.exceptions.PolarsError, NarwhalsError) as error:
-            raise ValueError(f"{file}: cannot be read as {kind} ({error})") from error
+            raise ValueError(f"{file}: cannot be read as {kind} ({shortened(str(error), 300)})") from error
 
     def numbers(self, name: str) -> Vector:
         """A column as numbers, NaN where there is none."""
@@ -103,8 +103,13 @@ class Table:
         wrong = [row for row, value in enumerate(values) if value is not None and not isinstance(value, numbers.Real)]
         if wrong:  # a single word makes text of a whole column: find the word
             row = next((row for row in wrong if not _reads_as_number(values[row])), wrong[0])
-            raise ValueError(f"{self.source}column {brief(name)} holds {values[row]!r} in row {row}, expected numbers")
-        return np.array([math.nan if value is None else float(value) for value in values])
+            raise ValueError(
+                f"{self.source}column {brief(name)} holds {brief(values[row])} in row {row}, expected numbers"
+            )
+        try:
+            return np.array([math.nan if value is None else float(value) for value in values])
+        except OverflowError:
+            raise ValueError(f"{self.source}column {brief(name)} holds a whole number beyond 1e308") from None
 
     def features(self) -> Matrix:
         """The features, all finite, (rows, c)."""
@@ -129,6 +134,10 @@ class Table:
         numbered: dict[Hashable, int] = {}
         codes = np.empty(len(self._frame), dtype=np.int64)
         for row, value in enumerate(self._frame[name].to_list()):
+            if not is_hashable(value):
+                raise ValueError(
+                    f"{self.source}column {brief(name)} holds {brief(value)} in row {row}, expected an event's name"
+                )
             if value is None or value != value:
                 raise ValueError(
                     f"{self.source}column {brief(name)} holds nothing in row {row}, expected an event's name"

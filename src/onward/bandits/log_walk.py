@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.bandits.disjoint import Disjoint
-from onward.bandits.logs import LoggedData
+from onward.bandits.logs import LARGEST_REWARD, LoggedData
 from onward.bandits.policy_value import Learn
 from onward.bandits.rules import AtRandom
 from onward.bandits.without_journal import WithoutJournal
-from onward.core.shown import brief
+from onward.core.shown import brief, several
 from onward.core.types import Matrix, Vector
 
 
@@ -78,8 +78,8 @@ class Subject:
                 )
             if set(policy.arms) != set(self._arms):
                 raise ValueError(
-                    f"the log has arms {list(self._arms)}, but the policy has {list(policy.arms)}: expected the same "
-                    "names, such as Disjoint(LinUCB(), log.arms)"
+                    f"the log has arms {several(self._arms)}, but the policy has {several(policy.arms)}: expected the "
+                    "same names, such as Disjoint(LinUCB(), log.arms)"
                 )
             self._order = [policy.arms.index(arm) for arm in self._arms]
 
@@ -109,7 +109,7 @@ class Subject:
         pi = np.asarray(ask(offer), dtype=np.float64)
         if pi.shape != (k,) or not (pi.min() >= 0 and abs(pi.sum() - 1) <= 1e-6):
             raise ValueError(
-                f"a policy's probabilities must be {k} numbers >= 0 that sum to 1 in event {event}, got {pi}"
+                f"a policy's probabilities must be {k} numbers >= 0 that sum to 1 in event {event}, got {brief(pi)}"
             )
         return pi if self._arms is None else pi[self._order]
 
@@ -160,9 +160,12 @@ def walk(
             residuals[event] -= predicted[taken]
         if learn == "all":
             subject.learn(offer, event)
-    if not (np.isfinite(expected).all() and np.isfinite(residuals).all()):
-        event = int(np.argmin(np.isfinite(expected) & np.isfinite(residuals)))
-        raise ValueError(f"the model must predict finite numbers, got another in event {event}")
+    usable = (np.abs(expected) <= 2 * LARGEST_REWARD) & (np.abs(residuals) <= 2 * LARGEST_REWARD)
+    if not usable.all():
+        raise ValueError(
+            f"the model must predict finite numbers of at most {LARGEST_REWARD:g}, got another in event "
+            f"{int(np.argmin(usable))}"
+        )
     return Walk(chances, expected, residuals, unsupported)
 
 

@@ -18,6 +18,8 @@ from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.tables.number_arrays import as_numbers
 
+# Rewards are divided by propensities, and intervals take fourth powers of that.
+LARGEST_REWARD, LEAST_PROPENSITY = 1e40, 1e-30
 ROUNDING = 1e-9  # by which a sum of probabilities may be above 1
 
 
@@ -257,8 +259,10 @@ class LoggedData:
         if n == 0:
             raise ValueError("a log must hold at least one event, got none")
         _check_events("reward", earned, np.isfinite(earned), "finite numbers")
+        _check_events("reward", earned, np.abs(earned) <= LARGEST_REWARD, f"numbers of at most {LARGEST_REWARD:g}")
         chances[(chances > 1) & (chances <= 1 + ROUNDING)] = 1.0
         _check_events("propensity", chances, (chances > 0) & (chances <= 1), "numbers in (0, 1]")
+        _check_events("propensity", chances, chances >= LEAST_PROPENSITY, f"numbers of at least {LEAST_PROPENSITY:g}")
         inside = (positions >= 0) & (positions < actions.sizes) & (positions == np.floor(positions))
         if not inside.all():
             event = int(np.argmin(inside))
