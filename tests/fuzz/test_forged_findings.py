@@ -1,5 +1,6 @@
 """What the harnesses and attacks of this folder have found, one case each."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,16 @@ import pandas as pd
 import pytest
 from sklearn.kernel_approximation import Nystroem
 
-from onward import AutoRegressor, OnlinePipeline, RidgeRegressor, storage
+from onward import AutoRegressor, ForwardRegressor, OnlinePipeline, RidgeRegressor, storage
 from onward.bandits import Greedy
 from onward.bandits.buffers import acting
 from onward.core.types import Matrix, Vector
 from onward.progressive import checkpoints
+from onward.progressive.running_scores import new_totals
+from onward.scale import chunk_results
+from onward.scale.chunk_cache import ChunkCache
+from onward.scale.chunk_results import Predicted
+from onward.scale.summary import Summary
 from tests.fuzz.forging import Contents, pack, unpack
 from tests.fuzz.sample_files import FILES, data, resume
 
@@ -205,3 +211,88 @@ def test_rows_of_a_window_are_those_of_its_factor() -> None:  # 300024911: a sig
     contents.arrays[place][0, 1] *= -1
     with pytest.raises(storage.StorageError, match="other products than its factor"):
         storage.from_bytes(pack(contents))
+
+
+# Results of chunks, and what a cache says of them
+
+
+def _chunk(folder: Path, result: Predicted | Summary, alter: Callable[[Contents], None]) -> Predicted | Summary | None:
+    path = folder / "chunk"
+    chunk_results.write(path, result)
+    kind = type(result)
+    assert chunk_results.read(path, kind) is not None
+    contents = unpack(path.read_bytes())
+    alter(contents)
+    path.write_bytes(pack(contents))
+    return chunk_results.read(path, kind)
+
+
+_LIES = [
+    *(_settings(name, value) for name in ("read", "skipped", "filled") for value in (None, "x", -1, {"a": "b"})),
+    _array("means", lambda _: np.full(3, np.inf)),
+    _array("means", _with(0, np.nan)),
+    _array("means", _with(0, -1.0)),
+]
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        *_LIES,
+        _settings("chunks", "x"),
+        _settings("chunks", 0),
+        _settings("chunks", 1.5),
+        _array("totals", _with(0, np.nan)),
+        _array("totals", _with(2, -1.0)),
+        _array("totals", lambda totals: totals[:3]),
+    ],
+)
+def test_a_predicted_chunk_that_lies_is_done_again(tmp_path: Path, alter: Callable[[Contents], None]) -> None:
+    model = RidgeRegressor().fit(*data())
+    result = Predicted(2, new_totals(), 40, Counter(), Counter(), model, np.zeros(2))
+    assert _chunk(tmp_path, result, alter) is None
+
+
+@pytest.mark.parametrize("alter", [*_LIES, _settings("intercept", 1), _settings("intercept", False)])
+def test_a_reduced_chunk_that_lies_is_done_again(tmp_path: Path, alter: Callable[[Contents], None]) -> None:
+    result = Summary(True, ForwardRegressor(0.0).fit(*data()), np.array([40.0, 1.0]), 40)
+    assert _chunk(tmp_path, result, alter) is None
+
+
+@pytest.mark.parametrize("content", [b"null", b"[1]", b"Infinity", b"1e400", b"-5", b"0", b"9", b"1.5", b"true", b"["])
+def test_a_front_that_cannot_be_one_does_not_count(tmp_path: Path, content: bytes) -> None:
+    cache = ChunkCache(tmp_path, {}, resume=True)
+    assert cache.front(3, 8) == 3
+    assert cache.front(5, 8) == 3
+    assert cache.folder is not None
+    (cache.folder / "front.json").write_bytes(content)
+    assert cache.front(4, 8) == 4
+    assert cache.front(5, 8) == 4
+
+
+# What a checkpoint says of its files and readings
+
+
+@pytest.mark.parametrize(
+    ("alter", "said"),
+    [
+        (_settings("files/0/size", None), "had an unknown number of bytes then"),
+        (_settings("files/0/name", "\x1b[31m" * 20_000), "it was made of"),
+        (_settings("files", [7] * 20_000), "a name, a size and a digest"),
+        (_settings("settings/table", "x" * 50_000), "other settings"),
+        (_array("coefficients", _with(0, np.nan)), "coefficients of reading 0 must be finite"),
+        (_array("coefficients", _with(-1, np.nan)), "ends are in order"),
+        (_array("latest", _with((0, 1), np.nan)), "the latest rows must be finite"),
+        (_array("latest", _with((0, -1), np.nan)), "ends are in order"),
+        (_array("sample", _with((0, 2), np.nan)), "rows of a sample must be finite"),
+    ],
+)
+def test_what_a_checkpoint_says_is_told_in_a_line(
+    tmp_path: Path, checkpoint: bytes, alter: Callable[[Contents], None], said: str
+) -> None:
+    contents = unpack(checkpoint)
+    alter(contents)
+    with pytest.raises(ValueError, match=said) as caught:
+        resume(tmp_path, pack(contents))
+    assert len(str(caught.value)) < 1000
+    assert str(caught.value).isprintable()

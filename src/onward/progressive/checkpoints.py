@@ -116,8 +116,8 @@ def _difference(name: str, before: Any, now: Any) -> str:
     if isinstance(before, dict) and isinstance(now, dict):
         for key in now:
             if before.get(key) != now[key]:
-                return f"{key} was {storage.brief(repr(before.get(key)))}, now it is {now[key]!r}"
-    return f"{name} was {storage.brief(repr(before))}, now it is {now!r}"
+                return f"{key} was {storage.brief(repr(before.get(key)))}, now it is {storage.brief(repr(now[key]))}"
+    return f"{name} was {storage.brief(repr(before))}, now it is {storage.brief(repr(now))}"
 
 
 def digest_of(model: OnlineRegressor) -> str:
@@ -132,10 +132,12 @@ def changed(before: list[dict[str, Any]], files: list[File]) -> str | None:
     """What is no longer as it was, in words; None if nothing is."""
     now = described(files)
     if [each["name"] for each in before] != [each["name"] for each in now]:
-        return f"it was made of {', '.join(e['name'] for e in before)}, not of {', '.join(e['name'] for e in now)}"
+        was, made = ([each["name"] for each in described] for described in (before, now))
+        return f"it was made of {several(was, 300)}, not of {several(made, 300)}"
     for old, new in zip(before, now, strict=True):
         if old["size"] != new["size"]:
-            return f"{new['name']} had {old['size']:,} bytes then and has {new['size']:,} now"
+            sizes = ["an unknown number of" if size is None else f"{size:,}" for size in (old["size"], new["size"])]
+            return f"{new['name']} had {sizes[0]} bytes then and has {sizes[1]} now"
         if old["ends"] != new["ends"]:
             return f"{new['name']} begins or ends otherwise than it did then"
     return None

@@ -9,6 +9,7 @@ from onward import storage
 from onward.core.checks import whole
 from onward.core.counts import check_counts
 from onward.core.types import Matrix, Vector
+from onward.progressive.value_checks import check_values
 
 MOST_SPANS = 256  # of equally many rows: twice as many rows each, as more come
 LATEST = 150  # rows whose intervals are kept
@@ -95,4 +96,6 @@ class CourseRecorder:
         if self._seen > MOST_SPANS * self._size:
             raise ValueError(f"{MOST_SPANS} spans of {self._size} rows cannot hold {self._seen}")
         check_counts("misses of spans", arrays["spans"][:, : 2 * self._levels])
+        lower, upper = np.split(arrays["latest"][:, 3:], 2, axis=1)
+        check_values("the latest rows", arrays["latest"][:, :3], lower, upper)
         self._spans, self._latest = arrays["spans"].copy(), arrays["latest"]

@@ -12,6 +12,7 @@ from onward.progressive.checkpoint_checks import check_readings
 from onward.progressive.interval_course import CourseRecorder
 from onward.progressive.results import History
 from onward.progressive.running_scores import scores
+from onward.progressive.value_checks import check_values
 from onward.regression import AutoRegressor, OnlineRegressor
 
 SAMPLE = 4096  # rows that are kept to be drawn
@@ -47,6 +48,10 @@ class Sample:
         self._kept = arrays["sample"]
         if self._kept.ndim != 2 or self._kept.shape[1] != len(COLUMNS):
             raise ValueError(f"a sample must have {len(COLUMNS)} columns, got shape {self._kept.shape}")
+        row, target, prediction, lower, upper, leverage = self._kept.T
+        check_values("rows of a sample", np.stack([row, target, prediction]), lower, upper)
+        if not (leverage >= 0).all():
+            raise ValueError("leverages of a sample must be numbers that are not negative")
 
 
 class Recorder:

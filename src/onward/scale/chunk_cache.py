@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from onward.core.checks import whole
 from onward.scale import chunk_results
 from onward.scale.chunk_results import Predicted
 from onward.scale.summary import Summary
@@ -36,16 +37,16 @@ class ChunkCache:
                     shutil.rmtree(other)
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def front(self, chunks: int) -> int:
+    def front(self, chunks: int, most: int) -> int:
         """How many chunks are the front: as in the run that this one goes on with, whose cluster may have been larger.
 
-        If this is the first, as many as are given.
+        If this is the first, as many as are given. There are at most so many: what says otherwise does not count.
         """
         if self.folder is None:
             return chunks
         path = self.folder / "front.json"
-        with contextlib.suppress(OSError, ValueError):
-            return int(json.loads(path.read_bytes()))
+        with contextlib.suppress(OSError, ValueError, RecursionError):
+            return whole("front", json.loads(path.read_bytes()), 1, most)
         write_atomically(path, json.dumps(chunks).encode())
         return chunks
 

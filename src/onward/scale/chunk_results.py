@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from onward import storage
+from onward.core.checks import whole
 from onward.core.types import Vector
+from onward.progressive.checkpoint_checks import check_means, check_totals, checked_counts
 from onward.progressive.coefficient_intervals import known_names
 from onward.regression import LEARNERS, OnlineRegressor, learner_name
 from onward.scale.summary import Summary
@@ -48,7 +50,7 @@ class Predicted:
 
     @classmethod
     def from_record(cls, settings: Mapping[str, Any], arrays: storage.Arrays) -> Self:
-        """What `to_record` gave."""
+        """What `to_record` gave; KeyError, TypeError or ValueError if it does not fit together."""
         learner = LEARNERS[settings["learner"]]
         model: OnlineRegressor
         own = {n.removeprefix("model: "): value for n, value in arrays.items() if n.startswith("model: ")}
@@ -56,8 +58,11 @@ class Predicted:
             model = learner.from_parameters(settings["new"], own)
         else:
             model = learner.from_record(settings["model"], own)
-        counts = Counter(settings["skipped"]), Counter(settings["filled"])
-        return cls(settings["chunks"], arrays["totals"], settings["read"], *counts, model, arrays["means"])
+        counts = (Counter(checked_counts(name, settings[name])) for name in ("skipped", "filled"))
+        chunks, read = whole("chunks", settings["chunks"], 1), whole("read", settings["read"], 0, 1 << 53)
+        check_totals(arrays["totals"])
+        check_means(arrays["means"])
+        return cls(chunks, arrays["totals"], read, *counts, model, arrays["means"])
 
 
 Result = TypeVar("Result", Summary, Predicted)

@@ -246,7 +246,7 @@ class _Job:
 
     def predicted(self, model: OnlineRegressor, predicting: Predicting) -> Predicted:
         """Model and scores: the front predicted and the rest reduced at once, then the rest predicted."""
-        front = self._cache.front(self._front())
+        front = self._cache.front(self._front(), len(self._chunks))
         began = float(model.online_loss_) if _seen(model) else 0.0
         known, means = _seen(model), np.zeros(2)
         tasks: dict[int, Reduce | Predict] = {

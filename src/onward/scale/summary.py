@@ -8,7 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from onward import storage
+from onward.core.checks import whole
+from onward.core.shown import brief
 from onward.core.types import Vector
+from onward.progressive.checkpoint_checks import check_means, checked_counts
 from onward.regression import ForwardRegressor
 from onward.regression.half_life import HalfLife
 from onward.tables import Block
@@ -131,11 +134,9 @@ class Summary:
         if settings["model"] is not None:
             own = {name.removeprefix("model: "): value for name, value in arrays.items() if name != "means"}
             model = ForwardRegressor.from_record(settings["model"], own)
-        return cls(
-            settings["intercept"],
-            model,
-            arrays["means"],
-            settings["read"],
-            Counter(settings["skipped"]),
-            Counter(settings["filled"]),
-        )
+        intercept, read = settings["intercept"], whole("read", settings["read"], 0, 1 << 53)
+        if not isinstance(intercept, bool) or (model is not None and model.fit_intercept is not intercept):
+            raise ValueError(f"intercept must be true or false as of the model, got {brief(intercept)}")
+        check_means(arrays["means"])
+        counts = (Counter(checked_counts(name, settings[name])) for name in ("skipped", "filled"))
+        return cls(intercept, model, arrays["means"], read, *counts)
