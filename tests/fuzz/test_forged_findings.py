@@ -240,7 +240,7 @@ _LIES = [
     [
         *_LIES,
         _settings("chunks", "x"),
-        _settings("chunks", 0),
+        _settings("chunks", -1),
         _settings("chunks", 1.5),
         _array("totals", _with(0, np.nan)),
         _array("totals", _with(2, -1.0)),

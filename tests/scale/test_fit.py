@@ -13,6 +13,7 @@ import pytest
 
 from onward import ForwardRegressor, RidgeRegressor, Table, load, progressive, scale
 from onward.progressive import Fit, frame_writers
+from onward.progressive.running_scores import new_totals
 from onward.regression import OnlineRegressor
 from onward.scale import Engine, EngineError, chunks, chunks_of
 from onward.scale.chunk_results import Predicted
@@ -119,7 +120,7 @@ def test_a_lam_for_each_feature_goes_along(tmp_path: Path, folder: Path, learner
         got = scale.fit(folder, TABLE, start, engine=engine, chunk_rows=100, with_scores=with_scores)
         same(got, expected)
         np.testing.assert_array_equal(got.model.information_.lam, [constant, 0.01, *[3.0] * (len(names) - 2), 50.0])
-    unfitted = Predicted(0, np.zeros(9), 0, Counter(), Counter(), learner([1.0, 2.0], intercept_lam=0.5), np.zeros(2))
+    unfitted = Predicted(0, new_totals(), 0, Counter(), Counter(), learner([1.0, 2.0], intercept_lam=0.5), np.zeros(2))
     again: Any = Predicted.from_record(*unfitted.to_record()).model
     assert (list(again.lam), again.intercept_lam, type(again)) == ([1.0, 2.0], 0.5, learner)
 

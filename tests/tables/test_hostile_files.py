@@ -4,9 +4,11 @@ import gzip
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
@@ -14,8 +16,10 @@ import pytest
 
 import onward
 from onward import RidgeRegressor
-from onward.tables import DataError, columnar, lines, parquet_pages
+from onward.tables import DataError, Table, columnar, lines, parquet_pages, stream
 from onward.tables.arrow_messages import largest_decompressed
+from onward.tables.kinds import guess, guess_each
+from onward.tables.notation import Notation
 from onward.tables.parquet_pages import largest_decompressed as largest_pages
 
 MARGIN = 100  # MB that a hostile file may take beyond a small one
@@ -190,3 +194,53 @@ def test_compressed_pages_that_are_too_large_are_refused_unread(
         with pytest.raises(DataError, match="more than 2 pages in a row group"):
             onward.fit(path, how, RidgeRegressor())
         monkeypatch.undo()
+
+
+# More columns than a model can have
+
+
+@pytest.mark.parametrize("columns", [16_000, 300_000])
+def test_a_header_that_is_too_wide_is_refused_at_once(tmp_path: Path, columns: int) -> None:
+    path = tmp_path / "t.csv"
+    names = ",".join(f"c{number}" for number in range(columns))
+    path.write_text(f"{names},y\n{','.join(['1.5'] * columns)},2\n")
+    begin = time.perf_counter()
+    with pytest.raises(DataError, match=f"t.csv: with {columns:,} features a model needs"):
+        stream(path, "y")
+    assert time.perf_counter() - begin < 2
+    if columns < 100_000:
+        with stream(path, Table("y", features=["c1", "c2"])) as rows:
+            assert rows.names == ["c1", "c2"]
+
+
+def test_new_names_on_each_line_take_no_more_than_their_text(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(f'{{"y": 1, "c{number}": 1.5}}\n' for number in range(60_000)))
+    begin = time.perf_counter()
+    with pytest.raises(DataError, match="the value is missing"):
+        list(stream(path, "y"))
+    assert time.perf_counter() - begin < 5
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1", "2.5"],
+        ["1", ""],
+        ["nan", "1"],
+        ["NaN", "nan"],
+        ["true", "no"],
+        ["1", "true"],
+        [" 1 ", "2"],
+        ["2026-01-31", ""],
+        ["1", "x", "2"],
+        ["inf", "1"],
+        ["x", "y"],
+    ],
+)
+def test_many_columns_are_guessed_like_one(values: list[str]) -> None:
+    column = pl.Series("a", values, dtype=pl.String)
+    for notation in (Notation(), Notation(na=("1",)), Notation(decimal=","), Notation(date_format="%Y-%m-%d")):
+        for told_by in ("few", "many"):
+            one = guess(column, notation, told_by)  # type: ignore[arg-type]
+            assert guess_each(column.to_frame(), notation, told_by) == {"a": one}  # type: ignore[arg-type]

@@ -81,6 +81,23 @@ def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> 
     return recipe, notes
 
 
+def count_used(columns: Sequence[str], table: Table) -> int:
+    """How many columns a table uses, before it is known what they hold: at least so many features, but for errors.
+
+    A category may have no level that makes a feature, so those that are named as such do not count.
+    """
+    if table.features is None:
+        used = set(columns)
+        for pattern in table.keep:
+            used.difference_update(fitting(pattern, columns))
+    else:
+        used = {each for pattern in table.features for each in fitting(pattern, columns)}
+    for pattern in (*table.exclude, *table.categorical):
+        used.difference_update(fitting(pattern, columns))
+    used -= {each for each, kind in table.schema.items() if kind == "category"}
+    return len(used - {table.target, table.weight, table.time})
+
+
 def _time_column(file: str, contents: Mapping[str, Content], name: str) -> Column:
     """The column of the rows' times."""
     if name not in contents:

@@ -17,7 +17,7 @@ import polars as pl
 
 from onward.core.shown import brief
 from onward.tables.errors import DataError
-from onward.tables.kinds import MISSING, TOLD_BY, UNKNOWN, Content, guess, read_texts, read_wider
+from onward.tables.kinds import MISSING, TOLD_BY, UNKNOWN, Content, guess_each, read_texts, read_wider
 from onward.tables.lines import LONGEST, Chunk, TextFile
 from onward.tables.notation import Notation
 from onward.tables.quotes import first_record, is_tidy, outside, whole_records
@@ -129,7 +129,7 @@ class DelimitedReader:
             return {}
         frame = pl.concat(frames)
         told_by: TOLD_BY = "few" if self._text.arrives else "many"
-        found = {name: guess(frame[name], self._notation, told_by) for name in self.columns}
+        found = guess_each(frame, self._notation, told_by)
         self._unknown = {name for name, content in found.items() if content == UNKNOWN}
         return found
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from onward.tables.recipe import Kind
 from onward.tables.sources import File
 
 SAMPLE = 1 << 18  # bytes that are looked at to tell what the names stand for
+MOST_VALUES = (
+    1 << 24
+)  # that rows are read as at once: an object need not have all names, so they take more than its text
 _NESTED = "a list or an object"
 
 
@@ -55,19 +59,28 @@ class JsonLinesReader:
     @cached_property
     def contents(self) -> Mapping[str, Content]:
         """What each name stands for, going by the first rows; nothing if there are none."""
-        found = {name: self._content([record.get(name) for record in self._sample]) for name in self.columns}
+        values: dict[str, list[Any]] = {}  # those that are given: there may be as many names as rows
+        for record in self._sample:
+            for name, value in record.items():
+                given = values.setdefault(name, [])
+                if value is not None:
+                    given.append(value)
+        found = {name: self._content(given) for name, given in values.items()}
         self._unknown = {name for name, content in found.items() if content == UNKNOWN}
         return found
 
-    def _content(self, values: list[Any]) -> Content:
-        given = [value for value in values if value is not None]
+    def _content(self, given: list[Any]) -> Content:
+        """What the values of a name stand for."""
         if all(isinstance(value, bool) for value in given) and given:
             return "boolean"
         if any(isinstance(value, list | dict) for value in given):
             return _NESTED
-        column = pl.Series("", [self._written(value) for value in values], dtype=pl.String)
+        if given and not self._notation.na and all(type(value) is float and isfinite(value) for value in given):
+            return "number"
+        column = pl.Series("", [self._written(value) for value in given], dtype=pl.String)
         # Numbers in quotes are numbers, too: many programs write them so.
-        return guess(column, self._notation, "few" if self._text.arrives else "many")
+        missing = len(self._sample) - len(given)
+        return guess(column, self._notation, "few" if self._text.arrives else "many", missing)
 
     def _written(self, value: Any) -> str | None:
         """A JSON value as a text in the notation of the texts: numbers have theirs, whatever the others have."""
@@ -109,6 +122,8 @@ class JsonLinesReader:
     def _parsed(self, wanted: dict[str, Kind], chunk: Chunk) -> pl.DataFrame:
         """The chunk as what it should hold; then by way of texts; then line by line."""
         self._text.check_nulls(chunk)
+        if (rows := chunk.data.count(b"\n")) > 1 and rows * len(wanted) > MOST_VALUES:
+            raise DataError(f"{self.name}: rows of {len(wanted):,} names are read fewer at a time")  # it is halved
         if is_deep(chunk.data):
             return self._patiently(wanted, chunk)
         for way in range(self._way, 1 if self._notation.is_local else 2):  # polars would write numbers as programs do
@@ -124,7 +139,11 @@ class JsonLinesReader:
         """The chunk as polars reads it; an error of polars if that cannot be."""
         kinds = {"number": pl.Float64, "boolean": pl.Boolean} if way == 0 else {}
         frame = pl.read_ndjson(data, schema={name: kinds.get(kind, pl.String) for name, kind in wanted.items()})
-        return pl.DataFrame({name: self._converted(frame[name], kind) for name, kind in wanted.items()})
+        frame = frame.with_columns(pl.col(pl.Boolean).cast(pl.Float64))
+        texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+        if self._notation.na:
+            texts = frame.columns
+        return frame.with_columns([self._converted(frame[name], wanted[name]) for name in texts])
 
     def _converted(self, column: pl.Series, kind: Kind) -> pl.Series:
         if column.dtype != pl.String:

@@ -112,8 +112,11 @@ TOLD_BY = Literal["none", "few", "many"]
 """How many rows may have told what a column holds: none that had a value; few, as in a stream; or many."""
 
 
-def guess(column: pl.Series, notation: Notation | None = None, told_by: TOLD_BY = "many") -> Content:
-    """What a column of texts holds: what all of them can be read as, or most of them as numbers; else "text"."""
+def guess(column: pl.Series, notation: Notation | None = None, told_by: TOLD_BY = "many", missing: int = 0) -> Content:
+    """What a column of texts holds: what all of them can be read as, or most of them as numbers; else "text".
+
+    So many more rows have no value.
+    """
     if read_texts(column, "category", notation)[0].null_count() == len(column):
         return UNKNOWN
     kinds: tuple[Kind, ...] = ("number", "boolean", "time")
@@ -127,7 +130,17 @@ def guess(column: pl.Series, notation: Notation | None = None, told_by: TOLD_BY 
         return "number"
     numbers = read_texts(column, "number", notation)[0]
     # A stray word among numbers is an error to be told of, with its line, rather than a column of texts.
-    return "number" if 2 * numbers.count() > len(column) else "text"
+    return "number" if 2 * numbers.count() > len(column) + missing else "text"
+
+
+def guess_each(frame: pl.DataFrame, notation: Notation, told_by: TOLD_BY) -> dict[str, Content]:
+    """What each column of texts holds, as `guess` tells: all columns of plain numbers at once, as there may be many."""
+    plain: set[str] = set()
+    if not (notation.is_local or notation.na or notation.date_format) and len(frame):
+        numbers = frame.select(pl.all().str.strip_chars().cast(pl.Float64, strict=False))
+        whole = numbers.select(pl.all().is_not_null().all() & pl.all().is_not_nan().all())
+        plain = {name for name, value in whole.row(0, named=True).items() if value}
+    return {name: "number" if name in plain else guess(frame[name], notation, told_by) for name in frame.columns}
 
 
 def read_wider(

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Protocol
 
 import polars as pl
@@ -99,7 +99,7 @@ def parsed_pieces(
 def parsed_ahead(chunks: Iterator[Chunk], parse: Callable[[Chunk], Iterator[Piece]], parsers: int) -> Iterator[Piece]:
     """The pieces of chunks, in order, of which so many are parsed at the same time.
 
-    From a row on that cannot be read, the rest of its chunk is parsed as it is asked for: mostly it is not.
+    Of a chunk that is halved, all but the first piece are parsed as they are asked for: mostly they are not.
     """
     if parsers == 1:
         for chunk in chunks:
@@ -108,20 +108,19 @@ def parsed_ahead(chunks: Iterator[Chunk], parse: Callable[[Chunk], Iterator[Piec
     with ThreadPoolExecutor(parsers, thread_name_prefix="onward-parser") as pool:
         waiting: deque[Future[Iterator[Piece]]] = deque()
         for chunk in chunks:
-            waiting.append(pool.submit(lambda each: _up_to_error(parse(each)), chunk))
+            waiting.append(pool.submit(lambda each: _first_made(parse(each)), chunk))
             if len(waiting) > parsers:
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
 
 
-def _up_to_error(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """The same pieces, made already up to the first that could not be read."""
-    made: list[Piece] = []
-    for piece in pieces:
-        made.append(piece)
-        if piece.error is not None:
-            break
+def _first_made(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """The same pieces, of which the first is made already.
+
+    Mostly it is the only one. A chunk of more had a row that cannot be read, or rows that take much memory.
+    """
+    made = list(islice(pieces, 1))
     return chain(made, pieces)
 
 

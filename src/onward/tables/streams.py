@@ -10,12 +10,13 @@ import polars as pl
 
 from onward.core.checks import whole
 from onward.core.shown import brief
-from onward.tables.choose_columns import choose_columns, choose_kept
+from onward.tables.choose_columns import choose_columns, choose_kept, count_used
 from onward.tables.delimited import DelimitedReader
 from onward.tables.encode import Block, Encoder
 from onward.tables.errors import DataError
 from onward.tables.json_lines import JsonLinesReader
 from onward.tables.kinds import Content
+from onward.tables.levels import check_size
 from onward.tables.lines import TextFile
 from onward.tables.prefetch import Wait, prefetched
 from onward.tables.readers import Piece, Reader
@@ -183,6 +184,8 @@ class Stream:
             )
         self._reader = self._open(files[self._begin.file])
         try:
+            if self._with_target and recipe is None:  # before anything is done with each of many columns
+                check_size(count_used(self._reader.columns, table), f"{files[self._begin.file].name}: ")
             contents = self._first_contents() if self._with_target else {}
             if recipe is None:
                 if not contents:
