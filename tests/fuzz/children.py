@@ -60,6 +60,7 @@ class Harness:
     steps: int = 1
     life: int = LIFE
     wait: float = WAIT
+    within: str = "refusals"  # what the lines after the first tell of
 
     def command(self, number: int) -> str:
         """What repeats one case."""
@@ -91,6 +92,12 @@ class _Untimed(event.Listener):
             signal.setitimer(signal.ITIMER_PROF, self.left)
 
 
+def leaks_are_errors() -> None:
+    """Warnings of NumPy about what our code computes are findings; what we warn of, and others of theirs, is not."""
+    warnings.simplefilter("ignore")
+    warnings.filterwarnings("error", category=RuntimeWarning, module=r"onward\.")
+
+
 def _limit() -> None:
     """Limit this process. It may die at any moment from now on, so that it writes nothing to the cache others use."""
     setattr(caching.Cache, "save_overload", lambda cache, signature, data: None)  # noqa: B010
@@ -103,7 +110,7 @@ def _limit() -> None:
 
 def _work(harness: Harness, first: int, out: int) -> None:
     """Do cases from number `first` on; a line for each before and after."""
-    warnings.simplefilter("ignore")
+    leaks_are_errors()
     harness.begin()
     _limit()
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -196,7 +203,7 @@ def _progress(harness: Harness, counts: Counter[str], findings: int, seconds: fl
 
 def _summary(harness: Harness, counts: Counter[str], refusals: int, findings: int) -> str:
     kinds = "".join(f", {kind} {count:,}" for kind, count in sorted(counts.items()) if kind != "finding")
-    within = f" ({refusals:,} refusals on the way)" if refusals else ""
+    within = f" ({refusals:,} {harness.within} on the way)" if refusals else ""
     return f"{harness.title}: {harness.steps * counts.total():,}{kinds}{within}, findings {findings:,}"
 
 

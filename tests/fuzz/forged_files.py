@@ -8,27 +8,58 @@ other than `StorageError` while loading (of one short line) and `ValueError` in 
 that cannot be saved and loaded again.
 """
 
+import math
 import multiprocessing
 import random
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from onward import storage
 from onward.progressive import checkpoints
+from onward.progressive.running_scores import new_totals, scores
 from onward.scale import chunk_results
 from onward.scale.chunk_results import Predicted
 from onward.scale.summary import Summary
 from tests.fuzz import children
 from tests.fuzz.children import SECONDS, Case, Harness, finding
 from tests.fuzz.forging import forge
+from tests.fuzz.merges import merged
+from tests.fuzz.other_files import (
+    forged_front,
+    forged_journal,
+    forged_log,
+    journals,
+    logs,
+    use_front,
+    use_journal,
+    use_log,
+)
 from tests.fuzz.sample_files import resume, sample_files
-from tests.fuzz.using import use
+from tests.fuzz.using import Lie, use
 
 LONGEST = 1000  # characters of a StorageError
-THREADED = {"named", "auto named", "pipeline", "Runs", "checkpoint"}  # what starts threads, which a fork must not have
+OTHERS: dict[str, tuple[str, Callable[[Path], list[str]]]] = {
+    "journal": ("", use_journal),
+    "journal of arms": ("", use_journal),
+    "log": (".jsonl", lambda path: use_log(path, len(path.read_bytes()))),
+    "log of arms": (".jsonl", lambda path: use_log(path, len(path.read_bytes()))),
+    "front": ("", use_front),
+    "merge": ("", lambda path: merged(int(path.read_bytes()))),
+}
+_RECIPES = {"recipe", "recipe first levels", "recipe in time", "recipe auto"}
+THREADED = {
+    "named",
+    "auto named",
+    "pipeline",
+    "Runs",
+    "checkpoint",
+    "log",
+    "log of arms",
+} | _RECIPES  # what starts threads, which a fork must not have
 RESUMED = 0.02  # the share of passes among what is done with a checkpoint: each takes long
 
 
@@ -36,6 +67,10 @@ def outcome_of(name: str, data: bytes, resumes: bool) -> str:
     """What becomes of one file: "refused", "used", or "finding: …"."""
     with tempfile.TemporaryDirectory() as folder:
         try:
+            if name in OTHERS:
+                path = Path(folder) / f"file{OTHERS[name][0]}"
+                path.write_bytes(data)
+                return "used" + "".join(f"\n{words[:300]}" for words in OTHERS[name][1](path))
             things = _loaded(name, data, Path(folder), resumes)
         except storage.StorageError as error:
             words = str(error).replace(folder, "")
@@ -61,6 +96,7 @@ def _loaded(name: str, data: bytes, folder: Path, resumes: bool) -> list[Any]:
         result = chunk_results.read(path, kind)
         if result is None:
             raise storage.StorageError("a damaged chunk: it is done again")
+        _add_up(result)
         model = result.model
         return [] if model is None or not model.__sklearn_is_fitted__() else [model]
     if name == "checkpoint":
@@ -75,6 +111,17 @@ def _loaded(name: str, data: bytes, folder: Path, resumes: bool) -> list[Any]:
     return [storage.load(path)]
 
 
+def _add_up(result: Summary | Predicted) -> None:
+    """Do with the result of a chunk what a pass does, beside its model."""
+    counts = Counter(result.skipped) + Counter(result.filled)
+    sums = [result.read + 1, float(result.means.sum()), sum(counts.values())]
+    if isinstance(result, Predicted):
+        told = scores(result.totals + new_totals())
+        sums += [result.chunks + 1, told.rows, result.means[0] + result.means[1]]
+    if not all(math.isfinite(value) and (value >= 0 or place) for place, value in enumerate(sums)):
+        raise Lie(f"sums of a chunk: {sums}")
+
+
 def _forged(seed: int, samples: Mapping[str, bytes]) -> tuple[str, bytes, bool]:
     """The file of that number, its name, and whether a pass goes on from it. Those below 0 are real."""
     if seed < 0:
@@ -82,6 +129,14 @@ def _forged(seed: int, samples: Mapping[str, bytes]) -> tuple[str, bytes, bool]:
         return name, samples[name], name == "checkpoint"
     rng = random.Random(seed)
     name = rng.choice(sorted(samples))
+    if name.startswith("journal"):
+        return name, forged_journal(rng, samples[name]), False
+    if name.startswith("log"):
+        return name, forged_log(rng, samples[name]), False
+    if name == "front":
+        return name, forged_front(rng), False
+    if name == "merge":
+        return name, str(seed).encode(), False
     return name, forge(rng, samples, name), name == "checkpoint" and rng.random() < RESUMED * len(samples)
 
 
@@ -94,7 +149,7 @@ def _warm(samples: Mapping[str, bytes], names: Iterable[str]) -> None:
 def harness() -> Harness:
     """The harness, with everything compiled that real files use."""
     with multiprocessing.get_context("fork").Pool(1) as pool:  # making some of them starts threads
-        samples = pool.apply(sample_files)
+        samples = pool.apply(sample_files) | pool.apply(journals) | logs() | {"front": b"3", "merge": b"0"}
     _warm(samples, sorted(samples.keys() - THREADED))
 
     def case(seed: int) -> Case:

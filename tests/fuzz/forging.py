@@ -22,6 +22,11 @@ VALUES: tuple[Any, ...] = (
     *("", "x", "forward", "intercept", "a" * 20_000, "\x1b[31m\n", None, True, False),
     *([], {}, [1, 2], [[0, 1]], ["a", "a", "b"], {"a": 1}, [0.5] * 1000, ["late", "late"], [None], [[]]),
 )
+TEXTS = (  # that stand somewhere in a file: terms, kinds, columns, methods of policies
+    *("log(a)", "a:b", "lag(a, 2)", "lag(a, 999999)", "lag(y, 1)", "a:city", "hour(when)", "spline(a, 0, 1, 9999)"),
+    *(":".join("a" * 50_000), "log(" * 3000, "random(9999, 1, a)", "`", "number", "category", "time", "boolean"),
+    *("a", "b", "city", "y", "when", "choose", "learn", "state", "begin", "add_arm", "propose", "nan", "[oops", ","),
+)
 SHAPES: tuple[Any, ...] = (
     *([], [0], [-1], [1], [3], [1, 3], [3, 1], [0, 3], [0, 10**12], [10**9], [2**62], [2**63, 0], [-1, -1], [1] * 40),
     *([2.0], [2.5], ["3"], [None], [[3]], "3", 3, None, {}, [True]),
@@ -124,6 +129,11 @@ def _alter_shape(rng: random.Random, contents: Contents, _: Any) -> Contents:
     return contents
 
 
+def _models(samples: Mapping[str, bytes]) -> list[str]:
+    """The names of files that are models."""
+    return [name for name, data in samples.items() if data.startswith(storage.SIGNATURE)]
+
+
 def _alter_entries(rng: random.Random, contents: Contents, _: Any) -> Contents:
     """What the header says of an array: another shape or name, or an array less, or one more."""
     entries = contents.header["arrays"]
@@ -148,7 +158,7 @@ def _alter_entries(rng: random.Random, contents: Contents, _: Any) -> Contents:
 
 def _alter_arrays_of_another(rng: random.Random, contents: Contents, samples: Mapping[str, bytes]) -> Contents:
     """The arrays of another file, by their names or all of them."""
-    other = unpack(samples[rng.choice(list(samples))])
+    other = unpack(samples[rng.choice(_models(samples))])
     if rng.random() < 0.5:
         return Contents(contents.header | {"arrays": other.header["arrays"]}, other.arrays)
     theirs = {entry["name"]: array for entry, array in zip(other.header["arrays"], other.arrays, strict=True)}
@@ -174,10 +184,19 @@ def _places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 def _alter_setting(rng: random.Random, contents: Contents, _: Any) -> Contents:
     """A value somewhere among the settings."""
-    places = _places(contents.header["settings"], [])
+    alter_place(rng, contents.header["settings"])
+    return contents
+
+
+def alter_place(rng: random.Random, tree: Any) -> None:
+    """Another value at one place of a tree of dicts and lists, or none, or one more."""
+    places = _places(tree, [])
     if not places:
-        return contents
+        return
     container, key = rng.choice(places)
+    if (text := container[key]) and isinstance(text, str) and rng.random() < 0.3:
+        container[key] = rng.choice((text + "a", text[:-1], text.upper(), *TEXTS))
+        return
     old, way = container[key], rng.random()
     if way < 0.1:
         del container[key]
@@ -192,7 +211,6 @@ def _alter_setting(rng: random.Random, contents: Contents, _: Any) -> Contents:
         container[key] = rng.choice((-old, old + 1, old - 1, old + 0.5, float(old), old * 10**9, -1, 10**9, str(old)))
     else:
         container[key] = copy.deepcopy(rng.choice(VALUES))
-    return contents
 
 
 def _alter_kind(rng: random.Random, contents: Contents, samples: Mapping[str, bytes]) -> Contents:
@@ -203,7 +221,7 @@ def _alter_kind(rng: random.Random, contents: Contents, samples: Mapping[str, by
     elif way == 1:
         contents.header["kind"] = copy.deepcopy(rng.choice(VALUES))
     elif way == 2:
-        contents.header["settings"] = unpack(samples[rng.choice(list(samples))]).header["settings"]
+        contents.header["settings"] = unpack(samples[rng.choice(_models(samples))]).header["settings"]
     else:
         contents.header[rng.choice(["settings", "arrays", "kind"])] = copy.deepcopy(rng.choice(VALUES))
         if not isinstance(contents.header["settings"], dict | list) or not isinstance(contents.header["arrays"], list):

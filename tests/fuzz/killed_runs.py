@@ -30,10 +30,10 @@ from onward import storage
 from tests.fuzz import children
 from tests.fuzz.children import Case, Harness, finding
 
-ROWS = 120_000  # 4.5 MB, so that a pass has some chunks
+ROWS = 80_000  # 3 MB, so that a pass has some chunks
 LONGEST = 55.0  # seconds that a run may take: less than a harness waits
 OLD = 2 * 86_400  # seconds by which left-overs are made older
-KILLS = 2  # at most, before a run is let go on
+KILLS = 3  # at most, before a run is let go on
 _LEFT_OVER = re.compile(r"\..*\.[a-z0-9_]{8}\.tmp")
 
 
@@ -48,12 +48,12 @@ class Way(NamedTuple):
 _FIT = "fit {data} -t y --learner ridge -q --save m.onward"
 WAYS = {
     "fit": Way(f"{_FIT} --predictions p.parquet", ("m.onward", "p.parquet")),
-    "resumed": Way(f"{_FIT} --checkpoint-every 20000 --resume --predictions p.csv", ("m.onward", "p.csv")),
-    "auto": Way(_FIT.replace("ridge", "auto") + " --checkpoint-every 30000 --resume", ("m.onward",)),
-    "report": Way(f"{_FIT} --checkpoint-every 20000 --resume --report r.html", ("m.onward",), ("r.html",)),
-    "jobs": Way(f"{_FIT} --jobs 2 --checkpoint-every 20000 --resume", ("m.onward",)),
-    "no scores": Way(f"{_FIT} --no-scores --checkpoint-every 20000 --resume", ("m.onward",)),
-    "jobs without scores": Way(f"{_FIT} --no-scores --jobs 2 --checkpoint-every 20000 --resume", ("m.onward",)),
+    "resumed": Way(f"{_FIT} --checkpoint-every 15000 --resume --predictions p.csv", ("m.onward", "p.csv")),
+    "auto": Way(_FIT.replace("ridge", "auto") + " --checkpoint-every 20000 --resume", ("m.onward",)),
+    "report": Way(f"{_FIT} --checkpoint-every 15000 --resume --report r.html", ("m.onward",), ("r.html",)),
+    "jobs": Way(f"{_FIT} --jobs 2 --checkpoint-every 15000 --resume", ("m.onward",)),
+    "no scores": Way(f"{_FIT} --no-scores --checkpoint-every 15000 --resume", ("m.onward",)),
+    "jobs without scores": Way(f"{_FIT} --no-scores --jobs 2 --checkpoint-every 15000 --resume", ("m.onward",)),
     "reproduce": Way(
         "reproduce figure4a --quick --repeats 3 --jobs 2 --out out", ("out/claims.json",), ("out/report.html",)
     ),
@@ -142,16 +142,18 @@ def outcome_of(name: str, seed: int, base: Path) -> str:
     try:
         lasts, expected = _undisturbed(name, base)
         with tempfile.TemporaryDirectory(dir=base) as place:
-            folder, killed = Path(place), False
-            for _ in range(rng.randint(1, KILLS)):
+            folder, killed = Path(place), 0
+            for _ in range(rng.randint(2, KILLS)):
                 status, words = _run(way, folder, base / "table.csv", rng.uniform(0.1, 1.0) * lasts)
-                killed = killed or status is None
+                killed += status is None
                 broken = _broken(way, folder)
                 if broken is not None:
                     return f"finding: after a kill, {broken}"
                 if status not in (None, 0):
                     return f"finding: a second run ended with {status}: {words[-300:]}"
-            return _after(way, folder, base, expected) or ("killed" if killed else "ended")
+            return _after(way, folder, base, expected) or "\n".join(
+                ["killed" if killed else "ended", *["a kill"] * killed]
+            )
     except BaseException as error:
         return finding(name, error)
 
@@ -191,7 +193,9 @@ def harness() -> Harness:
         name = list(WAYS)[seed % len(WAYS)]
         return Case(name, lambda: outcome_of(name, seed, base), 60.0)
 
-    return Harness("killed runs", "tests.fuzz.killed_runs", case, lambda: None, life=40, wait=4 * LONGEST)
+    return Harness(
+        "killed runs", "tests.fuzz.killed_runs", case, lambda: None, life=40, wait=4 * LONGEST, within="kills"
+    )
 
 
 if __name__ == "__main__":

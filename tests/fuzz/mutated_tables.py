@@ -23,7 +23,7 @@ import numpy as np
 import onward
 from onward import RidgeRegressor
 from onward.core.state import TooExtremeError
-from onward.tables import DataError, Recipe, Table, columnar, encode, lines, stream
+from onward.tables import DataError, Recipe, Table, columnar, encode, lines, stream, streams
 from tests.fuzz import children, reference_reader
 from tests.fuzz.children import Case, Harness, finding
 from tests.fuzz.mutations import Mutated, mutated
@@ -31,8 +31,9 @@ from tests.fuzz.reference_reader import BeyondPython, NoTable, Rows
 
 LONGEST = 1000  # characters of a DataError
 REAL = 40  # tables to which nothing was done
-FITTED = 0.15  # the share of tables that are learned, too
-CUT = 0.5  # the share of tables that are read in small chunks, too
+FITTED = 0.06  # the share of tables that are learned, too
+CUT = 0.3  # the share of tables that are read in small chunks, too
+THREADED = 0.1  # the share of tables that are read ahead by threads, as users read them: they take twice the time
 _TOO_LARGE = "bytes of memory, expected at most"
 _EXTREME = "the rows cannot be learned in double precision"
 
@@ -45,6 +46,7 @@ class Settings(NamedTuple):
     values: int
     cuts: bool
     fits: bool
+    threads: bool
 
 
 class Outcome(NamedTuple):
@@ -61,6 +63,16 @@ def _in_chunks(size: int, values: int) -> Iterator[None]:
         mock.patch.object(lines, "CHUNK", size),
         mock.patch.object(columnar, "VALUES", values),
         mock.patch.object(encode, "VALUES", values),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def _without_threads() -> Iterator[None]:
+    """Read what is asked for, when it is asked for."""
+    with (
+        mock.patch.object(streams, "prefetched", lambda pieces, wait=None: pieces),
+        mock.patch.object(lines, "PARSERS", 1),
     ):
         yield
 
@@ -142,7 +154,8 @@ def outcome_of(file: Mutated, settings: Settings) -> str:
         path = Path(folder) / f"table.{file.ending}"
         path.write_bytes(file.data)
         try:
-            words = _judged(path, file, settings)
+            with contextlib.nullcontext() if settings.threads else _without_threads():
+                words = _judged(path, file, settings)
         except BaseException as error:
             words = finding("read", error)
         return words.replace(folder, "")
@@ -201,8 +214,10 @@ def case(seed: int) -> Case:
         bad_rows="skip" if seed >= 0 and rng.random() < 0.2 else "error",
         categorical=file.words if seed < 0 or rng.random() < 0.8 else (),
     )
-    size = max(rng.choice((7, 40, 100, 700)), file.size // 30)  # each chunk takes its time
-    settings = Settings(table, size, rng.choice((1, 6, 50)), rng.random() < CUT, rng.random() < FITTED)
+    size = max(rng.choice((7, 40, 100, 700)), file.size // 12)  # each chunk takes its time
+    settings = Settings(
+        table, size, rng.choice((1, 6, 50)), *(rng.random() < share for share in (CUT, FITTED, THREADED))
+    )
     return Case(file.ending, lambda: outcome_of(file, settings))
 
 

@@ -21,6 +21,8 @@ ODD_NUMBERS = (
     *("1 000", "1'000", "٣", "1e+5", "+1", "1e308", "5e-324", "1" * 400, "0." + "1" * 400, "1.7976931348623159e308"),
     *("12:30:00", "2026-01-31", "½", "\u00a01", "1\u200b", "#DIV/0!", "1%", "$1", "(1)", "1f", "1.0.0", "e5", "-"),
 )
+_WIDE = 0.01  # the share of tables that have many columns
+_LENGTHS = (200, 200, 200, 5000, 5000, 70_000, 300_000)  # of a long field: most of them short, as long ones take long
 TOKENS = (
     *(b'"', b'""', b",", b";", b"\t", b"\n", b"\r", b"\r\n", b"\n\n", b"\x00", b"\xef\xbb\xbf", b"\xff", b"\xe9", b"'"),
     *(b"\\", b" ", b"\x1a", b"\x0b", b"\x0c", b"\xe2\x80\xa8", b"\xc2\x85", b"{", b"}", b"[", b"]", b"#", b":", b"|"),
@@ -110,7 +112,10 @@ def _columns(rng: random.Random) -> list[_Column]:
         "date": lambda: f"20{rng.randint(10, 40)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}",
     }
     kinds = ["number", *rng.choices(list(makers), (6, 1, 2, 1), k=rng.randint(0, 3))]
-    names = rng.sample(("a", "b", "km", "x y", "été", "c,d", "Q"), len(kinds))
+    names: list[str] = rng.sample(("a", "b", "km", "x y", "été", "c,d", "Q"), len(kinds))
+    if rng.random() < _WIDE:
+        names += [f"c{number}" for number in range(rng.choice((20, 200)))]
+        kinds += ["number"] * (len(names) - len(kinds))
     found = [_Column(name, kind, makers[kind]) for name, kind in zip(names, kinds, strict=True)]
     found.insert(rng.randint(0, len(found)), _Column("y", "number", makers["number"]))
     return found
@@ -124,7 +129,7 @@ def _delimited_text(rng: random.Random, format: str, columns: Sequence[_Column],
     end = rng.choice(("\n", "\n", "\n", "\r\n"))
     quoted = rng.random() < 0.2
     rows = [[column.name for column in columns]]
-    rows += [[column.make() for column in columns] for _ in range(rng.randint(1, 30))]
+    rows += [[column.make() for column in columns] for _ in range(rng.randint(1, rng.choice((6, 12, 30))))]
     if alters:
         for _ in range(rng.choice((0, 1, 1, 2))):
             rng.choice(_ROW_WAYS)(rng, rows)
@@ -147,7 +152,7 @@ def _odd_value(rng: random.Random, rows: list[list[str]]) -> None:
 def _long_value(rng: random.Random, rows: list[list[str]]) -> None:
     row = rng.choice(rows)
     if row:
-        row[rng.randrange(len(row))] = rng.choice(("a", "9", '"', "é", "\n")) * rng.choice((200, 5000, 70_000, 300_000))
+        row[rng.randrange(len(row))] = rng.choice(("a", "9", '"', "é", "\n")) * rng.choice(_LENGTHS)
 
 
 def _ragged(rng: random.Random, rows: list[list[str]]) -> None:
@@ -192,7 +197,10 @@ def _json_value(text: str, rng: random.Random) -> str:
 
 
 def _json_text(rng: random.Random, columns: Sequence[_Column], alters: bool) -> bytes:
-    rows = [{column.name: _json_value(column.make(), rng) for column in columns} for _ in range(rng.randint(1, 30))]
+    rows = [
+        {column.name: _json_value(column.make(), rng) for column in columns}
+        for _ in range(rng.randint(1, rng.choice((6, 12, 30))))
+    ]
     for _ in range(rng.choice((0, 1, 1, 2)) if alters else 0):
         row = rng.choice(rows)
         name = rng.choice(list(row) or ["y"])

@@ -8,7 +8,7 @@ exception of a kind that is not documented, one whose message is long or of anot
 another state after an error than before it.
 """
 
-import re
+import dataclasses
 import sys
 import tempfile
 import warnings
@@ -19,20 +19,17 @@ from typing import Any
 import numpy as np
 
 from onward import storage
+from onward.confidence.anytime import Contrast
 from tests.fuzz import children
 from tests.fuzz.arguments import Arguments
 from tests.fuzz.callables import SUBJECTS, Call, Subject
-from tests.fuzz.children import Case, Harness, finding
+from tests.fuzz.children import Case, Harness, finding, leaks_are_errors
+from tests.fuzz.using import FOREIGN
 
 CALLS = 30  # of a sequence
 REAL = 2 * len(SUBJECTS)  # sequences of good arguments alone
 LONGEST = 2000  # characters of a message
 DOCUMENTED = (ValueError, TypeError, KeyError, AttributeError)
-_FOREIGN = re.compile(
-    "broadcast|shape mismatch|could not convert|invalid literal|infs or NaNs|to unpack|ufunc|truth value|"
-    "not supported between|unhashable|object of type|"
-    "has no attribute '(?!coef_|n_|information|interc|feat|regul|online)"
-)
 SECONDS = 5.0  # for a whole sequence
 
 
@@ -49,6 +46,15 @@ def _numbers_in(value: Any) -> Iterator[np.ndarray[Any, np.dtype[Any]]]:
             yield from _numbers_in(each)
     elif isinstance(value, dict):
         yield from _numbers_in(list(value.values()))
+    elif isinstance(value, Contrast):  # of what data do not determine, an interval is open on both sides
+        yield np.array([value.lower, value.upper])
+        if not np.isinf([value.lower, value.upper]).all():
+            yield from _numbers_in([getattr(value, each.name) for each in dataclasses.fields(value)])
+    elif hasattr(value, "columns") and hasattr(value, "to_dict"):  # a data frame
+        for name in value.columns:
+            column = np.asarray(value[name])
+            if column.dtype.kind == "f":
+                yield column
 
 
 def _state(thing: Any) -> bytes | None:
@@ -70,7 +76,7 @@ def _do(thing: Any, call: Call, arguments: Arguments) -> str | None:
                 raise Silent(f"{call.name} gave {str(result)[:100]}")
     except DOCUMENTED as error:
         words = str(error)
-        if len(words) > LONGEST or _FOREIGN.search(words) or type(error).__module__.split(".")[0] not in _HOMES:
+        if len(words) > LONGEST or FOREIGN.search(words) or type(error).__module__.split(".")[0] not in _HOMES:
             return finding(call.name, error)
         if call.reads_or_refuses and before != _state(thing):
             return f"finding: {call.name}: another state after {type(error).__name__}: {words[:200]}"
@@ -89,7 +95,7 @@ def outcome_of(name: str, subject: Subject, seed: int, tame: bool) -> str:
     if tame:
         arguments.wild, arguments.extreme, arguments.typed = 0.0, False, False
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        leaks_are_errors()
         try:
             thing = subject.make(arguments, Path(folder))
         except DOCUMENTED as error:

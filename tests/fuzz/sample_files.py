@@ -88,12 +88,41 @@ def _regressors() -> Iterator[tuple[str, Any]]:
     steps = [("scale", StandardScaler()), ("features", RBFSampler(n_components=4, random_state=0))]
     yield "pipeline", OnlinePipeline(Pipeline(steps), ForwardRegressor()).fit(frame, y)
     yield "nystroem", OnlinePipeline(Nystroem(n_components=4, random_state=0), ForwardRegressor()).fit(X, y)
+    yield from _with_recipes()
     alarm = ChangeAlarm()
     alarm.learn(X, y)
     yield "change alarm", alarm
     early = ChangeAlarm()
     early.learn(X[:1], y[:1])
     yield "early change alarm", early
+
+
+def _with_recipes() -> Iterator[tuple[str, Any]]:
+    """Models that read columns: categories, terms, lags, times."""
+    X, y = data(60)
+    when = pd.date_range("2026-01-01", periods=60, freq="h")
+    frame = pd.DataFrame(X, columns=NAMES).assign(city=["Rome", "Oslo", "Bern"] * 20, when=when, y=y)
+    terms = (
+        "log(b)",
+        "a:b",
+        "a:city",
+        "lag(a, 2)",
+        "lag(y, 1)",
+        "hour(when)",
+        "spline(c, -2, 2, 5)",
+        "random(2, 1, a, b)",
+    )
+    for name, learner, table in (
+        ("recipe", RidgeRegressor(), onward.Table("y", categorical=["city"], terms=terms, missing="zero")),
+        ("recipe first levels", ForwardRegressor(), onward.Table("y", categorical=["city"], drop_first=True)),
+        ("recipe in time", RidgeRegressor(half_life="2d"), onward.Table("y", exclude=["city"], time="when", na=["-9"])),
+        (
+            "recipe auto",
+            AutoRegressor(),
+            onward.Table("y", exclude=["city", "when"], terms=["lag(b, 3)"], missing="skip"),
+        ),
+    ):
+        yield name, onward.fit(frame, table, learner).model
 
 
 def played(policy: Any, rounds: int = 30, d: int = 3, arms: int = 4, seed: int = 0) -> Any:

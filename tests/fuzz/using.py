@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import onward
 from onward import OnlinePipeline, storage
 from onward.bandits import Disjoint, Hybrid, MetaOFUL, Named, NamedArms, Policy, Runs, SpectralBandit
 from onward.confidence import ChangeAlarm
@@ -18,7 +19,13 @@ from onward.core.types import Vector
 from onward.regression import OnlineRegressor
 
 MOST_FEATURES = 1000
-_FOREIGN = re.compile("broadcast|shape mismatch|could not convert|invalid literal|infs or NaNs|to unpack")
+FOREIGN = re.compile(  # words of Python, NumPy, polars and narwhals
+    "broadcast|shape mismatch|could not convert|invalid literal|infs or NaNs|to unpack|ufunc|truth value|"
+    "not supported between|unhashable|object of type|argument must be a string or|'NoneType' object|"
+    "unsupported operand|"
+    "is not iterable|is not subscriptable|object is not |required positional|unexpected keyword|DuplicateError|"
+    "out of bounds|out of range: |cannot convert|has no attribute '(?!coef_|n_|information|interc|feat|regul|online)"
+)
 
 
 class Lie(Exception):  # noqa: N818
@@ -45,7 +52,7 @@ def use(thing: Any) -> list[str]:
             step()
         except ValueError as error:
             ours = type(error).__module__.split(".")[0] in ("builtins", "onward", "sklearn")
-            if not ours or _FOREIGN.search(str(error)):
+            if not ours or FOREIGN.search(str(error)):
                 raise
             if len(str(error)) > 5000:
                 raise Lie(f"a message of {len(str(error)):,} characters") from error
@@ -129,8 +136,53 @@ def _regressor(model: Any) -> list[Callable[[], Any]]:
 
     if isinstance(model, OnlinePipeline):
         return [predict, learn, learn_many, predict]
-    table: list[Callable[[], Any]] = [lambda: model.coefficient_table(), lambda: model.coefficient_table(robust=True)]
+    if model.recipe_ is not None and not set(model.recipe_.kinds) <= set(names if names is not None else ()):
+        return [*_by_recipe(model), look, intervals, merge]
+    table: list[Callable[[], Any]] = [
+        lambda: _table("coefficients", model.coefficient_table()),
+        lambda: _table("robust coefficients", model.coefficient_table(robust=True)),
+    ]
     return [predict, look, intervals, conformal, *table, learn, predict, learn_many, look, predict, merge]
+
+
+def _table(what: str, columns: Any) -> None:
+    """No number of a table is NaN; but for what data do not determine: of such, intervals are open on both sides."""
+    ends = [np.asarray(columns[end], dtype=np.float64) for end in ("lower", "upper")]
+    for name, column in columns.items():
+        values = np.asarray(column)
+        if values.dtype.kind == "f":
+            known = slice(None) if name in ("lower", "upper") else ~(np.isinf(ends[0]) & np.isinf(ends[1]))
+            _numbers(f"{name} of {what}", values[known], finite=name == "estimate")
+
+
+def _by_recipe(model: Any) -> list[Callable[[], Any]]:
+    """A frame with the columns that a model reads, learned and predicted; and one row of it."""
+    recipe, rng, n = model.recipe_, np.random.default_rng(0), 7
+    made: dict[str, Callable[[], Any]] = {
+        "number": lambda: rng.standard_normal(n) + 3.0,
+        "boolean": lambda: rng.random(n) < 0.5,
+        "time": lambda: pd.date_range("2031-01-01", periods=n, freq="h"),
+        "duration": lambda: pd.to_timedelta(np.arange(n), unit="h"),
+        "category": lambda: ["Rome", "Oslo", "new", "Bern", "Rome", "Oslo", "Rome"],
+    }
+    columns = recipe.kinds | ({} if recipe.time is None else {recipe.time.name: recipe.time.kind})
+    columns |= {} if recipe.weight is None else {recipe.weight: "number"}
+    frame = pd.DataFrame({name: made[kind]() for name, kind in columns.items() if name != recipe.target})
+    row = frame.iloc[0].to_dict()
+
+    def predict() -> None:
+        _numbers("a prediction", model.predict(frame), finite=recipe.missing != "skip")
+        _numbers("a prediction of one", model.predict_one(row))
+
+    def learn() -> None:
+        model.partial_fit(frame, rng.standard_normal(n))
+
+    def stream() -> None:
+        with_target = frame.assign(**{recipe.target: rng.standard_normal(n)})
+        table = onward.Table(recipe.target)
+        onward.fit(with_target, table, model, with_scores=False)
+
+    return [predict, learn, predict, stream, predict]
 
 
 def _by_names(model: OnlinePipeline) -> list[Callable[[], Any]]:

@@ -190,6 +190,8 @@ def _parse_truths(texts: pl.Series) -> pl.Series:
 
 def _parse_times(texts: pl.Series, own: str | None, formats: Formats) -> pl.Series:
     given, best = texts.count(), None
+    if own is None and not texts.str.contains(r"\d").any():  # words: no need to try each of many formats
+        return pl.Series(texts.name, [None], dtype=pl.Float64).new_from_index(0, len(texts))
     if own is not None:
         tried: tuple[str, ...] = (own.replace(".%f", "%.f"),)
     else:
