@@ -20,7 +20,7 @@ from onward.core.types import Matrix, Vector
 MERGES = 400
 EPS = 2.0**-52
 LIMIT = 64 * EPS  # 20 in 12,000 merges
-REFUSED = 3e-10  # smaller sines are refused: by then a column is rounding
+REFUSED = 2e-11  # smaller sines are refused: by then a column is rounding
 
 
 def _sine(state: Information) -> float:
@@ -62,10 +62,11 @@ def test_merged_models_predict_the_rows_as_one_pass_does_or_refuse() -> None:
         X, y, lam, intercept = _problem(rng)
         cut = int(rng.integers(1, len(y)))
         one, first, second = (RidgeRegressor(lam, fit_intercept=intercept) for _ in range(3))
-        least = 0.0
+        least = apart_least = 0.0
         try:
-            parts = one.fit(X, y), first.fit(X[:cut], y[:cut]), second.fit(X[cut:], y[cut:])
-            least = min(_sine(part.information_) for part in parts)
+            one.fit(X, y), first.fit(X[:cut], y[:cut]), second.fit(X[cut:], y[cut:])
+            least = _sine(one.information_)
+            apart_least = min(_sine(each.information_) for each in (first, second))
             if least < REFUSED / 4:
                 refused += 1
                 before = first.information_.buffer.copy()
@@ -76,7 +77,7 @@ def test_merged_models_predict_the_rows_as_one_pass_does_or_refuse() -> None:
             first.merge(second)
             apart = np.abs(first.predict(X) - one.predict(X)).max() / np.abs(y).max()
         except ValueError:
-            assert least < 4 * REFUSED
+            assert least < 4 * REFUSED or apart_least < 1e-19
             continue
         merged += 1
         assert (first.information_.D > 0).all()

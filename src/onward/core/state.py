@@ -19,9 +19,12 @@ from onward.core.words import counted
 
 _NO_PRIOR = np.empty((0, 0))
 _SLACK = 1e-6  # of shares that are 1/2 at least
-# Rounding turns a column by up to 64 ε; what it makes up along a direction that only λ knows goes with the square of
-# that over the sine: 1e-9 here.
-_LEAST_SINE = 3e-10
+# Rounding turns a column by some ε. What it makes up along a direction that only λ knows goes with the square of that
+# over the sine: 1e-13 of the targets, at most, at a sine of 3e-10, so that 1e-10 or less is left here.
+_LEAST_SINE = 2e-11
+# Before they are merged, states of few rows have pivots of λ alone, and rightly so. But rows whose sizes are further
+# apart leave rounding of one another in the triangle.
+_LEAST_SINE_APART = 1e-20
 
 
 class TooExtremeError(ValueError):
@@ -443,8 +446,8 @@ class Information:
             )
         left = forgets_between(self, other)
         if given:
-            self._check_sine()
-            other._check_sine()
+            self._check_sine(_LEAST_SINE_APART)
+            other._check_sine(_LEAST_SINE_APART)
         embedding = np.zeros((len(places), d))
         embedding[np.arange(len(places)), places] = 1.0
         before = self.buffer.copy()
@@ -466,7 +469,7 @@ class Information:
             self.loss[:] += other.loss
             if given:
                 self._take_out_lam(embedding, other.lam)
-                self._check_sine()
+                self._check_sine(_LEAST_SINE)
             with np.errstate(over="ignore"):
                 sums = [self.loss, self.online_loss + other.online_loss, self.header["weight"] + other.header["weight"]]
             if not all(np.isfinite(each).all() for each in sums):
@@ -484,13 +487,13 @@ class Information:
             for name in ("time", "first_time") if np.isnan(self.header["time"][0]) else ("time",):
                 self.header[name] = other.header[name]
 
-    def _check_sine(self) -> None:
+    def _check_sine(self, least: float) -> None:
         """Refuse a state along some direction of which there is rounding only, and no λ that outweighs it."""
         sine = self.least_sine()
-        if not sine >= _LEAST_SINE:
+        if not sine >= least:
             raise TooExtremeError(
                 f"cannot merge states: with lam={described(self.lam)} a column differs from those before it by "
-                f"{sine:.2g} of its size, expected at least {_LEAST_SINE:g}: less is rounding in double precision; "
+                f"{sine:.2g} of its size, expected at least {least:g}: less is rounding in double precision; "
                 "rescale or leave out columns, take a larger lam, or merge parts with lam=0"
             )
 
