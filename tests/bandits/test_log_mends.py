@@ -212,7 +212,7 @@ def test_arms_that_memory_does_not_hold_are_refused(tmp_path: Path) -> None:
     log = LoggedData.read(path)
     for method in ("ips", "dr", "dm", "replay"):
         with pytest.raises(ValueError, match="1,000,000,000 arms of 1 feature take"):
-            evaluate(Greedy(seed=0), log, method=method)  # type: ignore[arg-type]
+            evaluate(Greedy(seed=0), log, method=method)
 
 
 class _Wild(ForwardRegressor):
@@ -228,7 +228,7 @@ def test_rewards_at_the_border_are_evaluated_and_wild_models_refused() -> None:
         warnings.simplefilter("error", RuntimeWarning)
         warnings.simplefilter("ignore", LogWarning)
         for method in ("ips", "snips", "dr", "dm", "switch", "dros"):
-            value = evaluate(Random(seed=0), log, method=method, seed=0)  # type: ignore[arg-type]
+            value = evaluate(Random(seed=0), log, method=method, seed=0)
             assert math.isfinite(value.value)
             assert not math.isnan(value.lower + value.upper)
         with pytest.raises(ValueError, match=r"finite numbers of at most 1e\+40, got another in event 0"):

@@ -233,6 +233,8 @@ def difference(records: Records, recipe: Recipe, rows: Rows, missing: str) -> st
             value = record.get(column.name)
             if column.kind == "category":
                 level, start = as_level(value), f"{column.name}="
+                if isinstance(value, float) and math.isinf(value):  # 1e400 in JSON, which is told as Python writes it
+                    level = json.dumps(value)
                 ones = {name for name, each in rows.features.items() if each[place] == 1 and name.startswith(start)}
                 if ones != (set() if level is None else {start + level}):
                     return f"row {number}: {ones}, {value!r} by the reference"

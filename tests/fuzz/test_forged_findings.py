@@ -219,12 +219,13 @@ def test_rows_of_a_window_are_those_of_its_factor() -> None:  # 300024911: a sig
 def _chunk(folder: Path, result: Predicted | Summary, alter: Callable[[Contents], None]) -> Predicted | Summary | None:
     path = folder / "chunk"
     chunk_results.write(path, result)
-    kind = type(result)
+    kind: Any = type(result)
     assert chunk_results.read(path, kind) is not None
     contents = unpack(path.read_bytes())
     alter(contents)
     path.write_bytes(pack(contents))
-    return chunk_results.read(path, kind)
+    again: Predicted | Summary | None = chunk_results.read(path, kind)
+    return again
 
 
 _LIES = [

@@ -242,5 +242,5 @@ def test_many_columns_are_guessed_like_one(values: list[str]) -> None:
     column = pl.Series("a", values, dtype=pl.String)
     for notation in (Notation(), Notation(na=("1",)), Notation(decimal=","), Notation(date_format="%Y-%m-%d")):
         for told_by in ("few", "many"):
-            one = guess(column, notation, told_by)  # type: ignore[arg-type]
-            assert guess_each(column.to_frame(), notation, told_by) == {"a": one}  # type: ignore[arg-type]
+            one = guess(column, notation, told_by)
+            assert guess_each(column.to_frame(), notation, told_by) == {"a": one}

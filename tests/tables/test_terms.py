@@ -485,6 +485,7 @@ def test_a_model_whose_recipe_lies_is_not_loaded(tmp_path: Path) -> None:
     )
     model = fit(made(1, 60), table, RidgeRegressor()).model
     assert storage.from_bytes(model.to_bytes()).recipe_ == model.recipe_
+    assert model.recipe_ is not None
     columns = model.recipe_.to_record()["columns"]
     lies: list[dict[str, Any]] = [
         {"terms": [":".join(["x"] * 300_000), "lag(z, 2)"]},

@@ -58,11 +58,11 @@ class Predicted:
             model = learner.from_parameters(settings["new"], own)
         else:
             model = learner.from_record(settings["model"], own)
-        counts = (Counter(checked_counts(name, settings[name])) for name in ("skipped", "filled"))
+        skipped, filled = (Counter(checked_counts(name, settings[name])) for name in ("skipped", "filled"))
         chunks, read = whole("chunks", settings["chunks"], 0), whole("read", settings["read"], 0, 1 << 53)
         check_totals(arrays["totals"])
         check_means(arrays["means"])
-        return cls(chunks, arrays["totals"], read, *counts, model, arrays["means"])
+        return cls(chunks, arrays["totals"], read, skipped, filled, model, arrays["means"])
 
 
 Result = TypeVar("Result", Summary, Predicted)

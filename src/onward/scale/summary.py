@@ -138,5 +138,5 @@ class Summary:
         if not isinstance(intercept, bool) or (model is not None and model.fit_intercept is not intercept):
             raise ValueError(f"intercept must be true or false as of the model, got {brief(intercept)}")
         check_means(arrays["means"])
-        counts = (Counter(checked_counts(name, settings[name])) for name in ("skipped", "filled"))
-        return cls(intercept, model, arrays["means"], read, *counts)
+        skipped, filled = (Counter(checked_counts(name, settings[name])) for name in ("skipped", "filled"))
+        return cls(intercept, model, arrays["means"], read, skipped, filled)
