@@ -13,7 +13,7 @@ import joblib
 import numpy as np
 import pytest
 
-from onward.bandits import OFUL, Disjoint, LinTS, MetaOFUL, Policy, SWLinUCB, read_journal, replay_journal
+from onward.bandits import OFUL, Disjoint, LinTS, LinUCB, MetaOFUL, Policy, SWLinUCB, read_journal, replay_journal
 from onward.bandits.settings import Status
 
 THREADS, EACH = 8, 10_000
@@ -87,6 +87,41 @@ def test_the_state_is_that_of_the_order_in_the_journal(make: Callable[..., Polic
     assert policy._journal is not None
     policy._journal.close()
     assert policy.n_learned == 4 * (60 + 48 + 3 * 4)
+    assert replay_journal(tmp_path / "journal").digest() == policy.digest()
+
+
+class OpensAJournal:
+    """A lock that another thread has had in the meantime: it opened a journal."""
+
+    def __init__(self, policy: Any, path: Path) -> None:
+        self.policy, self.path, self.lock = policy, path, policy._lock
+
+    def __enter__(self) -> None:
+        self.policy._lock = self.lock
+        self.policy.journal(self.path)
+        self.lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.lock.release()
+
+
+@pytest.mark.parametrize("make", [lambda: LinUCB(1.0, seed=0), lambda: Disjoint(LinUCB(1.0, seed=0), 4)])
+@pytest.mark.parametrize("step", ["decide", "reward"])
+def test_a_step_that_waited_while_a_journal_was_opened_is_written_down(
+    make: Callable[[], Any], step: str, tmp_path: Path
+) -> None:
+    policy = make()
+    offered = ROWS[0][0] if isinstance(policy, Disjoint) else ROWS[0]
+    for key in ("first", "second"):
+        policy.decide(offered, key, at=0.0)
+    policy.reward("first", 0.5)  # from here on the short way is open
+    policy._lock = OpensAJournal(policy, tmp_path / "journal")
+    if step == "reward":
+        policy.reward("second", 1.0)
+    else:
+        policy.decide(offered, "third", at=0.0)
+    policy._journal.close()
+    assert [record.done for record in read_journal(tmp_path / "journal")] == ["begin", step, "end"]
     assert replay_journal(tmp_path / "journal").digest() == policy.digest()
     orders = [record.done for record in read_journal(tmp_path / "journal")]
     assert orders.count("decide") <= 4 * 60

@@ -122,13 +122,14 @@ class Deciding(LateRewards, Proposing, Buffered):
 
     def reward(self, key: Hashable, reward: float) -> None:
         """Learn the reward of the decision that waits under the key. Each counts once."""
-        loop, pending = self._learn_loop, self._pending
-        if loop and isinstance(reward, float) and (type(key) is str or type(key) is int):
+        pending = self._pending
+        if self._learn_loop and isinstance(reward, float) and (type(key) is str or type(key) is int):
             with self._lock:
-                slot, buffer = pending.slots.get(key), self._buffer
+                # Asked for again: whoever had the lock before may have opened a journal, and then nothing goes this way
+                loop, slot, buffer = self._learn_loop, pending.slots.get(key), self._buffer
                 learned = buffer.item(LEARNED)
                 try:
-                    if slot is not None and loop(buffer, pending.row(slot), reward) == 0:
+                    if loop and slot is not None and loop(buffer, pending.row(slot), reward) == 0:
                         pending.drop(key, slot)
                         pending.rewarded += 1
                         return
