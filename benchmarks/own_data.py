@@ -37,10 +37,14 @@ from benchmarks.timing import machine, versions
 OUT = Path(__file__).resolve().parent / "results" / "own_data.json"
 CHILD = Path(__file__).resolve().parent / "own_data_child.py"
 LIBRARIES = ("onward", "numpy", "numba", "polars", "pyarrow", "river", "vowpalwabbit")
-OPTIONS = ["--target", TARGET, "--quiet"]
+# One learner is what the pass around it is measured with; `auto`, the default, is some thirty of them, and shown beside
+OPTIONS = ["--target", TARGET, "--quiet", "--learner", "forward"]
+AUTO = ["--target", TARGET, "--quiet"]
 ONWARD = [sys.executable, "-m", "onward"]
 VW = [sys.executable, "-m", "vowpalwabbit"]
 FIT_CSV, FIT_PARQUET, WABBIT = "onward fit, CSV", "onward fit, Parquet", "Vowpal Wabbit, its text"
+PREDICT_CSV, PREDICT_PARQUET = f"{FIT_CSV}, --predictions", f"{FIT_PARQUET}, --predictions"
+AUTO_CSV = f"{FIT_CSV}, auto"
 READ_CSV, READ_PARQUET = "polars.read_csv", "polars.read_parquet"
 RIVER = {"river, CSV, LinearRegression": "LinearRegression", "river, CSV, Bayesian": "BayesianLinearRegression"}
 
@@ -60,6 +64,7 @@ class Settings:
 
 QUICK = Settings(rows=100_000, rounds=2, river_rows=1000, start_repeats=3)
 LARGE = 10_000_000
+MOST_MB = 300
 
 
 @dataclass(frozen=True)
@@ -139,9 +144,13 @@ def contenders(files: Files, tiny: Files, settings: Settings) -> dict[str, Conte
 
         return run
 
+    predictions: list[str | Path] = ["--predictions", files.csv.with_name("predictions.parquet")]
     found = {
         FIT_CSV: Contender(inside(1.0, "fit", tiny.csv, files.csv, *OPTIONS)),
         FIT_PARQUET: Contender(inside(1.0, "fit", tiny.parquet, files.parquet, *OPTIONS)),
+        PREDICT_CSV: Contender(inside(1.0, "fit", tiny.csv, files.csv, *OPTIONS, *predictions)),
+        PREDICT_PARQUET: Contender(inside(1.0, "fit", tiny.parquet, files.parquet, *OPTIONS, *predictions)),
+        AUTO_CSV: Contender(inside(1.0, "fit", tiny.csv, files.csv, *AUTO)),
         READ_CSV: Contender(inside(1.0, "read", files.csv)),
         READ_PARQUET: Contender(inside(1.0, "read", files.parquet)),
     }
@@ -162,10 +171,14 @@ def wabbit_rmse(said: str) -> float:
 
 def errors(files: Files, settings: Settings) -> dict[str, float]:
     """The online RMSE of each: whether they learn at all, and how soon."""
-    _, out, _ = command([*ONWARD, "fit", files.csv, "--target", TARGET, "--json"])
-    found = {FIT_CSV: float(json.loads(out)["scores"]["rmse"])}
-    _, out, _ = command([*ONWARD, "fit", files.parquet, "--target", TARGET, "--json"])
-    found[FIT_PARQUET] = float(json.loads(out)["scores"]["rmse"])
+    found = {}
+    for name, path, options in (
+        (FIT_CSV, files.csv, OPTIONS),
+        (FIT_PARQUET, files.parquet, OPTIONS),
+        (AUTO_CSV, files.csv, AUTO),
+    ):
+        _, out, _ = command([*ONWARD, "fit", path, *options, "--json"])
+        found[name] = float(json.loads(out)["scores"]["rmse"])
     if files.vw is not None:
         _, _, said = command(wabbit(files.vw))
         found[WABBIT] = wabbit_rmse(said)
@@ -178,14 +191,17 @@ def errors(files: Files, settings: Settings) -> dict[str, float]:
 
 
 def memory(files: Files, folder: Path) -> dict[str, dict[str, Any]]:
-    """Peak memory of `onward fit`, plainly and with a file of predictions."""
-    found = {}
-    for path in (files.csv, files.parquet):
-        found[path.suffix[1:]] = child("peak", path, *OPTIONS)
-        found[f"{path.suffix[1:]}, --predictions"] = child(
-            "peak", path, *OPTIONS, "--predictions", folder / "predictions.parquet"
-        )
-    return found
+    """Peak memory of `onward fit`, plainly, with a file of predictions and with a report."""
+    outputs: dict[str, list[str | Path]] = {
+        "": [],
+        ", --predictions": ["--predictions", folder / "predictions.parquet"],
+        ", --report": ["--report", folder / "report.html"],
+    }
+    return {
+        path.suffix[1:] + name: child("peak", path, *OPTIONS, *asked)
+        for path in (files.csv, files.parquet)
+        for name, asked in outputs.items()
+    }
 
 
 def start_up(tiny: Files, repeats: int) -> dict[str, float]:
@@ -313,15 +329,19 @@ def print_process(console: Console, speaking: dict[str, float], peaks: dict[int,
 def targets(times: dict[str, Spent], speaking: dict[str, float], peaks: dict[int, dict[str, Any]]) -> list[Target]:
     """What the project aims at, for information: machines and days differ."""
     found = [
-        _times_as("CSV at least 5× as fast as Vowpal Wabbit on its text", ratio(times, WABBIT, FIT_CSV), least=5),
-        _times_as("CSV at most 3× the bare read", ratio(times, FIT_CSV, READ_CSV), most=3),
-        _times_as("Parquet at most 6× the bare read", ratio(times, FIT_PARQUET, READ_PARQUET), most=6),
+        _times_as("CSV at least 2× as fast as Vowpal Wabbit on its text", ratio(times, WABBIT, FIT_CSV), least=2),
+        _times_as("CSV at most 1.4× the bare read", ratio(times, FIT_CSV, READ_CSV), most=1.4),
+        _times_as("Parquet at most 3× the bare read", ratio(times, FIT_PARQUET, READ_PARQUET), most=3),
+        _times_as("CSV with predictions at most 1.5× without", ratio(times, PREDICT_CSV, FIT_CSV), most=1.5),
+        _times_as(
+            "Parquet with predictions at most 1.5× without", ratio(times, PREDICT_PARQUET, FIT_PARQUET), most=1.5
+        ),
         Target("help in less than 0.5 s", short(speaking["onward --help"], " s"), speaking["onward --help"] < 0.5),
     ]
     rows = max(peaks)
     largest = max((peak["peak_mb"] for peak in peaks[rows].values() if peak["peak_mb"] is not None), default=None)
-    says = f"less than 400 MB for {LARGE:,} rows" + ("" if rows >= LARGE else f" (--large; here {rows:,})")
-    return [*found, Target(says, short(largest, " MB"), None if largest is None or rows < LARGE else largest < 400)]
+    says = f"at most {MOST_MB} MB, whatever the outputs, for {rows:,} rows"
+    return [*found, Target(says, short(largest, " MB"), None if largest is None else largest <= MOST_MB)]
 
 
 def _times_as(says: str, measured: Spent | None, *, least: float = 0.0, most: float = math.inf) -> Target:

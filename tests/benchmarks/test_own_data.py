@@ -13,7 +13,18 @@ import pytest
 pytest.importorskip("threadpoolctl")
 
 from benchmarks import own_data, own_data_child, own_data_files
-from benchmarks.own_data import FIT_CSV, FIT_PARQUET, READ_CSV, READ_PARQUET, RIVER, WABBIT, Contender, Spent
+from benchmarks.own_data import (
+    FIT_CSV,
+    FIT_PARQUET,
+    PREDICT_CSV,
+    PREDICT_PARQUET,
+    READ_CSV,
+    READ_PARQUET,
+    RIVER,
+    WABBIT,
+    Contender,
+    Spent,
+)
 
 
 def test_the_three_files_hold_the_same_rows(tmp_path: Path) -> None:
@@ -75,20 +86,21 @@ def test_start_up_is_taken_off_and_the_best_round_counts() -> None:
     assert Contender(lambda: Spent(1, 1), runs=[Spent(3, 2)]).best == Spent(3, 2)
 
 
-def times(fit_csv: float, fit_parquet: float) -> dict[str, Spent]:
-    every = {FIT_CSV: fit_csv, FIT_PARQUET: fit_parquet, READ_CSV: 1.0, READ_PARQUET: 0.5, WABBIT: 10.0}
+def times(fit_csv: float, fit_parquet: float, predict: float) -> dict[str, Spent]:
+    every = {FIT_CSV: fit_csv, FIT_PARQUET: fit_parquet, READ_CSV: 1.0, READ_PARQUET: 0.5, WABBIT: 2.9}
+    every |= {PREDICT_CSV: predict * fit_csv, PREDICT_PARQUET: predict * fit_parquet}
     return {name: Spent(seconds, seconds) for name, seconds in every.items()}
 
 
 def test_targets_follow_the_measurements() -> None:
-    large = {own_data.LARGE: {"csv": {"peak_mb": 350.0}, "parquet": {"peak_mb": 399.0}}}
-    met = own_data.targets(times(1.9, 2.9), {"onward --help": 0.4}, large)
-    assert [target.met for target in met] == [True, True, True, True, True]
-    large[own_data.LARGE]["csv"]["peak_mb"] = 401.0
-    missed = own_data.targets(times(3.1, 3.1), {"onward --help": 0.6}, large)
-    assert [target.met for target in missed] == [False, False, False, False, False]
-    small = own_data.targets({}, {"onward --help": 0.4}, {1000: {"csv": {"peak_mb": 350.0}}})
-    assert [target.met for target in small] == [None, None, None, True, None]
+    peaks = {1000: {"csv": {"peak_mb": 250.0}, "parquet": {"peak_mb": 299.0}}}
+    met = own_data.targets(times(1.39, 1.45, 1.4), {"onward --help": 0.4}, peaks)
+    assert [target.met for target in met] == [True] * 7
+    peaks[1000]["csv"]["peak_mb"] = 301.0
+    missed = own_data.targets(times(1.5, 1.6, 1.6), {"onward --help": 0.6}, peaks)
+    assert [target.met for target in missed] == [False] * 7
+    unknown = own_data.targets({}, {"onward --help": 0.4}, {1000: {"csv": {"peak_mb": None}}})
+    assert [target.met for target in unknown] == [None] * 5 + [True, None]
 
 
 @pytest.mark.skipif(find_spec("vowpalwabbit") is None, reason="vowpalwabbit is not installed")
@@ -120,7 +132,8 @@ def test_the_command_prints_and_writes_everything(
     record = json.loads(out.read_text(encoding="utf-8"))
     assert record["settings"]["seed"] == 7
     assert set(record["memory"]) == {"100", "300"}
-    assert set(record["memory"]["300"]) == {"csv", "csv, --predictions", "parquet", "parquet, --predictions"}
+    outputs = ("", ", --predictions", ", --report")
+    assert set(record["memory"]["300"]) == {kind + each for kind in ("csv", "parquet") for each in outputs}
     if find_spec("river") is not None:
         assert all(record["times"][name]["wall"] == 10.0 for name in RIVER), "10 of 100 rows, scaled up"
     if find_spec("vowpalwabbit") is not None:
