@@ -11,10 +11,10 @@ from onward.confidence import ConformalIntervals
 from onward.confidence.anytime import Anchors
 from onward.confidence.sandwich import Sandwich
 from onward.core import Information
+from onward.core.lam_words import described_lam
 from onward.core.row_memory import reserve
 from onward.core.sharing import Shared
 from onward.core.single import Loops
-from onward.core.state import described_lam
 from onward.core.types import Matrix, Vector
 from onward.regression.alone import alone
 from onward.regression.ensembles import Fitted
