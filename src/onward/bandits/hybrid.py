@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward import storage
+from onward.bandits.arm_names import check_new_arm, no_arm, told_names
 from onward.bandits.buffer_checks import check_hybrid, checked_arms
 from onward.bandits.buffers import PolicySettings, usual_lam
 from onward.bandits.chances import draw_from
@@ -16,7 +17,7 @@ from onward.bandits.hybrid_factor import N_PIVOT, learn_hybrid, read_hybrid, sam
 from onward.bandits.hybrid_inputs import as_features, as_features_of_arms, check_fits_hybrid
 from onward.bandits.inputs import as_mask, as_reward
 from onward.bandits.late_rewards import When, as_time
-from onward.bandits.pending import Decision, Pending, PendingDecision, checked_key
+from onward.bandits.pending import Decision, Pending, PendingDecision
 from onward.bandits.policy import Policy
 from onward.bandits.proposing import LOGGED_SAMPLES
 from onward.bandits.randomness import share_of_best
@@ -72,8 +73,7 @@ class Hybrid(WithoutJournal):
         self._lam = 0.0  # that counts, once it has begun
         self._sums = np.zeros(4)  # rewards, the regularised loss, Σ y², the information gain
         self._pending = Pending()
-        named = isinstance(n_arms, Iterable) and not isinstance(n_arms, str)
-        for name in n_arms if named and isinstance(n_arms, Iterable) else range(whole("n_arms", n_arms, 1)):
+        for name in told_names(n_arms):
             self.add_arm(name)
         if not self._slots:
             raise ValueError("expected at least one arm, got none")
@@ -94,12 +94,8 @@ class Hybrid(WithoutJournal):
         Args:
             name: of the arm.
         """
-        if not isinstance(name, str | int) or isinstance(name, bool):
-            raise ValueError(f"an arm's name must be text or a whole number, got {brief(name)}")
-        checked_key(name, "an arm's name")
         with self._lock, interrupts_deferred():
-            if name in self._slots:
-                raise ValueError(f"there is an arm {brief(name)} already; expected a new name")
+            check_new_arm(name, self._slots)
             slot = self._free.pop() if self._free else len(self._slots)
             self._slots[name] = slot
             if self._sizes[0]:
@@ -126,8 +122,7 @@ class Hybrid(WithoutJournal):
 
     def _slot(self, name: Hashable) -> int:
         if not isinstance(name, str | int) or isinstance(name, bool) or name not in self._slots:
-            shown = ", ".join(map(repr, list(self._slots)[:20]))
-            raise ValueError(f"there is no arm {brief(name)}; expected one of {shown}")
+            raise no_arm(name, self._slots)
         return self._slots[name]
 
     # Choosing
