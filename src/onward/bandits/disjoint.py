@@ -18,11 +18,7 @@ from onward.bandits.pending import Pending
 from onward.bandits.policy import Policy
 from onward.bandits.randomness import draw
 from onward.bandits.saved_disjoint import SavedDisjoint
-from onward.bandits.shared_record import (
-    factor_in,
-    mark_choice,
-    new_record,
-)
+from onward.bandits.shared_record import factor_in, mark_choice, new_record
 from onward.core import Information
 from onward.core.shown import brief
 from onward.core.types import Vector

@@ -8,13 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward import storage
 from onward.bandits import choosing, memories
-from onward.bandits.buffers import (
-    head_in,
-    policy_settings,
-    refusal,
-    settings_buffer,
-    state_in,
-)
+from onward.bandits.buffers import head_in, policy_settings, refusal, settings_buffer, state_in
 from onward.bandits.class_names import class_name, is_parameter, note_arguments, plain_arguments, register
 from onward.bandits.design import Design, Lam
 from onward.bandits.memories import Memory
