@@ -1,5 +1,6 @@
 """What every learner is made of: settings, a read-out, and a fitted state with what can be asked of it."""
 
+import copy
 import math
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -251,6 +252,20 @@ class Learner(Shared, Estimator):
         """See to it that there is room for rows in a window."""
         if isinstance(fitted, FittedState):
             reserve(fitted.state, rows)
+
+    @alone
+    def copy(self) -> Self:
+        """A model of the same parameters that has learned the same, and learns on without touching this one."""
+        copied = copy.copy(self)
+        if self._state is not None:
+            copied._commit(self._state.copy())
+        if self.calibration_ is not None:
+            copied.calibration_ = self.calibration_.copy()
+        if self.anchors_ is not None:
+            copied.anchors_ = self.anchors_.copy()
+        if self.sandwich_ is not None:
+            copied.sandwich_ = self.sandwich_.copy()
+        return copied
 
     @alone
     def __getstate__(self) -> dict[str, Any]:
