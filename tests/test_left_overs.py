@@ -108,8 +108,8 @@ def test_a_kill_before_renaming_leaves_what_the_next_save_clears(name: str, tmp_
 
     # The process ends where the file would get its name, and so it does not clear up, either.
     with (
-        mock.patch("onward.storage.os.replace", kill),
-        mock.patch("onward.storage.os.unlink", mock.Mock(side_effect=OSError)),
+        mock.patch("onward.atomic_files.os.replace", kill),
+        mock.patch("onward.atomic_files.os.unlink", mock.Mock(side_effect=OSError)),
         pytest.raises(Killed),
     ):
         write(path)

@@ -19,6 +19,7 @@ from numpy.testing import assert_array_equal
 
 import onward
 from onward import ForwardRegressor, RidgeRegressor, StorageError, load, storage
+from onward.atomic_files import write_atomically
 from onward.regression import OnlineRegressor
 
 rng = np.random.default_rng(0)
@@ -186,10 +187,10 @@ def test_another_process_goes_on_exactly(saved: Path) -> None:
 def test_any_bytes_are_written_wholly_through_a_link_or_not_at_all(tmp_path: Path) -> None:
     path, link = tmp_path / "page.html", tmp_path / "link.html"
     link.symlink_to(path)
-    storage.write_atomically(link, b"first")
-    storage.write_atomically(str(link), b"second")
+    write_atomically(link, b"first")
+    write_atomically(str(link), b"second")
     assert link.is_symlink()
     assert path.read_bytes() == b"second"
     with pytest.raises(FileNotFoundError, match=r"cannot save to .*page\.html: the folder .*missing does not exist"):
-        storage.write_atomically(tmp_path / "missing" / "page.html", b"")
+        write_atomically(tmp_path / "missing" / "page.html", b"")
     assert {each.name for each in tmp_path.iterdir()} == {"page.html", "link.html"}

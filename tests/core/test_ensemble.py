@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from onward.core import TooExtremeError
 from onward.core import ensemble as layout
 from onward.core.aggregation import exp, weights_of
 from onward.core.compile import compiled
 from onward.core.ensemble_state import EnsembleState, Expert
-from onward.core.state import TooExtremeError
 from onward.core.types import Matrix, Vector
 from tests.reference.ensembles import EnsembleReference
 

@@ -22,7 +22,7 @@ import numpy as np
 
 import onward
 from onward import RidgeRegressor
-from onward.core.state import TooExtremeError
+from onward.core import TooExtremeError
 from onward.tables import DataError, Recipe, Table, columnar, encode, lines, stream, streams
 from tests.fuzz import children, reference_reader
 from tests.fuzz.children import Case, Harness, finding

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from onward import AutoRegressor, OnlinePipeline, RidgeRegressor, load, storage
 from onward.bandits import Disjoint, Greedy, LinTS, LinUCB, MetaOFUL, Random, SquareCB, SWLinUCB
 from onward.bandits.buffers import LEARNED
-from onward.core.state import TooExtremeError
+from onward.core import TooExtremeError
 from onward.tables import DataError, Table, stream
 from onward.tables.errors import RowError
 from tests.fuzz.forging import pack, unpack

@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 
 from onward import ForwardRegressor, RidgeRegressor, Table, load, progressive, scale
+from onward.atomic_files import replacing
 from onward.progressive import Fit, frame_writers
 from onward.progressive.running_scores import new_totals
 from onward.regression import OnlineRegressor
 from onward.scale import Engine, EngineError, chunks, chunks_of
 from onward.scale.chunk_results import Predicted
 from onward.scale.tasks import Predict, Reduce
-from onward.storage import replacing
 from onward.tables import DataError
 from onward.tables.sources import find_files
 from tests.progressive.made_up import table, written

@@ -15,7 +15,7 @@ from onward.bandits.settings import BY_MULTIPLE, LOG, N_SETTINGS, NO_BIAS, SETTI
 from onward.bandits.tuning import N_TUNING
 from onward.core import Information
 from onward.core.factor import ORDINARY, Factor
-from onward.core.state import described, described_lam
+from onward.core.lam_words import described, described_lam
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
 

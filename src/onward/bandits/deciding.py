@@ -1,63 +1,28 @@
 """Decisions of a policy and their rewards: at once, later or never."""
 
 import time
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Hashable, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits.buffers import LEARNED
 from onward.bandits.late_rewards import LateRewards, When, as_time
-from onward.bandits.locking import Buffered
 from onward.bandits.pending import UNKNOWN, Decision
-from onward.bandits.proposing import ALL_AVAILABLE, Proposing
+from onward.bandits.policy_chances import PolicyChances
+from onward.bandits.policy_learning import PolicyLearning
+from onward.bandits.proposing import ALL_AVAILABLE
 from onward.bandits.settings import Status
 from onward.core.checks import whole
 from onward.core.interrupts import interrupts_deferred
 from onward.core.types import Matrix, Vector
 
 
-class Deciding(LateRewards, Proposing, Buffered):
+class Deciding(LateRewards, PolicyChances, PolicyLearning):
     """The part of a policy that decides now and learns later."""
 
-    # Where plain actions go straight to, once it is closed
-    _choose_loop: Callable[[Vector, Any], int] | None
-    _learn_loop: Callable[[Vector, Any, Any], int] | None
-
     _chooses_itself: ClassVar[bool] = False  # whether a subclass has a `choose` of its own
-
-    def choose(self, actions: ArrayLike, available: ArrayLike | None = None) -> int:
-        """The number of the action to play, among the rows of `actions`.
-
-        Args:
-            available: whether each may be played, (k,); None if all may.
-        """
-        raise NotImplementedError
-
-    def checked_row(self, action: ArrayLike) -> Vector:
-        """One action as the loops take it, or an error that says what is wrong with it."""
-        raise NotImplementedError
-
-    def started(self, actions: Matrix) -> Vector:
-        """The buffer itself, to be learned into.
-
-        Args:
-            actions: (k, d), a row for each action.
-        """
-        raise NotImplementedError
-
-    def _plain_loop(self, many: bool) -> Callable[[Vector, Any], int] | None:
-        raise NotImplementedError
-
-    def _offer(self, offered: ArrayLike, available: ArrayLike | None) -> tuple[Matrix, NDArray[np.bool_]]:
-        raise NotImplementedError
-
-    def _learn_checked(self, row: Vector, reward: float) -> None:
-        raise NotImplementedError
-
-    def _learn_rows(self, table: Matrix, column: Vector, weights: Vector | None = None, *, past: bool) -> None:
-        raise NotImplementedError
 
     def decide(
         self, actions: ArrayLike, key: Hashable = None, available: ArrayLike | None = None, *, at: When = None

@@ -1,9 +1,7 @@
 """Decisions among arms that share a context, and their rewards: at once, later or never."""
 
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from onward.bandits import choosing_arms
 from onward.bandits.buffers import LEARNED
 from onward.bandits.disjoint_chances import DisjointChances
+from onward.bandits.disjoint_learning import DisjointLearning
 from onward.bandits.late_rewards import LateRewards, When, as_time
 from onward.bandits.pending import Decision, PendingDecision
 from onward.bandits.proposing import ALL_AVAILABLE
@@ -20,20 +19,8 @@ from onward.core.types import Vector
 choose_arm_plainly: Callable[..., int] = choosing_arms.choose_arm_fast
 
 
-class DecidingArms(LateRewards, DisjointChances):
+class DecidingArms(LateRewards, DisjointChances, DisjointLearning):
     """The part of `Disjoint` that decides now and learns later: of what waits, actions are the serials of arms."""
-
-    _slots: dict[Hashable, int]
-    _learn_loop: Callable[[Vector, Vector, Any, Any, Any], int]
-    # Whether loops are closed and nothing need be written down; whether a plain context may then go straight to the one
-    # that chooses; and whether a choice draws nothing where one arm is the best
-    _ready = _quick = _plain = False
-
-    def _place(self, name: Hashable) -> int:
-        raise NotImplementedError
-
-    def _learn(self, at: int, row: Vector, reward: float, first: Vector) -> None:
-        raise NotImplementedError
 
     def decide(
         self, context: ArrayLike, key: Hashable = None, available: ArrayLike | None = None, *, at: When = None
@@ -125,10 +112,6 @@ class DecidingArms(LateRewards, DisjointChances):
         """
         with self._lock:
             self._override(key, None, self._serials[self._place(arm)], {"arm": arm})
-
-    def _place_of(self, serial: int) -> int:
-        """Where the arm with this number stands: serials only grow, so that is found by bisection."""
-        return bisect_left(self._serials, serial)
 
     def _decision(self, key: Hashable) -> PendingDecision:
         with self._lock:

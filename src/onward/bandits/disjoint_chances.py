@@ -13,8 +13,8 @@ from onward.bandits.arm_summaries import level_of_arms
 from onward.bandits.buffers import refusal
 from onward.bandits.chances import chances_of, draw_from
 from onward.bandits.choosing_many import choose_arm_each
+from onward.bandits.disjoint_arms import DisjointArms
 from onward.bandits.inputs import as_mask
-from onward.bandits.policy import Policy
 from onward.bandits.policy_chances import NO_LOTS
 from onward.bandits.proposing import ALL_AVAILABLE, Proposing
 from onward.bandits.settings import OPTIMISTIC, SAMPLING, Status
@@ -23,28 +23,10 @@ from onward.bandits.tuning import last_choice
 from onward.core.types import Matrix, Vector
 
 
-class DisjointChances(Proposing):
+class DisjointChances(Proposing, DisjointArms):
     """Probabilities, slates and batches of arms that share a context."""
 
-    _policy: Policy
-    _names: list[Hashable]
-    _serials: list[int]
-    _arms: ArmBuffers | None
-    _record: Vector
-    _dimension: int
-
-    @property
-    def is_tuned(self) -> bool:
-        """Whether each choice takes one of several scales."""
-        raise NotImplementedError
-
     def _choose(self, row: Vector, mask: NDArray[np.bool_]) -> int:
-        raise NotImplementedError
-
-    def _row(self, context: ArrayLike) -> Vector:
-        raise NotImplementedError
-
-    def _start(self, contexts: Matrix) -> ArmBuffers:
         raise NotImplementedError
 
     def _read(self, context: ArrayLike, renew: bool = False) -> tuple[Vector, Vector]:
@@ -138,17 +120,6 @@ class DisjointChances(Proposing):
 
     def _names_features(self) -> Any:
         return self._policy
-
-    def _table(self, contexts: ArrayLike) -> Matrix:
-        """Contexts as the loops take them, or an error that says what is wrong with them."""
-        with self._lock:
-            known = self._policy._columns
-            table = self._policy.checked_table(contexts)
-            if self._policy._columns != known:
-                self._note_state()
-            if self._dimension and table.shape[1] != self._dimension:
-                raise ValueError(f"contexts have {table.shape[1]} features, but this policy knows {self._dimension}")
-        return table
 
     def _index_to_rank(self, checked: Vector) -> Vector:
         return self._read(checked, renew=True)[1]

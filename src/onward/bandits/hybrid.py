@@ -9,23 +9,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward import storage
+from onward.bandits.arm_names import told_names
 from onward.bandits.buffer_checks import check_hybrid, checked_arms
-from onward.bandits.buffers import PolicySettings, usual_lam
+from onward.bandits.buffers import PolicySettings
 from onward.bandits.chances import draw_from
-from onward.bandits.hybrid_factor import N_PIVOT, learn_hybrid, read_hybrid, sample_hybrid, solve_hybrid
-from onward.bandits.hybrid_inputs import as_features, as_features_of_arms, check_fits_hybrid
+from onward.bandits.hybrid_arms import HybridArms
+from onward.bandits.hybrid_factor import learn_hybrid, read_hybrid, sample_hybrid, solve_hybrid
+from onward.bandits.hybrid_inputs import as_features, check_fits_hybrid
 from onward.bandits.inputs import as_mask, as_reward
 from onward.bandits.late_rewards import When, as_time
-from onward.bandits.pending import Decision, Pending, PendingDecision, checked_key
+from onward.bandits.pending import Decision, Pending, PendingDecision
 from onward.bandits.policy import Policy
 from onward.bandits.proposing import LOGGED_SAMPLES
 from onward.bandits.randomness import share_of_best
 from onward.bandits.rules import EpsilonGreedily, Optimistic, Sampling
-from onward.bandits.without_journal import WithoutJournal
 from onward.confidence.widths import radius_of_both, radius_of_noise
 from onward.core.checks import not_negative, positive, whole
 from onward.core.interrupts import interrupts_deferred
-from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 
@@ -35,7 +35,7 @@ def _one_scale(settings: PolicySettings) -> float:
 
 
 @storage.kind("hybrid policy")
-class Hybrid(WithoutJournal):
+class Hybrid(HybridArms):
     """A policy with own coefficients for each arm and shared ones for all: reward = xᵀθ_arm + zᵀβ + noise.
 
     It is one linear model with a block of coordinates for each arm (LinUCB with hybrid models, Li et al. 2010,
@@ -72,63 +72,13 @@ class Hybrid(WithoutJournal):
         self._lam = 0.0  # that counts, once it has begun
         self._sums = np.zeros(4)  # rewards, the regularised loss, Σ y², the information gain
         self._pending = Pending()
-        named = isinstance(n_arms, Iterable) and not isinstance(n_arms, str)
-        for name in n_arms if named and isinstance(n_arms, Iterable) else range(whole("n_arms", n_arms, 1)):
+        for name in told_names(n_arms):
             self.add_arm(name)
         if not self._slots:
             raise ValueError("expected at least one arm, got none")
 
     def __repr__(self) -> str:
         return f"Hybrid({self._policy!r}, {list(self._slots)!r})"
-
-    # Arms
-
-    @property
-    def arms(self) -> tuple[Hashable, ...]:
-        """Their names, in the order of `index`."""
-        return tuple(self._slots)
-
-    def add_arm(self, name: Hashable) -> None:
-        """A new arm, of which only the shared coefficients are known.
-
-        Args:
-            name: of the arm.
-        """
-        if not isinstance(name, str | int) or isinstance(name, bool):
-            raise ValueError(f"an arm's name must be text or a whole number, got {brief(name)}")
-        checked_key(name, "an arm's name")
-        with self._lock, interrupts_deferred():
-            if name in self._slots:
-                raise ValueError(f"there is an arm {brief(name)} already; expected a new name")
-            slot = self._free.pop() if self._free else len(self._slots)
-            self._slots[name] = slot
-            if self._sizes[0]:
-                self._make_room()
-                self._clear(slot)
-
-    def remove_arm(self, name: Hashable) -> None:
-        """Forget an arm's own coefficients, cancel its decisions; what it taught of the shared ones stays.
-
-        Args:
-            name: of the arm.
-        """
-        with self._lock, interrupts_deferred():
-            slot = self._slot(name)
-            if len(self._slots) == 1:
-                raise ValueError(f"cannot remove {brief(name)}: it is the only arm")
-            self._pending.cancel_of(slot)
-            if self._sizes[0]:
-                d = self._sizes[0]
-                pivots = self._own[slot * d : (slot + 1) * d, 0]
-                self._sums[3] -= float(np.log(pivots / self._lam).sum())
-            del self._slots[name]
-            self._free.append(slot)
-
-    def _slot(self, name: Hashable) -> int:
-        if not isinstance(name, str | int) or isinstance(name, bool) or name not in self._slots:
-            shown = ", ".join(map(repr, list(self._slots)[:20]))
-            raise ValueError(f"there is no arm {brief(name)}; expected one of {shown}")
-        return self._slots[name]
 
     # Choosing
 
@@ -222,9 +172,6 @@ class Hybrid(WithoutJournal):
     def _read(self, X: Matrix, Z: Matrix) -> Matrix:
         return read_hybrid(self._own, self._shared, self._places(), X, Z)
 
-    def _places(self) -> NDArray[np.int64]:
-        return np.fromiter(self._slots.values(), dtype=np.int64, count=len(self._slots))
-
     def _indices(self, X: Matrix, Z: Matrix) -> Vector:
         estimate, leverage = self._read(X, Z)
         rule = self._policy.rule
@@ -311,47 +258,6 @@ class Hybrid(WithoutJournal):
         with self._lock:
             self._policy.reseed(seed)
             self._rng = self._policy.generator
-
-    # Sizes
-
-    def _start(self, X: Matrix, Z: Matrix) -> None:
-        if self._sizes[0]:
-            return
-        lam, n = self._policy.lam, max(len(X), len(Z))
-        rows = np.hstack([np.broadcast_to(table, (n, table.shape[1])) for table in (X, Z)])
-        self._lam = lam if isinstance(lam, float) else usual_lam(rows)
-        self._clear_all(X.shape[1], Z.shape[1])
-
-    def _clear_all(self, d: int, k: int) -> None:
-        self._sizes = (d, k)
-        self._shared = np.zeros((k, k + N_PIVOT))
-        self._shared[:, 0] = self._lam
-        self._own = np.zeros((0, d + k + N_PIVOT))
-        self._make_room()
-
-    def _make_room(self) -> None:
-        d = self._sizes[0]
-        needed = (len(self._slots) + len(self._free)) * d
-        if needed > len(self._own):
-            more = np.zeros((max(needed, 2 * len(self._own)) - len(self._own), self._own.shape[1]))
-            more[:, 0] = self._lam
-            self._own = np.concatenate([self._own, more])
-
-    def _clear(self, slot: int) -> None:
-        d = self._sizes[0]
-        self._own[slot * d : (slot + 1) * d] = 0.0
-        self._own[slot * d : (slot + 1) * d, 0] = self._lam
-
-    def _offer(self, context: ArrayLike, shared: ArrayLike) -> tuple[Matrix, Matrix]:
-        n = len(self._slots)
-        X, Z = as_features_of_arms("context", context, n), as_features_of_arms("shared", shared, n)
-        self._check_sizes(X.shape[1], Z.shape[1])
-        return X, Z
-
-    def _check_sizes(self, d: int, k: int) -> None:
-        if self._sizes[0] and (d, k) != self._sizes:
-            known = "{} and {}".format(*self._sizes)
-            raise ValueError(f"context and shared have {d} and {k} features, but this policy knows {known}")
 
     # Rewards that come later
 

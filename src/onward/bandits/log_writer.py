@@ -11,6 +11,7 @@ from typing import Any, Self, TextIO, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onward.atomic_files import replacing
 from onward.bandits.log_records import (
     ACTIONS,
     ARMS,
@@ -26,7 +27,6 @@ from onward.bandits.log_tables import KINDS, are_names
 from onward.bandits.pending import checked_key
 from onward.core.checks import finite, is_hashable, is_real, is_whole
 from onward.core.shown import brief, several
-from onward.storage import replacing
 from onward.tables.number_arrays import as_numbers
 
 

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 
 from onward import storage
 from onward.bandits.filed import Filed
-from onward.bandits.policies import OFUL, Exploration
+from onward.bandits.policies import OFUL
 from onward.bandits.policy import Policy
+from onward.bandits.policy_arguments import Exploration
 from onward.bandits.randomness import Seed
 from onward.bandits.rules import Optimistic, one_of
 from onward.confidence import confidence_set

@@ -20,95 +20,19 @@ estimated from the rewards, and of a few widths those are taken oftener that hav
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, TypedDict, Unpack
-
-from numpy.typing import ArrayLike
+from typing import Any, Literal, Unpack
 
 from onward.bandits.design import Lam
-from onward.bandits.functions import CompiledFunction
-from onward.bandits.memories import Detecting, Discounted, Everything, Memory, Restarting, Window
-from onward.bandits.policy import Policy
+from onward.bandits.memories import Detecting, Discounted, Everything, Restarting, Window
+from onward.bandits.policy_arguments import Common, Exploration, ExploringPolicy, ToldPolicy
 from onward.bandits.policy_known import Known
 from onward.bandits.randomness import Seed
-from onward.bandits.rules import (
-    AtRandom,
-    Bias,
-    EpsilonGreedily,
-    Estimator,
-    Greedily,
-    InverseGap,
-    Optimistic,
-    Radius,
-    Rule,
-    Sampling,
-    Softmax,
-    Width,
-)
+from onward.bandits.rules import AtRandom, EpsilonGreedily, Greedily, InverseGap, Sampling, Softmax
 from onward.core.checks import not_negative
 from onward.core.shown import brief
 
 
-class Exploration(TypedDict, total=False):
-    """What every policy that explores by the theory's widths can be told.
-
-    sigma, theta_bound, delta, action_bound: see `Known` (None, None, 0.01, None).
-    width, bias, scale, radius, clipped, index: see `rules.Optimistic`; the width is "determinant" unless the policy
-        says otherwise, and LinTS has no sharp bias, no clipping and no index.
-    estimator: "ridge" or "forward".
-    prior_mean: coefficients (features,) to start from; None for 0.
-    explore: with this probability, any available action: see `Policy`.
-    seed: of the policy's own random numbers.
-    """
-
-    sigma: float | None
-    theta_bound: float | None
-    delta: float
-    action_bound: float | None
-    width: Width | float | CompiledFunction
-    bias: Bias
-    scale: float | Literal["auto"] | None
-    radius: Radius | None
-    clipped: bool
-    index: CompiledFunction
-    estimator: Estimator
-    prior_mean: ArrayLike | None
-    explore: float
-    seed: Seed
-
-
-_OF_KNOWN = ("sigma", "theta_bound", "delta", "action_bound")
-_OF_RULE = ("width", "bias", "scale", "radius", "clipped", "index")
-
-
-class _Named(Policy):
-    """A policy that is known by its name: its settings are told in one list."""
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The arguments that would make it again, as plain values."""
-        given = self._common() | {"estimator": self.estimator} | self.memory.parameters()
-        rule = self.rule.parameters()
-        if not self.rule.explores:
-            return given | rule | ({"sigma": self.known.sigma} if self.rule.weighs else {})
-        known = vars(self.known)
-        return given | {name: known[name] for name in _OF_KNOWN[:3]} | rule | {"action_bound": self.known.action_bound}
-
-
-class _Exploring(_Named):
-    _rule: ClassVar[type[Rule]] = Optimistic
-    _width: ClassVar[Width | float] = "determinant"
-
-    def _explore(self, memory: Memory, lam: Lam, settings: Exploration) -> None:
-        given: dict[str, Any] = {"width": self._width, **settings}
-        known = Known(**{name: given.pop(name) for name in _OF_KNOWN if name in given})
-        rule = self._rule(**{name: given.pop(name) for name in _OF_RULE if name in given})
-        unknown = given.keys() - {"estimator", "prior_mean", "explore", "seed"}
-        if unknown:
-            raise TypeError(f"{type(self).__name__} has no parameter {', '.join(map(repr, sorted(unknown)))}")
-        Policy.__init__(self, memory, rule, lam=lam, known=known, **given)
-
-
-class LinUCB(_Exploring):
+class LinUCB(ExploringPolicy):
     """The largest of estimate + α standard deviations (Li et al. 2010): `p + α σ √q`.
 
     Args:
@@ -158,7 +82,7 @@ class LinUCB(_Exploring):
         return {"alpha": self.alpha, **given}
 
 
-class OFUL(_Exploring):
+class OFUL(ExploringPolicy):
     """Optimism in the face of uncertainty, on everything learned so far: OFUL, and OFUL^f with forward.  [Alg 3]
 
     Index: `p + √q W` with ridge, W = √(σ²(2 log(1/δ) + I) + λS²); with forward `(p + √q W + q‖x‖S)/(1+q)`. The paper's
@@ -189,7 +113,7 @@ class OFUL(_Exploring):
         self._explore(Everything(), lam, settings)
 
 
-class DLinUCB(_Exploring):
+class DLinUCB(ExploringPolicy):
     """Optimism for worlds that drift: every new reward lets the past count γ times as much.  [Alg 4]
 
     Index: `aᵀV⁻¹b + β √(aᵀV⁻¹ṼV⁻¹a)`. With forward that and ‖a‖S, in shares of 1/(1+q) and q/(1+q) with q = aᵀV⁻¹a;
@@ -215,7 +139,7 @@ class DLinUCB(_Exploring):
         self._explore(Discounted(gamma), lam, settings)
 
 
-class SWLinUCB(_Exploring):
+class SWLinUCB(ExploringPolicy):
     """Optimism on the last rewards only (Cheung et al. 2019).
 
     The width that its authors use is the default, `uniform`: `√λ S + σ√(d log((1 + τX²/λ)/δ))`; `determinant` and
@@ -239,7 +163,7 @@ class SWLinUCB(_Exploring):
         self._explore(Window(window), lam, settings)
 
 
-class OracleRestart(_Exploring):
+class OracleRestart(ExploringPolicy):
     """OFUL that is told when the world changes, and starts over there: what others are measured against.
 
     Args:
@@ -260,7 +184,7 @@ class OracleRestart(_Exploring):
         self._explore(Restarting(change_points), lam, settings)
 
 
-class DetectingLinUCB(_Exploring):
+class DetectingLinUCB(ExploringPolicy):
     """Several OFUL models, each with a record of failures; those that fail too often are dropped (Wu et al. 2018).
 
     A model plays while its badness, less what chance explains, is the least. Every reward is checked by every model:
@@ -293,7 +217,7 @@ class DetectingLinUCB(_Exploring):
         self._explore(Detecting(window, failure_delta, tolerance), lam, settings)
 
 
-class LinTS(_Exploring):
+class LinTS(ExploringPolicy):
     """Thompson sampling: the best action for coefficients drawn from the posterior, N(θ̂, σ²G⁻¹).
 
     With η standard normal and G = UᵀDU, action x is worth `p + radius · xᵀU⁻¹D^(−1/2)η` with ridge; with forward,
@@ -318,11 +242,11 @@ class LinTS(_Exploring):
         self._explore(Everything(), lam, settings)
 
 
-class Greedy(_Named):
+class Greedy(ToldPolicy):
     """The action with the best estimate: no exploration at all. A baseline.
 
     Args:
-        lam, estimator, prior_mean, explore, seed: as in `OFUL`.
+        lam, settings: as in `OFUL`; of settings those of `Common`: estimator, prior_mean, explore, seed.
 
     Example:
         >>> from onward.bandits import Greedy
@@ -332,24 +256,16 @@ class Greedy(_Named):
         0
     """
 
-    def __init__(
-        self,
-        lam: Lam = None,
-        *,
-        estimator: Estimator = "ridge",
-        prior_mean: ArrayLike | None = None,
-        explore: float = 0.0,
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(Everything(), Greedily(), estimator, lam, prior_mean=prior_mean, explore=explore, seed=seed)
+    def __init__(self, lam: Lam = None, **settings: Unpack[Common]) -> None:
+        self._begin(Everything(), Greedily(), lam, None, settings)
 
 
-class EpsilonGreedy(_Named):
+class EpsilonGreedy(ToldPolicy):
     """The action with the best estimate, but any available one with probability epsilon. A baseline.
 
     Args:
         epsilon: the probability, from 0 to 1.
-        lam, estimator, prior_mean, explore, seed: as in `OFUL`.
+        lam, settings: as in `OFUL`; of settings those of `Common`: estimator, prior_mean, explore, seed.
 
     Example:
         >>> from onward.bandits import EpsilonGreedy
@@ -359,27 +275,17 @@ class EpsilonGreedy(_Named):
         array([0.95, 0.05])
     """
 
-    def __init__(
-        self,
-        epsilon: float = 0.05,
-        lam: Lam = None,
-        *,
-        estimator: Estimator = "ridge",
-        prior_mean: ArrayLike | None = None,
-        explore: float = 0.0,
-        seed: Seed = None,
-    ) -> None:
-        rule = EpsilonGreedily(epsilon)
-        super().__init__(Everything(), rule, estimator, lam, prior_mean=prior_mean, explore=explore, seed=seed)
+    def __init__(self, epsilon: float = 0.05, lam: Lam = None, **settings: Unpack[Common]) -> None:
+        self._begin(Everything(), EpsilonGreedily(epsilon), lam, None, settings)
 
 
-class SquareCB(_Named):
+class SquareCB(ToldPolicy):
     """Inverse-gap weighting of the estimates (Foster & Rakhlin 2020): see `rules.InverseGap`.
 
     Args:
         scale, gamma: how much it explores: as in `InverseGap`.
         sigma: the noise; None to estimate it from the rewards.
-        lam, estimator, prior_mean, explore, seed: as in `OFUL`.
+        lam, settings: as in `OFUL`; of settings those of `Common`: estimator, prior_mean, explore, seed.
 
     Example:
         >>> from onward.bandits import SquareCB
@@ -396,21 +302,17 @@ class SquareCB(_Named):
         scale: float | None = None,
         gamma: float | None = None,
         sigma: float | None = None,
-        estimator: Estimator = "ridge",
-        prior_mean: ArrayLike | None = None,
-        explore: float = 0.0,
-        seed: Seed = None,
+        **settings: Unpack[Common],
     ) -> None:
-        more: dict[str, Any] = {"prior_mean": prior_mean, "explore": explore, "seed": seed}
-        super().__init__(Everything(), InverseGap(scale, gamma), estimator, lam, known=Known(sigma), **more)
+        self._begin(Everything(), InverseGap(scale, gamma), lam, Known(sigma), settings)
 
 
-class Boltzmann(_Named):
+class Boltzmann(ToldPolicy):
     """Softmax of the estimates: see `rules.Softmax`.
 
     Args:
         scale, temperature: how much it explores: as in `Softmax`.
-        sigma, lam, estimator, prior_mean, explore, seed: as in `SquareCB`.
+        sigma, lam, settings: as in `SquareCB`.
 
     Example:
         >>> from onward.bandits import Boltzmann
@@ -427,16 +329,12 @@ class Boltzmann(_Named):
         scale: float | None = None,
         temperature: float | None = None,
         sigma: float | None = None,
-        estimator: Estimator = "ridge",
-        prior_mean: ArrayLike | None = None,
-        explore: float = 0.0,
-        seed: Seed = None,
+        **settings: Unpack[Common],
     ) -> None:
-        more: dict[str, Any] = {"prior_mean": prior_mean, "explore": explore, "seed": seed}
-        super().__init__(Everything(), Softmax(scale, temperature), estimator, lam, known=Known(sigma), **more)
+        self._begin(Everything(), Softmax(scale, temperature), lam, Known(sigma), settings)
 
 
-class Random(_Named):
+class Random(ToldPolicy):
     """Any available action, each with the same chance: learns nothing. A baseline.
 
     Args:

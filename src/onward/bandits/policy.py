@@ -1,6 +1,5 @@
 """What every policy can do: choose, learn, wait for rewards, start over, be saved."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,52 +8,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward import storage
 from onward.bandits import choosing, memories
-from onward.bandits.buffers import (
-    USUAL_LAM,
-    fresh_buffer,
-    grown,
-    head_in,
-    policy_settings,
-    refusal,
-    settings_buffer,
-    state_in,
-    take_state,
-    usual_lam,
-    with_settings,
-)
+from onward.bandits.buffers import head_in, policy_settings, refusal, settings_buffer, state_in
 from onward.bandits.class_names import class_name, is_parameter, note_arguments, plain_arguments, register
-from onward.bandits.deciding import Deciding
 from onward.bandits.design import Design, Lam
-from onward.bandits.inputs import (
-    Columns,
-    as_actions,
-    as_mask,
-    as_reward,
-    as_rewards,
-    as_weights,
-    in_order,
-    row_in_order,
-    series_names,
-)
-from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.memories import Memory
 from onward.bandits.pending import Pending
-from onward.bandits.policy_chances import PolicyChances
 from onward.bandits.policy_known import Known
 from onward.bandits.proposing import ALL_AVAILABLE
-from onward.bandits.randomness import Seed, draw, own_generator
+from onward.bandits.randomness import Seed, own_generator
 from onward.bandits.rules import Estimator, Rule
 from onward.bandits.saving import SavedPolicy
-from onward.bandits.settings import GREEDY, OPTIMISTIC, UNIFORM_AT_RANDOM, Status
+from onward.bandits.settings import Status
 from onward.core import Information
-from onward.core.checks import positive
-from onward.core.fast_path import close, is_float64_array
-from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
 from onward.core.shown_html import html_values
 from onward.core.types import Matrix, Vector
-from onward.regression import OnlineRegressor
-from onward.tables import as_row
 
 _check: Callable[[Vector, Any], int] = choosing.check  # closed, it looks at what it is given: see core/fast_path.py
 
@@ -62,7 +30,7 @@ _FIXED = frozenset(Design._fields)
 
 
 @storage.kind("policy")
-class Policy(Deciding, SavedPolicy, PolicyChances):
+class Policy(SavedPolicy):
     """A linear bandit policy: a memory, a rule, an estimator and what is known; with what it has learned so far.
 
     Actions are rows of features, as many and whichever you like in each round; their number of features is fixed by the
@@ -95,17 +63,6 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         (1, 0)
     """
 
-    memory: Memory
-    rule: Rule
-    estimator: Estimator
-    lam: float | tuple[float, ...] | None
-    prior_mean: tuple[float, ...] | None
-    known: Known
-    explore: float
-
-    _columns: Columns = None  # names of the features, if actions came in a data frame before anything was known
-
-    _of_arms = False  # whether it is what the arms of `Disjoint` are
     _arguments: dict[str, Any] | None = None  # of a subclass with an `__init__` of its own
 
     def __init_subclass__(cls) -> None:
@@ -149,11 +106,6 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         object.__setattr__(self, name, value)
 
     @property
-    def design(self) -> Design:
-        """What it is made of: policies of one design play alike."""
-        return Design(self.memory, self.rule, self.estimator, self.lam, self.prior_mean, self.known, self.explore)
-
-    @property
     def parameters(self) -> dict[str, Any]:
         """The arguments that would make it again, as plain values."""
         return self.design.plain()
@@ -163,11 +115,6 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         self._of_arms = True
         self._settings = policy_settings(self.design, of_arms=True)
         self._buffer = settings_buffer(self._settings)
-
-    @property
-    def is_tuned(self) -> bool:
-        """Whether each choice takes one of several scales."""
-        return self._settings.numbers["scales"] > 0
 
     def _common(self) -> dict[str, Any]:
         """λ and, if there are any, the prior mean and the share of exploring: as plain values."""
@@ -274,50 +221,6 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
             return state_in(self._settings, self.buffer_for(table)).leverages(table)
         return self.information().leverages(table)
 
-    def _offer(self, actions: ArrayLike, available: ArrayLike | None) -> tuple[Matrix, NDArray[np.bool_]]:
-        """The actions as the loops take them and the mask, once it is sure that a choice can be made."""
-        columns, table = self._columns, self.checked_table(actions)
-        if available is None:
-            return table, ALL_AVAILABLE
-        try:
-            return table, as_mask(available, len(table))
-        except ValueError:
-            self._columns = columns  # what was refused leaves nothing behind
-            raise
-
-    def checked_table(self, actions: ArrayLike) -> Matrix:
-        """Actions as the loops take them, or an error that says what is wrong with them.
-
-        Args:
-            actions: (k, d), a row for each action.
-        """
-        table, columns = actions, self._columns
-        if not is_float64_array(table, 2):
-            table, columns = in_order(actions, columns)
-            table = as_actions(table)
-        if table.shape[1] != self._dimension or not table.size:
-            self._check_shape(table)
-        status = choosing.check(self._buffer, table)
-        if status < 0:
-            raise refusal(status, table, self.known.action_bound)
-        if columns != self._columns and not self._dimension:
-            with self._lock:
-                self._columns = columns
-                self._note_state()
-        return table
-
-    def _check_shape(self, actions: Matrix) -> None:
-        if not len(actions):
-            raise ValueError("no action given: expected at least one row, got none")
-        d = actions.shape[1]
-        if d == 0:
-            raise ValueError("actions must have at least one feature, got rows of none")
-        if self._dimension and d != self._dimension:
-            raise ValueError(f"actions have {d} features, but this policy knows {self._dimension}")
-        for name, value in (("lam", self.lam), ("prior_mean", self.prior_mean)):
-            if isinstance(value, tuple) and len(value) != d:
-                raise ValueError(f"actions have {d} features, but {name} has {len(value)} values")
-
     def _read(self, actions: ArrayLike) -> tuple[Vector, Vector]:
         table = self.checked_table(actions)
         with self._lock:
@@ -326,148 +229,6 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
             self._rng.bit_generator.state = generator
             index, estimate = choosing.read_all(self._to_read(table), draws, table)
         return estimate.copy(), index.copy()
-
-    def _draw(self, d: int) -> Vector:
-        """The random numbers of one choice."""
-        return draw(self.rule.kind, self._rng, d, self.explore, self.is_tuned)
-
-    # Learning
-
-    def learn(self, action: ArrayLike, reward: float, weight: float = 1.0) -> None:
-        """Learn the reward of an action (d,): now or later, in any order.
-
-        A reward of weight w counts as w rewards do in the estimate: as one whose noise has the variance σ²/w.
-
-        Args:
-            action: (d,), the features of the action that was played.
-            reward: what it earned.
-            weight: how much it counts, above 0.
-
-        Raises:
-            ValueError: if the row or the reward cannot be taken; nothing has changed then.
-        """
-        plain = type(weight) is float and weight == 1.0 and isinstance(reward, float)
-        if self._learn_loop and plain and type(action) is np.ndarray:
-            try:
-                if self._learn_loop(self._buffer, action, reward) == 0:
-                    return
-            except TypeError:
-                pass
-        row, reward, weight = self.checked_row(action), as_reward(reward), positive("weight", weight)
-        scaled, paid = row, reward
-        if weight != 1.0:
-            root = math.sqrt(weight)
-            scaled, paid = self.checked_row(row * root), reward * root
-        with self._lock:
-            self.started(row.reshape(1, -1))
-            if weight != 1.0 and self.is_tuned:
-                choosing.credit_row(self._buffer, row, reward)
-            self._learn_checked(scaled, paid)
-            told = {"action": row, "reward": reward}
-            self._note("learn", told if weight == 1.0 else told | {"weight": float(weight)})
-
-    def _learn_checked(self, row: Vector, reward: float) -> None:
-        """Learn a row that was checked; the lock is held."""
-        self.started(row.reshape(1, -1))
-        loop = memories.learn_loop(self.memory.kind)
-        while (status := loop(self._buffer, row, reward)) == Status.FULL:
-            with self._closed() as full:
-                self._buffer = grown(self.memory, full)
-        if status < 0:
-            raise refusal(status, row.reshape(1, -1), self.known.action_bound)
-
-    def learn_many(self, actions: ArrayLike, rewards: ArrayLike, weights: ArrayLike | None = None) -> None:
-        """Learn a log: the actions (n, d) that were played with their rewards (n,), in order. All of it or nothing.
-
-        It is the past, before this policy began to play: change points are counted from here on. Weights (n,) are as in
-        `learn`.
-
-        Args:
-            weights: how much each counts, (n,); None for 1.
-        """
-        columns, table = self._columns, self.checked_table(actions)
-        try:
-            column = as_rewards(rewards, len(table))
-            counts = None if weights is None else as_weights(weights, len(table))
-        except ValueError:
-            self._columns = columns  # what was refused leaves nothing behind
-            raise
-        with self._lock:
-            self._learn_rows(table, column, counts, past=True)
-            told = {"actions": table, "rewards": column}
-            self._note("learn_many", told if counts is None else told | {"weights": counts})
-
-    def _learn_rows(self, table: Matrix, column: Vector, weights: Vector | None = None, *, past: bool) -> None:
-        """Learn rows that were checked, all of them or none; the lock is held."""
-        first, begin = 0, table[:1]
-        if weights is not None:
-            roots = np.sqrt(weights)
-            table, column = self.checked_table(table * roots[:, None]), column * roots
-        with self._closed() as known:
-            buffer = known if self._dimension else self.buffer_for(begin)
-            while (first := memories.learn_rows(buffer, table, column, first, past)) < len(table):
-                if not memories.is_full(buffer):
-                    raise refusal(Status.NOT_FINITE, table[first : first + 1], self.known.action_bound)
-                buffer = grown(self.memory, buffer)
-            self._buffer, self._dimension = buffer, table.shape[1]
-
-    def start_from(self, model: OnlineRegressor | Information) -> None:
-        """Begin with what a fitted regressor knows, in place of what this policy has learned.
-
-        The model must have one target, no intercept, rows of weight 1, and the λ and prior mean of this policy.
-        """
-        state = model if isinstance(model, Information) else model.information_
-        d = state.n_features
-        if self._dimension and d != self._dimension:
-            raise ValueError(f"the model has {d} features, but this policy knows {self._dimension}")
-        if self.rule.kind == UNIFORM_AT_RANDOM:
-            raise ValueError("a random policy learns nothing, so it cannot start from a model")
-        with self._closed() as buffer, interrupts_deferred():
-            self._buffer, self._dimension = take_state(self._settings, self.memory, buffer, state), d
-            self._note_state()
-
-    def merge(self, other: "Policy") -> None:
-        """Know also what another policy of the same design has learned from rewards of its own.
-
-        For memories that count all rewards alike: then it is as if this policy had learned all of them, to rounding.
-        Decisions that wait there stay there.
-
-        Args:
-            other: another policy of the same design.
-        """
-        if not isinstance(other, Policy) or type(other) is not type(self):
-            raise ValueError(f"cannot merge: expected another {type(self).__name__}, got {brief(other)}")
-        check_mergeable(self.design, other.design)
-        with other._closed() as there:
-            d, theirs = other._dimension, other._columns
-        if not d:
-            return
-        with self._closed() as here, interrupts_deferred():
-            mine, places = self._columns, None
-            if mine is not None and theirs is not None and mine != theirs:
-                check_same("columns", set(mine), set(theirs))
-                places = [mine.index(name) for name in theirs]
-            if not self._dimension:
-                self._buffer, self._dimension, self._columns = there, d, theirs
-            else:
-                check_same("so many features:", self._dimension, d)
-                self._buffer = joined(self._settings, here, there, places)
-            self._note_state()
-
-    def restart(self) -> None:
-        """Forget all rewards; what is waiting stays, and so does the largest norm offered."""
-        with self._lock:
-            if self._dimension:
-                memories.begin(self._buffer)
-            self._note("restart", {})
-
-    def checked_row(self, action: ArrayLike) -> Vector:
-        """One action as the loops take it, or an error that says what is wrong with it."""
-        row = action if is_float64_array(action, 1) else as_row(row_in_order(action, self._columns))[0]
-        self.checked_table(row.reshape(1, -1))
-        if row is not action and self._columns is None and not self._dimension:
-            self._columns = series_names(action)
-        return row
 
     # What is known
 
@@ -528,54 +289,6 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         if arguments is None:
             return {"policy": name, **self.parameters}
         return {"policy": name, "arguments": plain_arguments(self, arguments), "design": self.design.plain()}
-
-    def started(self, actions: Matrix) -> Vector:
-        """The buffer itself, to be learned into; a new one for such actions if it knows nothing yet."""
-        if not self._dimension:
-            self._buffer, self._dimension = self.buffer_for(actions), actions.shape[1]
-        if not self._learn_loop and self._journal is None:
-            close(choosing.check, self._buffer, np.zeros((1, 1)))
-            self._choose_loop = self._plain_loop(many=False)
-            self._learn_loop = memories.learn_loop(self.memory.kind)
-        return self._buffer
-
-    def _plain_loop(self, many: bool) -> Callable[[Vector, Any], int] | None:
-        """The loop for choices that nothing is drawn for; None if something is."""
-        lots = self.explore or self.is_tuned or self.rule.kind not in (OPTIMISTIC, GREEDY)
-        return None if lots or not self._has_compiled_index else choosing.fast_loop(many)
-
-    def _go_the_long_way(self) -> None:
-        with self._closed() as buffer:
-            self._forget_loops()
-            self._buffer = buffer
-
-    def _forget_loops(self) -> None:
-        """In another process they are not closed yet; and what a journal is to hold must go the long way."""
-        self._choose_loop = self._learn_loop = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        own = ("_choose_loop", "_learn_loop", "_lock", "_journal", "_buffer", "_pending")
-        with self._closed() as buffer:
-            state = {name: value for name, value in self.__dict__.items() if name not in own}
-            return state | {"_buffer": buffer, "_pending": self._pending.copy()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._share()
-        self._forget_loops()
-        # In another process functions have other addresses.
-        self._settings = self._settings._replace(numbers=policy_settings(self.design, self._of_arms).numbers)
-        self._buffer = with_settings(self._settings, self._buffer)
-
-    def buffer_for(self, actions: Matrix, given: int | None = None) -> Vector:
-        """The buffer; a new one for such actions if it knows nothing yet, of `given` features if so said."""
-        d = actions.shape[1]
-        if not self._dimension:
-            lam = usual_lam(actions) if self.lam is None else USUAL_LAM
-            return fresh_buffer(self._settings, self.memory, d, d if given is None else given, lam)
-        if d != self._dimension:
-            raise ValueError(f"actions have {d} features, but this policy knows {self._dimension}")
-        return self._buffer
 
 
 register(Policy)

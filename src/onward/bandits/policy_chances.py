@@ -13,11 +13,9 @@ from onward.bandits.chances import chances_of, draw_from
 from onward.bandits.choosing_many import choose_each
 from onward.bandits.directions import chi_law, drawn_directions, spread_directions
 from onward.bandits.inputs import as_mask
-from onward.bandits.locking import Buffered
-from onward.bandits.policy_known import Known
+from onward.bandits.policy_buffer import PolicyBuffer
 from onward.bandits.proposing import ALL_AVAILABLE, LOGGED_SAMPLES, Proposing, stacked
 from onward.bandits.randomness import draw, share_of_best
-from onward.bandits.rules import Rule
 from onward.bandits.sampling_chances import sampled_chances
 from onward.bandits.settings import N_SETTINGS, OPTIMISTIC, SAMPLING, SETTINGS, Status
 from onward.bandits.tuning import N_TUNING, last_choice
@@ -29,17 +27,8 @@ FEW_DIFFERENCES = 32  # so many are looked at in dimensions of their own, howeve
 NO_LOTS = np.full(2, np.nextafter(1.0, 0.0))  # in place of a choice's random numbers, where only indices are wanted
 
 
-class PolicyChances(Proposing, Buffered):
+class PolicyChances(Proposing, PolicyBuffer):
     """Probabilities, slates and batches of a policy whose actions are rows of features."""
-
-    rule: Rule
-    known: Known
-    explore: float
-    _dimension: int
-
-    @property
-    def _has_compiled_index(self) -> bool:
-        raise NotImplementedError
 
     @property
     def _has_compiled_choice(self) -> bool:
@@ -48,29 +37,23 @@ class PolicyChances(Proposing, Buffered):
     def _own_index(self, table: Matrix) -> Vector:
         raise NotImplementedError
 
-    def checked_table(self, actions: ArrayLike) -> Matrix:
-        """Actions as the loops take them, or an error that says what is wrong with them."""
-        raise NotImplementedError
-
-    @property
-    def is_tuned(self) -> bool:
-        """Whether each choice takes one of several scales."""
-        raise NotImplementedError
-
     def _choose(self, buffer: Vector, table: Matrix, mask: NDArray[np.bool_]) -> int:
-        raise NotImplementedError
-
-    def started(self, actions: Matrix) -> Vector:
-        """The buffer itself, to be learned into."""
-        raise NotImplementedError
-
-    def buffer_for(self, actions: Matrix, given: int | None = None) -> Vector:
-        """The buffer; a new one if it knows nothing yet."""
         raise NotImplementedError
 
     def choose(self, actions: ArrayLike, available: ArrayLike | None = None) -> int:
         """The number of the action to play."""
         raise NotImplementedError
+
+    def _offer(self, actions: ArrayLike, available: ArrayLike | None) -> tuple[Matrix, NDArray[np.bool_]]:
+        """The actions as the loops take them and the mask, once it is sure that a choice can be made."""
+        columns, table = self._columns, self.checked_table(actions)
+        if available is None:
+            return table, ALL_AVAILABLE
+        try:
+            return table, as_mask(available, len(table))
+        except ValueError:
+            self._columns = columns  # what was refused leaves nothing behind
+            raise
 
     # Probabilities
 

@@ -276,20 +276,20 @@ def _read_few(
     _first_pivot(1.0 / D[0], c[0, 0], R[0], q, p)
     for k in range(1, d):
         for j in range(k, d):
-            _add_multiple(-U[k - 1, j], R[k - 1], R[j])
+            add_multiple(-U[k - 1, j], R[k - 1], R[j])
         _next_pivot(1.0 / D[k], c[k, 0], R[k], q, p)
     if not double:
         return
     for k in range(d - 1, -1, -1):
         _divide(R[k], D[k])
         for j in range(k + 1, d):
-            _add_multiple(-U[k, j], R[j], R[k])
+            add_multiple(-U[k, j], R[j], R[k])
     reach[:] = 0.0
     along = R[d]
     for k in range(d):
         copy_vector(R[k], along)
         for j in range(k + 1, d):
-            _add_multiple(W[k, j], R[j], along)
+            add_multiple(W[k, j], R[j], along)
         _add_squares(E[k], along, reach)
         _add_squares((1.0 - second.counts[0].counted) * lam[k], R[k], reach)
 
@@ -315,7 +315,8 @@ def _next_pivot(inverse: float, coefficient: float, x: Vector, q: Vector, p: Vec
 
 
 @inlined
-def _add_multiple(factor: float, x: Vector, out: Vector) -> None:
+def add_multiple(factor: float, x: Vector, out: Vector) -> None:
+    """Add a multiple of x. Overwrites out."""
     for i in range(x.shape[0]):
         out[i] = fma(x[i], factor, out[i])
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from onward import storage
 from onward.bandits import run_parts, run_tables
@@ -21,14 +20,18 @@ from onward.bandits.failures import Failure
 from onward.bandits.mean_intervals import with_error
 from onward.bandits.run_checks import (
     Whole,
+    check_failed,
     checked_choices,
     checked_names,
+    checked_regret,
+    checked_repeats,
+    checked_rounds,
     checked_seconds,
     checked_trace,
     fixed,
     plain_settings,
 )
-from onward.core.checks import probability
+from onward.bandits.run_difference import Difference, difference
 from onward.core.shown import brief
 from onward.core.types import Matrix
 
@@ -38,31 +41,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from onward.bandits.regret_plot import Band
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Final regret of `first` less that of `second`, over repeats in which both met the same arms and noise."""
-
-    first: str
-    second: str
-    mean: float
-    standard_error: float
-    lower: float
-    upper: float
-    """A t-interval: the mean difference is inside with probability 1 − delta, if the repeats' are near to normal."""
-    delta: float
-    repeats: int
-    why_nan: str = ""
-    """Why there is no number: which of the two failed, and how often."""
-
-    def __str__(self) -> str:
-        if self.why_nan:
-            return f"{self.first} − {self.second}: nan, because {self.why_nan}"
-        return (
-            f"{self.first} − {self.second}: {self.mean:.4g}, {100 * (1 - self.delta):g}% interval "
-            f"[{self.lower:.4g}, {self.upper:.4g}] over {self.repeats} repeats"
-        )
 
 
 _WHOLE = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
@@ -137,38 +115,19 @@ class Runs:
         failures: Iterable[Failure] = (),
     ) -> None:
         names = checked_names(names)
-        values = np.array(regret, dtype=np.float64, order="C")
-        if values.ndim != 3 or 0 in values.shape or len(values) != len(names):
-            raise ValueError(
-                f"regret must have shape (policies, repeats, kept rounds) with {len(names)} policies, at least one "
-                f"repeat and one round, got {values.shape}"
-            )
+        values = checked_regret(regret, len(names))
         _, repeats, kept = values.shape
-        rounds = np.arange(1, kept + 1) if rounds is None else np.array(rounds)
-        horizon = int(rounds[-1]) if horizon is None and rounds.shape == (kept,) else horizon
-        if isinstance(horizon, bool) or not isinstance(horizon, numbers.Integral) or horizon < 1:
-            raise ValueError(f"horizon must be a whole number >= 1, got {brief(horizon)}")
-        if rounds.shape != (kept,) or rounds.dtype.kind not in "iu":
-            raise ValueError(f"rounds must be {kept} whole numbers, one for each kept round, got {brief(rounds)}")
-        if rounds[0] < 1 or rounds[-1] > horizon or (np.diff(rounds) <= 0).any():
-            raise ValueError(f"rounds must increase from 1 or more to {horizon} (the horizon) or less, got {rounds}")
-        numbered = tuple(range(repeats)) if repeat_numbers is None else tuple(int(i) for i in repeat_numbers)
-        if len(numbered) != repeats or len(set(numbered)) < repeats or min(numbered) < 0:
-            raise ValueError(f"repeat_numbers must be {repeats} different whole numbers >= 0, got {numbered}")
+        rounds, horizon = checked_rounds(rounds, horizon, kept)
+        numbered = checked_repeats(repeat_numbers, repeats)
         failures = tuple(failures)
-        failed = {(failure.policy, failure.repeat) for failure in failures}
-        for policy, repeat, _ in np.argwhere(~np.isfinite(values)):
-            if (names[policy], numbered[repeat]) not in failed:
-                raise ValueError(
-                    f"regret must hold finite numbers, got another for {names[policy]!r} in repeat {repeat}"
-                )
-        shape = (len(names), repeats, int(horizon))
+        check_failed(values, names, numbered, failures)
+        shape = (len(names), repeats, horizon)
         fields = {
             "names": names,
             "regret": fixed(values),
-            "rounds": fixed(rounds.astype(np.int64)),
+            "rounds": fixed(rounds),
             "chosen": None if chosen is None else checked_choices(chosen, shape, -1 if failures else 0),
-            "horizon": int(horizon),
+            "horizon": horizon,
             "seed": int(seed),
             "settings": plain_settings(settings or {}),
             "seconds": checked_seconds(seconds, names),
@@ -237,16 +196,7 @@ class Runs:
         Returns:
             The mean difference, with an interval.
         """
-        probability("delta", delta)
-        if self.repeats < 2:
-            raise ValueError(f"a difference with its interval needs at least 2 repeats, got {self.repeats}")
-        gaps = self[first][:, -1] - self[second][:, -1]
-        mean, error = float(gaps.mean()), float(gaps.std(ddof=1)) / math.sqrt(len(gaps))
-        reach = float(special.stdtrit(len(gaps) - 1, 1 - delta / 2)) * error
-        failed = {name: self.failed(name) for name in (first, second)} if math.isnan(mean) else {}
-        said = [f"{name} failed in {times} of {self.repeats} repeats" for name, times in failed.items() if times]
-        ends = mean - reach, mean + reach
-        return Difference(first, second, mean, error, *ends, delta, len(gaps), " and ".join(said))
+        return difference(self, first, second, delta)
 
     def failed(self, name: str) -> int:
         """In how many repeats a policy raised an error.

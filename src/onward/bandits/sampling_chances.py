@@ -14,7 +14,7 @@ from onward.bandits.chances import add_floor
 from onward.bandits.indices import longest_counted, noise_radius, prior_part
 from onward.bandits.memories import acting_model
 from onward.bandits.pruning import Mask
-from onward.bandits.reading import longest_of, new_rows, radii, view_read
+from onward.bandits.reading import add_multiple, longest_of, new_rows, radii, view_read
 from onward.bandits.settings import FORWARD, view_head
 from onward.core.compile import compiled, inlined
 from onward.core.factor import copy_vector, padded_to
@@ -22,7 +22,7 @@ from onward.core.reading_tiles import substitute
 from onward.core.simd import dot_from, fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "de8e8553c16c28af"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ea05c6fd40c823ca"  # other files whose code is compiled into this one: see tools/digests.py
 
 SAME = 1e-12  # what is left of a difference in other differences' span, as a share of it, and counts as nothing
 
@@ -54,12 +54,6 @@ def spread_of(buffer: Vector, actions: Matrix) -> tuple[Vector, Matrix]:
         for k in range(d):
             R[i, k] *= read.limit[i] / math.sqrt(shrinkage)
     return p, R
-
-
-@inlined
-def _add_multiple(factor: float, x: Vector, out: Vector) -> None:
-    for i in range(x.shape[0]):
-        out[i] = fma(x[i], factor, out[i])
 
 
 @inlined
@@ -106,11 +100,11 @@ def _in_fewer(W: Matrix, m: int) -> Matrix:
         whole = math.sqrt(dot_from(W, i, row, 0))
         for j in range(rank):
             T[j, i] = dot_from(Q, j, row, 0)
-            _add_multiple(-T[j, i], Q[j], row)
+            add_multiple(-T[j, i], Q[j], row)
         left = math.sqrt(dot_from(W, i, row, 0))
         if rank < m and left > SAME * whole:
             T[rank, i] = left
-            _add_multiple(1.0 / left, row, Q[rank])
+            add_multiple(1.0 / left, row, Q[rank])
             rank += 1
     return T
 
@@ -133,9 +127,9 @@ def _reflect(heights: Vector, T: Matrix) -> None:
             uniform[j] = ((mixed >> np.uint64(12)) + 0.5) / 2.0**52
         v[k] = math.sqrt(-2.0 * math.log(uniform[0])) * math.cos(2.0 * math.pi * uniform[1])
         square += v[k] * v[k]
-        _add_multiple(v[k], T[k], along)
+        add_multiple(v[k], T[k], along)
     for k in range(m):
-        _add_multiple(-2.0 * v[k] / square, along, T[k])
+        add_multiple(-2.0 * v[k] / square, along, T[k])
 
 
 @inlined
@@ -243,7 +237,7 @@ def sampled_chances(
         for s in range(b * size, (b + 1) * size):
             slopes[:] = 0.0
             for k in range(m):
-                _add_multiple(directions[s, k], T[k], slopes)
+                add_multiple(directions[s, k], T[k], slopes)
             _walk(1.0, top, heights, slopes, law, step, each[b], room)
             _walk(-1.0, top, heights, slopes, law, step, each[b], room)
     out = np.zeros((2, n))

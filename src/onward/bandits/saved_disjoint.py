@@ -1,7 +1,6 @@
 """Arms in files, and in other processes."""
 
 import math
-from collections.abc import Hashable
 from itertools import pairwise
 from typing import Any, Self
 
@@ -16,7 +15,6 @@ from onward.bandits.policy import Policy
 from onward.bandits.settings import N_SETTINGS
 from onward.bandits.shared_record import NOTHING_SHARED
 from onward.core.checks import whole
-from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
 
 
@@ -24,16 +22,6 @@ class SavedDisjoint(DecidingArms):
     """The part of `Disjoint` that goes to and comes from files."""
 
     kind_of_file = "disjoint policy"
-
-    _serial_of: dict[Hashable, int]
-    _next: int
-
-    def _take(self, arms: ArmBuffers) -> None:
-        """Know what these buffers know."""
-        with interrupts_deferred():
-            self._arms = arms
-            slots = arms.arms[:, 0].astype(int).tolist()
-            self._slots = {name: slot for name, slot in zip(self._names, slots, strict=True) if slot}
 
     def __getstate__(self) -> dict[str, Any]:
         # In another process loops are not closed yet.

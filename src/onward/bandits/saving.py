@@ -1,39 +1,41 @@
-"""Policies in files."""
+"""Policies in files, and in other processes."""
 
 from collections.abc import Mapping
 from typing import Any, Self
 
-import numpy as np
-
 from onward import storage
 from onward.bandits.buffer_checks import check_buffer, check_columns, check_size, check_whole
-from onward.bandits.buffers import CAPACITY, PolicySettings, fresh_buffer, grown, note_lam
+from onward.bandits.buffers import CAPACITY, fresh_buffer, grown, note_lam, policy_settings, with_settings
 from onward.bandits.class_names import made_again
-from onward.bandits.filed import Filed
-from onward.bandits.inputs import Columns
+from onward.bandits.deciding import Deciding
 from onward.bandits.legacy import from_first_version, with_room_for_settings
-from onward.bandits.locking import Buffered
-from onward.bandits.memories import Memory
 from onward.bandits.pending import Pending
 from onward.bandits.settings import N_SETTINGS
 from onward.core.types import Vector
 
 
-class SavedPolicy(Filed, Buffered):
-    """The part of a policy that goes to and comes from files."""
+class SavedPolicy(Deciding):
+    """The part of a policy that goes to and comes from files, and other processes."""
 
     kind_of_file = "policy"
-
-    memory: Memory
-    _settings: PolicySettings
-    _dimension: int
-    _pending: Pending
-    _rng: np.random.Generator
-    _columns: Columns
 
     def describe(self) -> dict[str, Any]:
         """Its name and settings, as plain values."""
         raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        own = ("_choose_loop", "_learn_loop", "_lock", "_journal", "_buffer", "_pending")
+        with self._closed() as buffer:
+            state = {name: value for name, value in self.__dict__.items() if name not in own}
+            return state | {"_buffer": buffer, "_pending": self._pending.copy()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._share()
+        self._forget_loops()
+        # In another process functions have other addresses.
+        self._settings = self._settings._replace(numbers=policy_settings(self.design, self._of_arms).numbers)
+        self._buffer = with_settings(self._settings, self._buffer)
 
     def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
         """Settings and arrays for a model file, which `from_record` takes."""

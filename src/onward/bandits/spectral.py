@@ -11,8 +11,9 @@ from onward import storage
 from onward.bandits.filed import Filed
 from onward.bandits.late_rewards import Span, When
 from onward.bandits.pending import Counts, Decision, PendingView
-from onward.bandits.policies import OFUL, Exploration
+from onward.bandits.policies import OFUL
 from onward.bandits.policy import Policy
+from onward.bandits.policy_arguments import Exploration
 from onward.bandits.randomness import Seed
 from onward.bandits.spectral_basis import SpectralBasis
 from onward.core.checks import is_hashable, not_negative, positive

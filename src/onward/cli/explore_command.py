@@ -34,8 +34,8 @@ def command(
     import tempfile
     import webbrowser
 
+    from onward.atomic_files import write_atomically
     from onward.explorer import explorer_page
-    from onward.storage import write_atomically
 
     path = Path(tempfile.mkdtemp(prefix="onward-")) / "explorer.html" if out is None else out
     write_atomically(path, explorer_page().encode())

@@ -56,10 +56,10 @@ def command(
     the targets that were seen. `onward predict` has them exactly. In the SQL, times are read by SQLite's julianday and
     spans are numbers of days; all else is standard.
     """
+    from onward.atomic_files import write_atomically
     from onward.cli.model_files import load_learner
     from onward.progressive.exporting import export_note
     from onward.progressive.frame_writers import check_target
-    from onward.storage import write_atomically
 
     if table is not None and format != Format.sql:
         raise typer.BadParameter("a table is named in SQL only: expected --format sql", param_hint="--table")

@@ -32,7 +32,8 @@ from onward.confidence.choose import (
 from onward.confidence.conformal import DELTAS, ConformalIntervals
 from onward.confidence.quadratic import QuadraticSet
 from onward.confidence.sequence import RunningIntersection, needed_noise_width
-from onward.confidence.sets import ConfidenceSet, Ellipsoid, ForwardSet, SetInBall
+from onward.confidence.set_in_ball import SetInBall
+from onward.confidence.sets import ConfidenceSet, Ellipsoid, ForwardSet
 from onward.confidence.t_intervals import TIntervals
 from onward.confidence.widths import Bias, Radius, Width, bias_width, information, noise_width
 

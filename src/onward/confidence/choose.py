@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onward.confidence.quadratic import LeastSquares, QuadraticSet, quadratic_ends
+from onward.confidence.set_in_ball import SetInBall
 from onward.confidence.set_parts import feature_rows, own_scale
-from onward.confidence.sets import Ellipsoid, ForwardSet, SetInBall
+from onward.confidence.sets import Ellipsoid, ForwardSet
 from onward.confidence.widths import (
     Bias,
     Radius,

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward.confidence.set_parts import (
+    SetByEnds,
     around,
     check_pair,
     coordinates_of,
     ellipse,
-    exp_or_inf,
     feature_rows,
     log_ball,
     log_or_minus_inf,
@@ -34,7 +34,7 @@ class LeastSquares(NamedTuple):
 
 
 @dataclass(frozen=True)
-class QuadraticSet:
+class QuadraticSet(SetByEnds):
     """{θ : Σ m_i e_i² ≤ radius²}, e the deviation from `center` along the axes of A = Σ xxᵀ.  [§3]
 
     With a λ for each coordinate, A and e are in the coordinates in which λ is the same for each (`own_scale`).
@@ -83,11 +83,6 @@ class QuadraticSet:
             log_ball(d) + d * log_or_minus_inf(self.radius) + float(np.sum(np.log(scale) - np.log(self.stiffness) / 2))
         )
 
-    @property
-    def volume(self) -> float:
-        """The volume; inf if the set is unbounded."""
-        return exp_or_inf(self.log_volume)
-
     @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def contains(self, theta: ArrayLike) -> bool:
         """Whether θ (d,) is in the set.
@@ -106,11 +101,6 @@ class QuadraticSet:
             X: rows (n, features), or one row.
         """
         return self._ends(feature_rows(self.state, X), self.state.intercept)
-
-    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
-    def coordinates(self) -> Matrix:
-        """Lower and upper ends (d, 2) of each coordinate of θ over the set; ±inf where it is unbounded."""
-        return self._ends(np.eye(len(self.center)))
 
     @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def boundary(self, first: int, second: int, points: int = 200) -> Matrix:

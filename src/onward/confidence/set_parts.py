@@ -16,6 +16,45 @@ from onward.core.words import counted
 from onward.tables.number_arrays import as_numbers
 
 
+class SetByEnds:
+    """What sets share that say of rows over all coordinates how far they reach: `_ends`. Most are bounded."""
+
+    state: Information
+    center: Vector
+
+    def _ends(self, rows: Matrix) -> Matrix:
+        raise NotImplementedError
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the set is bounded in every direction."""
+        return True
+
+    @property
+    def log_volume(self) -> float:
+        """The logarithm of the volume; inf if the set is unbounded."""
+        raise NotImplementedError
+
+    @property
+    def volume(self) -> float:
+        """What `log_volume` is the logarithm of; inf if the set is unbounded."""
+        return exp_or_inf(self.log_volume)
+
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
+    def interval(self, X: ArrayLike) -> Matrix:
+        """Lower and upper ends (n, 2) of xᵀθ over the set, that at x if each x has its own; ±inf if unbounded.
+
+        Args:
+            X: rows (n, features), or one row.
+        """
+        return self._ends(full_rows(self.state, X))
+
+    @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
+    def coordinates(self) -> Matrix:
+        """Lower and upper ends (d, 2) of each coordinate of θ: `interval` at each unit vector."""
+        return self._ends(np.eye(len(self.center)))
+
+
 def own_scale(state: Information) -> Vector:
     """√(λ̄/λ_j): x_j times it and θ_j over it are coordinates in which λ is the largest λ̄ for each."""
     return np.sqrt(largest_lam(state) / state.lam)

@@ -5,19 +5,20 @@ The state is imported when it is first asked for: it loads the compiler, which c
 
 from typing import TYPE_CHECKING, Any
 
+from onward.core.too_extreme import TooExtremeError as TooExtremeError
+
 if TYPE_CHECKING:
     from onward.core.state import Information as Information
-    from onward.core.state import TooExtremeError as TooExtremeError
 
 __all__ = ["Information", "TooExtremeError"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name != "Information":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from onward.core import state
+    from onward.core.state import Information
 
-    return getattr(state, name)
+    return Information
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from onward.core.state import Information, TooExtremeError
+from onward.core.state import Information
+from onward.core.too_extreme import TooExtremeError
 from onward.core.types import Vector
 
 LEAST_LEFT = 1e-6  # where less is left of what is known in a direction, so few digits of it are left

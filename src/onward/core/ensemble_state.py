@@ -12,7 +12,8 @@ from onward.core.ensemble_rows import learn_ensemble, read_ensemble
 from onward.core.ensemble_single import ordinary_rows
 from onward.core.factor import Factor
 from onward.core.interrupts import interrupts_deferred
-from onward.core.state import Information, TooExtremeError
+from onward.core.state import Information
+from onward.core.too_extreme import TooExtremeError
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
 

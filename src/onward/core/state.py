@@ -1,4 +1,4 @@
-"""What is known: the state of a learner in one buffer, with its rules for learning, merging and growing."""
+"""What is known: the state of a learner in one buffer, with its rules for learning and growing."""
 
 import math
 from collections.abc import Sequence
@@ -6,42 +6,21 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import lstsq, solve_triangular
 
 from onward.core import forgetting, kernel
-from onward.core.factor import ORDINARY, Factor, information_gain, weighted_trace
+from onward.core.factor import ORDINARY
+from onward.core.lam_words import described
 from onward.core.own_units import next_refresh
-from onward.core.row_memory import RowMemory, forgets_between, take_rows
+from onward.core.row_memory import RowMemory, take_rows
 from onward.core.squares import sum_of_squares
-from onward.core.types import Matrix, Records, Vector
-from onward.core.views import owned
+from onward.core.state_merging import merge_states
+from onward.core.state_view import StateView
+from onward.core.too_extreme import TooExtremeError
+from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 
-_NO_PRIOR = np.empty((0, 0))
-_SLACK = 1e-6  # of shares that are 1/2 at least
-# Rounding turns a column by some ε. What it makes up along a direction that only λ knows goes with the square of that
-# over the sine: 1e-13 of the targets, at most, at a sine of 3e-10, so that 1e-10 or less is left here.
-_LEAST_SINE = 2e-11
-# Before they are merged, states of few rows have pivots of λ alone, and rightly so. But rows whose sizes are further
-# apart leave rounding of one another in the triangle.
-_LEAST_SINE_APART = 1e-20
 
-
-class TooExtremeError(ValueError):
-    """Values so far apart that double precision cannot hold what would be learned from them.
-
-    Example:
-        >>> from onward import RidgeRegressor
-        >>> from onward.core import TooExtremeError
-        >>> try:
-        ...     RidgeRegressor().fit([[1e200], [-1e200]], [1.0, 2.0])
-        ... except TooExtremeError as error:
-        ...     print(str(error)[:46])
-        the rows cannot be learned in double precision
-    """
-
-
-class Information:
+class Information(StateView):
     """The regularised least-squares problem of all rows seen, factored.
 
     It stands for the quadratic  Σ w (y − xᵀθ)² + Σ λ_j θ_j²  of every θ, as  loss + ‖c − Uθ‖²_D  with
@@ -77,15 +56,6 @@ class Information:
         >>> state.coefficients()[:, 0].round(6), round(state.information_gain, 6)  # log 3
         (array([1.333333, 0.      ]), 1.098612)
     """
-
-    buffer: Vector
-    header: Records
-    lam: Vector
-    relative: Vector
-    varied: Vector
-    online_loss: Vector
-    prior: Matrix
-    factor: Factor
 
     def __init__(
         self,
@@ -127,225 +97,9 @@ class Information:
         self.D[:] = self.lam
         self.set_prior(prior)
 
-    def bind(self, buffer: Vector) -> None:
-        """Take this buffer for the state's own."""
-        state = owned(buffer, kernel.view_state(buffer))
-        self.buffer, self.header = buffer, state.header
-        self.lam, self.online_loss, self.prior, self.factor = state.lam, state.online_loss, state.prior, state.factor
-        self.relative, self.varied = state.relative, state.varied
-
-    # What is known
-
     def __repr__(self) -> str:
         counts = f"{counted(self.n_features, 'feature')}, {counted(self.n_targets, 'target')}"
         return f"Information({counts}{', with a constant' if self.intercept else ''})"
-
-    @property
-    def U(self) -> Matrix:  # noqa: N802
-        """The triangle."""
-        return self.factor.U
-
-    @property
-    def D(self) -> Vector:  # noqa: N802
-        """The pivots."""
-        return self.factor.D
-
-    @property
-    def c(self) -> Matrix:
-        """The coefficients of the factored system."""
-        return self.factor.c
-
-    @property
-    def loss(self) -> Vector:
-        """The least value of the quadratic, for each target."""
-        return self.factor.loss
-
-    @property
-    def intercept(self) -> bool:
-        """Whether coordinate 0 is a constant."""
-        return bool(self.header["intercept"][0])
-
-    @property
-    def own_units(self) -> bool:
-        """Whether λ is in the features' own units."""
-        return bool(self.header["own"][0])
-
-    @property
-    def n_features(self) -> int:
-        """How many values a row has, the constant not counted."""
-        return len(self.D) - self.intercept
-
-    @property
-    def rows(self) -> int:
-        """How many rows were absorbed."""
-        return int(self.factor.counts["seen"][0])
-
-    @property
-    def counted(self) -> int:
-        """How many of them had a weight other than 0."""
-        return int(self.factor.counts["counted"][0])
-
-    @property
-    def peak(self) -> float:
-        """The largest w‖x‖² absorbed."""
-        return float(self.factor.counts["peak"][0])
-
-    @property
-    def tally(self) -> Vector:
-        """`rows`, `counted` and `peak` as numbers: a copy."""
-        return np.array([self.rows, self.counted, self.peak])
-
-    @tally.setter
-    def tally(self, numbers: Vector) -> None:
-        self.factor.counts[0] = tuple(numbers)
-
-    @property
-    def memory(self) -> RowMemory | None:
-        """How it forgets; None if all rows count alike."""
-        return RowMemory.read(self.header)
-
-    @property
-    def time(self) -> float:
-        """The time of the latest row; NaN if rows have none."""
-        return float(self.header["time"][0]) if self.memory is not None else math.nan
-
-    @property
-    def weight(self) -> float:
-        """Σ w of a state that forgets, as far as rows still count."""
-        return float(self.header["weight"][0])
-
-    @property
-    def n_targets(self) -> int:
-        """How many targets share the factorisation."""
-        return int(self.c.shape[1])
-
-    @property
-    def rank(self) -> int:
-        """How many directions are known; all of them if λ > 0."""
-        return int(np.count_nonzero(self.D))
-
-    @property
-    def regularized(self) -> bool:
-        """Whether λ > 0 for each coordinate."""
-        return bool((self.lam > 0).all())
-
-    @property
-    def log_det(self) -> float:
-        """log det G; −inf while the rank is deficient."""
-        return float(np.sum(np.log(self.D))) if self.D.all() else -math.inf
-
-    @property
-    def information_gain(self) -> float:
-        """I = log det G − Σ log λ = Σ log(1 + w q).  Infinite if a λ is 0, once a row other than 0 was seen."""
-        if not self.regularized:
-            return math.inf if np.any(self.lam < self.D) else 0.0
-        return information_gain(self.factor, self.lam)
-
-    @property
-    def trace(self) -> float:
-        """Σ w ‖x‖² = tr(G) − Σ λ."""
-        return self.scaled_trace(np.ones(len(self.D)))
-
-    def scaled_trace(self, weights: Vector) -> float:
-        """Σ_j weights_j Σ w x_j² over all rows.
-
-        Args:
-            weights: of each row, or of each coordinate.
-        """
-        return max(0.0, weighted_trace(self.factor, weights) - float(weights @ self.lam))
-
-    def norm(self, vector: Vector) -> float:
-        """√(vᵀGv) of a vector over all coordinates."""
-        with np.errstate(over="ignore", invalid="ignore"):  # infinite, or no number, where squares overflow
-            return math.sqrt(float(self.D @ np.square(self.triangle() @ vector)))
-
-    def of_target(self, target: int) -> Self:
-        """A copy that knows of one target only."""
-        other = object.__new__(type(self))
-        Information.__init__(other, self.n_features, 1, self.lam, self.intercept, self.prior[:, [target]], self.memory)
-        other.take_factor(self, [target])
-        return other
-
-    def take_factor(self, other: "Information", targets: Sequence[int] | None = None) -> None:
-        """Take over what another state of the same coordinates has learned, of all its targets or of some.
-
-        Args:
-            other: another state.
-        """
-        chosen = slice(None) if targets is None else list(targets)
-        self.U[:], self.D[:], self.c[:] = other.U, other.D, other.c[:, chosen]
-        self.loss[:], self.online_loss[:] = other.loss[chosen], other.online_loss[chosen]
-        self.factor.counts[:] = other.factor.counts
-
-    def triangle(self) -> Matrix:
-        """U with its unit diagonal, and without the padding."""
-        d = len(self.D)
-        return np.triu(self.U[:, :d], 1) + np.eye(d)
-
-    def least_sine(self) -> float:
-        """The sine of the smallest angle between a column and those before it, λ included; 1 at right angles.
-
-        The smaller it is, the more of that column's pivot is rounding. Empty pivots do not count.
-        """
-        roots = np.sqrt(self.D)
-        columns = roots[:, None] * self.triangle()
-        largest = np.abs(columns).max(axis=0, initial=0.0)
-        known = np.flatnonzero(self.D)
-        shares = columns[:, known] / largest[known]
-        sines = roots[known] / largest[known] / np.sqrt(np.sum(shares * shares, axis=0))
-        return float(sines.min(initial=1.0))
-
-    def second_moment(self) -> Matrix:
-        """G = UᵀDU, multiplied out. For looking at, not for computing with."""
-        U = self.triangle()
-        return U.T @ (self.D[:, None] * U)
-
-    def coefficients(self) -> Matrix:
-        """θ = G⁻¹b, of shape (d, m), without the prior; the shortest of all minimisers while the rank is deficient."""
-        d = len(self.D)
-        if d == 0:
-            return self.c.copy()
-        if self.D.all():
-            theta: Matrix = solve_triangular(self.U[:, :d], self.c, unit_diagonal=True, check_finite=False)
-            return theta
-        known = np.flatnonzero(self.D)
-        if not len(known):
-            return np.zeros_like(self.c)
-        # Full row rank and consistent, so D does not matter here. gelsy does not mind rows of any scale.
-        theta = lstsq(self.triangle()[known], self.c[known], lapack_driver="gelsy", cond=0.0, check_finite=False)[0]
-        return theta
-
-    def base(self, X: Matrix) -> Matrix:
-        """The prior's part of predictions (n, m); without rows if the prior mean is 0.
-
-        Args:
-            X: rows (n, features), or one row.
-        """
-        return kernel.multiply(X, self.intercept, self.prior) if self.header["has_prior"][0] else _NO_PRIOR
-
-    def read(self, X: Matrix, w: Vector | None = None) -> tuple[Matrix, Vector]:
-        """For each row of X: p = xᵀG⁻¹b of shape (n, m), and the leverage q = xᵀG⁻¹x of shape (n,).
-
-        A row outside the span of the rows seen (only where λ is 0) has p = 0 and q = inf. The weights (1 if None) say
-        what λ a row would give to features that first vary in it, in own units.
-
-        Args:
-            w: weights (n,); None for 1.
-
-        Returns:
-            p (n, m) and q (n,).
-        """
-        p, q = np.empty((len(X), self.n_targets)), np.empty(len(X))
-        kernel.read(self.buffer, X, np.ones(len(X)) if w is None else w, p, q)
-        return p, q
-
-    def leverages(self, rows: Matrix) -> Vector:
-        """The leverage (n,) of rows over all coordinates, the constant included."""
-        p, q = np.empty((len(rows), self.n_targets)), np.empty(len(rows))
-        kernel.read_coordinates(self.buffer, np.ascontiguousarray(rows), p, q)
-        return q
-
-    # What changes it
 
     def set_varied(self, varied: ArrayLike) -> None:
         """Say which coordinates have varied, in own units; the constant does not count, and has."""
@@ -432,91 +186,7 @@ class Information:
         Of states that forget, the other's rows are the later ones. Two states with λ are refused where columns are so
         nearly collinear, or rows of such different sizes, that their factors are rounding along some direction.
         """
-        d = len(self.D)
-        if self.own_units or other.own_units:
-            raise ValueError("cannot merge states whose λ is in own units: each depends on the rows that it has seen")
-        places = range(len(other.D)) if places is None else places
-        fits = len(places) == len(other.D) and all(0 <= place < d for place in places)
-        mine, theirs = (self.n_targets, self.intercept), (other.n_targets, other.intercept)
-        given = other.lam.any()
-        if not fits or mine != theirs or (given and not np.array_equal(self.lam[list(places)], other.lam)):
-            raise ValueError(
-                f"cannot merge states: expected lam, targets, intercept {(described(self.lam), *mine)} on at most {d} "
-                f"coordinates, got {(described(other.lam), *theirs)} on {len(other.D)}"
-            )
-        left = forgets_between(self, other)
-        if given:
-            self._check_sine(_LEAST_SINE_APART)
-            other._check_sine(_LEAST_SINE_APART)
-        embedding = np.zeros((len(places), d))
-        embedding[np.arange(len(places)), places] = 1.0
-        before = self.buffer.copy()
-        try:
-            if left < 1.0:
-                forgetting.forget(self.buffer, left)
-            scale, weights = _near_one(other.D)
-            rows, targets = scale * (other.triangle() @ embedding), scale * other.c
-            if not self.D.all():
-                # Sizes below the diagonal of U: what is rounding in the other factor must not pass for data here.
-                sizes = scale * ((np.tril(other.U[:, : len(other.D)], -1).T + np.eye(len(other.D))) @ embedding)
-                taken = kernel.absorb_factor(self.buffer, rows, sizes, targets, weights)
-                if taken < len(rows) or not self.holds(self.c, self.D):
-                    raise TooExtremeError(
-                        "cannot merge states: their values are too far apart for double precision; rescale"
-                    )
-            else:
-                self.absorb_coordinates(rows, targets, weights)
-            self.loss[:] += other.loss
-            if given:
-                self._take_out_lam(embedding, other.lam)
-                self._check_sine(_LEAST_SINE)
-            with np.errstate(over="ignore"):
-                sums = [self.loss, self.online_loss + other.online_loss, self.header["weight"] + other.header["weight"]]
-            if not all(np.isfinite(each).all() for each in sums):
-                raise TooExtremeError("cannot merge states: their losses add up to more than double precision can hold")
-        except BaseException:
-            self.buffer[:] = before
-            raise
-        counts, theirs_counted = self.factor.counts, other.factor.counts
-        for name in ("seen", "counted"):
-            counts[name] += theirs_counted[name]
-        counts["peak"] = max(self.peak, other.peak)
-        self.online_loss += other.online_loss
-        self.header["weight"] += other.header["weight"]
-        if other.rows and self.memory is not None:
-            for name in ("time", "first_time") if np.isnan(self.header["time"][0]) else ("time",):
-                self.header[name] = other.header[name]
-
-    def _check_sine(self, least: float) -> None:
-        """Refuse a state along some direction of which there is rounding only, and no λ that outweighs it."""
-        sine = self.least_sine()
-        if not sine >= least:
-            raise TooExtremeError(
-                f"cannot merge states: with lam={described(self.lam)} a column differs from those before it by "
-                f"{sine:.2g} of its size, expected at least {least:g}: less is rounding in double precision; "
-                "rescale or leave out columns, take a larger lam, or merge parts with lam=0"
-            )
-
-    def _take_out_lam(self, embedding: Matrix, lam: Vector) -> None:
-        """Count λ once where it was brought twice: by the coordinates of `embedding` (k, d), whose λ is `lam` (k,).
-
-        What stays is at least as much as what goes: of the information along a coordinate, and of the loss, as twice
-        the regularised loss is no less than the loss with twice the λ. So it is well conditioned; and if less than half
-        is left, it was rounding that was taken for λ.
-        """
-        with_lam, before = np.flatnonzero(lam), self.loss.copy()
-        scale, weights = _near_one(lam[with_lam])
-        nothing = np.zeros((len(with_lam), self.n_targets))
-        q = self.absorb_coordinates(scale * embedding[with_lam], nothing, -weights)
-        regularized = self.lam > 0
-        with np.errstate(over="ignore"):  # a share beyond all numbers is enough
-            left = [1.0 - weights * q, 0.5 * self.D[regularized] / self.lam[regularized]]
-        enough = all((share >= 0.5 - _SLACK).all() for share in left)
-        if not enough or (self.loss < (0.5 - _SLACK) * before).any():
-            raise TooExtremeError(
-                f"cannot merge states: with lam={described(self.lam)} their values are too large for double precision "
-                "to tell λ from rounding; rescale the columns, or merge parts with lam=0"
-            )
+        merge_states(self, other, places)
 
     def grow(self, count: int, lam: ArrayLike | None = None, prior: ArrayLike = 0.0) -> None:
         """Add coordinates that were 0 in every row so far: exact, at any time.
@@ -603,31 +273,23 @@ class Information:
         overflowed = ~np.isfinite(q) if self.regularized else np.isnan(q)
         return finite and not overflowed.any() and bool((self.D >= 0).all()) and math.isfinite(self.peak)
 
+    def of_target(self, target: int) -> Self:
+        """A copy that knows of one target only."""
+        other = object.__new__(type(self))
+        Information.__init__(other, self.n_features, 1, self.lam, self.intercept, self.prior[:, [target]], self.memory)
+        other.take_factor(self, [target])
+        return other
 
-def _near_one(weights: Vector) -> tuple[Matrix, Vector]:
-    """By which powers of two (n, 1) to multiply rows of these weights, and the weights that they have then: about 1.
+    def take_factor(self, other: "Information", targets: Sequence[int] | None = None) -> None:
+        """Take over what another state of the same coordinates has learned, of all its targets or of some.
 
-    A weight's product with a pivot may be beyond double precision where neither is. Powers of two change no digit.
-    """
-    exponents = np.frexp(weights)[1] // 2
-    return np.ldexp(1.0, exponents)[:, None], np.ldexp(weights, -2 * exponents)
-
-
-def described(lam: Vector) -> str:
-    """λ of each coordinate as a reader would say it: one number if they are the same, a range if they are many."""
-    if len(lam) and (lam == lam[0]).all():
-        return f"{lam[0]:g}"
-    if len(lam) > 8:
-        return f"{lam.min():g} to {lam.max():g}"
-    return f"[{', '.join(f'{value:g}' for value in lam)}]"
-
-
-def described_lam(state: Information) -> str:
-    """λ of a state as a reader would say it: that of the features alone, if the constant has none."""
-    if state.own_units:
-        return f"{described(state.relative[1:])} of the variance"
-    free = state.intercept and state.n_features > 0 and state.lam[0] == 0.0
-    return described(state.lam[1:] if free else state.lam)
+        Args:
+            other: another state.
+        """
+        chosen = slice(None) if targets is None else list(targets)
+        self.U[:], self.D[:], self.c[:] = other.U, other.D, other.c[:, chosen]
+        self.loss[:], self.online_loss[:] = other.loss[chosen], other.online_loss[chosen]
+        self.factor.counts[:] = other.factor.counts
 
 
 def _largest(array: Matrix) -> float:

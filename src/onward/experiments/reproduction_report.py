@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from onward.atomic_files import write_atomically
 from onward.experiments.claims import VERDICT_WORDS, Claim
 from onward.json_values import to_json_values
 from onward.pages.drawing import Drawing
 from onward.pages.image_files import UNDATED, render_image
 from onward.pages.inline import make_picture
 from onward.pages.page import check_names, render_page
-from onward.storage import write_atomically
 
 TITLE = "The forward algorithm beside ridge: the paper, run again"
 DESCRIPTION = "The figures of a paper on the forward algorithm, run again, and what became of its claims."

@@ -11,10 +11,10 @@ from typing import Any
 
 import polars as pl
 
+from onward.atomic_files import replacing
 from onward.experiments.figure import Figure, Piece, Progress, Settings, settings_values
 from onward.scale import Engine
 from onward.scale.engine import Workers
-from onward.storage import replacing
 
 Advance = Callable[[str, int, int], None]
 """Called with the experiment's name, how many pieces are done, and how many there are."""

@@ -9,18 +9,15 @@ A feature is known by its name: one that was never seen before becomes a new coo
 at 0, and one that a row lacks counts as 0.
 """
 
-import sys
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Self, cast
+from collections.abc import Hashable, Mapping
+from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.stable.v2.typing import IntoDataFrame, IntoSeries
-from numpy.typing import ArrayLike
 
 from onward import regression
-from onward.regression.auto import HALF_LIVES, LAMS
-from onward.regression.start import Lam, Units
+from onward.integrations.wrapped_learners import Features, Wrapped, WrappedAuto, WrappedForward, WrappedRidge
 
 try:
     from river import base
@@ -38,165 +35,8 @@ __all__ = [
     "RidgeRegressor",
 ]
 
-Features = Mapping[Any, float]
 
-
-class _Wrapped:
-    """What is asked of any of them. The settings are the wrapped learner's, so they are kept in one place only."""
-
-    model: regression.OnlineRegressor
-
-    def _predict(self, x: Features) -> Any:
-        try:
-            return self.model.predict_one(x)
-        except ValueError:
-            # river's MinMaxScaler makes NaN of a feature that it has not seen yet. The model has not seen it either, so
-            # the row is predicted without it; a NaN in a feature that the model knows is refused.
-            known = set(getattr(self.model, "feature_names_in_", ()))
-            seen = {name: value for name, value in x.items() if name in known or value == value}
-            if len(seen) == len(x):
-                raise
-            return self.model.predict_one(seen)
-
-    @property
-    def _raw_memory_usage(self) -> int:
-        """Bytes of what was learned. river would walk through everything in reach, and with it all compiled code."""
-        fitted = self.model._state
-        if fitted is None:
-            return sys.getsizeof(self.model)
-        names = sum(sys.getsizeof(name) for name in fitted.names or ())
-        return sys.getsizeof(self.model) + fitted.buffer.nbytes + names
-
-
-class _Auto(_Wrapped):
-    model: regression.AutoRegressor
-
-    def __init__(self, *, lams: Sequence[float] = LAMS, half_lives: Sequence[float | None] = HALF_LIVES) -> None:
-        self.model = regression.AutoRegressor(lams=lams, half_lives=half_lives)
-
-    @property
-    def lams(self) -> Sequence[float]:
-        """λ of the experts."""
-        return self.model.lams
-
-    @property
-    def half_lives(self) -> Sequence[float | None]:
-        """Memories of the experts."""
-        return self.model.half_lives
-
-
-class _Regularized(_Wrapped):
-    @property
-    def lam(self) -> Lam:
-        """Regularisation λ."""
-        return self.model.lam
-
-    @property
-    def intercept_lam(self) -> float | None:
-        """λ of the constant."""
-        return self.model.intercept_lam
-
-    @property
-    def units(self) -> Units:
-        """What λ is in."""
-        return self.model.units
-
-    @property
-    def half_life(self) -> float | None:
-        """After so many rows a row counts half; None if all count alike. river's rows have no times."""
-        return cast(float | None, self.model.half_life)
-
-    @property
-    def window(self) -> int | None:
-        """How many rows count; None for all."""
-        return self.model.window
-
-    @property
-    def fit_intercept(self) -> bool:
-        """Whether there is a constant feature."""
-        return self.model.fit_intercept
-
-    @property
-    def prior_mean(self) -> ArrayLike | Mapping[Any, float] | None:
-        """The coefficients to start from."""
-        return self.model.prior_mean
-
-    @property
-    def prior_intercept(self) -> ArrayLike:
-        """The constant's coefficient to start from."""
-        return self.model.prior_intercept
-
-
-class _Forward(_Regularized):
-    model: regression.ForwardRegressor
-
-    def __init__(
-        self,
-        lam: Lam = 1.0,
-        *,
-        fit_intercept: bool = True,
-        intercept_lam: float | None = 0.0,
-        units: Units = "raw",
-        half_life: float | None = None,
-        window: int | None = None,
-        prior_mean: ArrayLike | Mapping[Any, float] | None = None,
-        prior_intercept: float = 0.0,
-    ) -> None:
-        self.model = regression.ForwardRegressor(
-            lam,
-            fit_intercept=fit_intercept,
-            intercept_lam=intercept_lam,
-            units=units,
-            half_life=half_life,
-            window=window,
-            prior_mean=prior_mean,
-            prior_intercept=prior_intercept,
-        )
-
-
-class _Ridge(_Regularized):
-    model: regression.RidgeRegressor
-
-    def __init__(
-        self,
-        lam: Lam = 1.0,
-        *,
-        fit_intercept: bool = True,
-        intercept_lam: float | None = 0.0,
-        units: Units = "raw",
-        half_life: float | None = None,
-        window: int | None = None,
-        clip: float | None = None,
-        prior_mean: ArrayLike | Mapping[Any, float] | None = None,
-        prior_intercept: float = 0.0,
-    ) -> None:
-        self.model = regression.RidgeRegressor(
-            lam,
-            fit_intercept=fit_intercept,
-            intercept_lam=intercept_lam,
-            units=units,
-            half_life=half_life,
-            window=window,
-            clip=clip,
-            prior_mean=prior_mean,
-            prior_intercept=prior_intercept,
-        )
-
-    @property
-    def clip(self) -> float | None:
-        """The bound on the predictions. It is the one setting that what was learned does not hang on: `mutate` it."""
-        return self.model.clip
-
-    @clip.setter
-    def clip(self, clip: float | None) -> None:
-        self.model.clip = clip
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"clip"}
-
-
-class _OneTarget(_Wrapped, base.MiniBatchRegressor):
+class _OneTarget(Wrapped, base.MiniBatchRegressor):
     @classmethod
     def from_onward(cls, model: regression.OnlineRegressor) -> Self:
         """Go on in river from where an onward model stands. The model is shared, not copied.
@@ -293,7 +133,7 @@ class _OneTarget(_Wrapped, base.MiniBatchRegressor):
         return series
 
 
-class _ManyTargets(_Wrapped, base.MultiTargetRegressor):
+class _ManyTargets(Wrapped, base.MultiTargetRegressor):
     # The targets' names, in the model's order; none before a row was learned.
     targets: tuple[Hashable, ...] = ()
 
@@ -331,7 +171,7 @@ class _ManyTargets(_Wrapped, base.MultiTargetRegressor):
         return dict(zip(self.targets, self._predict(x).tolist(), strict=True))
 
 
-class AutoRegressor(_Auto, _OneTarget):
+class AutoRegressor(WrappedAuto, _OneTarget):
     """Ridge and forward over many λ and memories, weighed by how they do: `onward.AutoRegressor` in `.model`.
 
     There is nothing to tune, and no scaler is needed: λ is in the features' own units.
@@ -353,7 +193,7 @@ class AutoRegressor(_Auto, _OneTarget):
     """
 
 
-class ForwardRegressor(_Forward, _OneTarget):
+class ForwardRegressor(WrappedForward, _OneTarget):
     """The forward algorithm (Vovk–Azoury–Warmuth) as a river regressor: `onward.ForwardRegressor` in `.model`.
 
     It predicts p / (1 + q), with p the ridge prediction and q = xᵀG⁻¹x the leverage of the row: where little is known,
@@ -384,7 +224,7 @@ class ForwardRegressor(_Forward, _OneTarget):
     """
 
 
-class RidgeRegressor(_Ridge, _OneTarget):
+class RidgeRegressor(WrappedRidge, _OneTarget):
     """Online ridge regression as a river regressor: `onward.RidgeRegressor` in `.model`.  [Alg. 1]
 
     Args:
@@ -412,7 +252,7 @@ class RidgeRegressor(_Ridge, _OneTarget):
     """
 
 
-class MultiTargetAutoRegressor(_Auto, _ManyTargets):
+class MultiTargetAutoRegressor(WrappedAuto, _ManyTargets):
     """`AutoRegressor` for a dict of targets. They share the experts' states; each target weighs them for itself.
 
     Args:
@@ -432,7 +272,7 @@ class MultiTargetAutoRegressor(_Auto, _ManyTargets):
     """
 
 
-class MultiTargetForwardRegressor(_Forward, _ManyTargets):
+class MultiTargetForwardRegressor(WrappedForward, _ManyTargets):
     """`ForwardRegressor` for a dict of targets. They share one state, so many cost little more than one.
 
     Args:
@@ -459,7 +299,7 @@ class MultiTargetForwardRegressor(_Forward, _ManyTargets):
     """
 
 
-class MultiTargetRidgeRegressor(_Ridge, _ManyTargets):
+class MultiTargetRidgeRegressor(WrappedRidge, _ManyTargets):
     """`RidgeRegressor` for a dict of targets. They share one state, so many cost little more than one.
 
     Args:

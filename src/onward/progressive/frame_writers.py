@@ -9,8 +9,8 @@ from typing import IO, Literal
 
 import polars as pl
 
+from onward.atomic_files import replacing
 from onward.progressive.spreadsheet_text import quote_formulas
-from onward.storage import replacing
 
 Write = Callable[[pl.DataFrame], None]
 TextFormat = Literal["csv", "jsonl"]

@@ -15,6 +15,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from onward.atomic_files import write_atomically
 from onward.confidence.assumptions import describe_target_intervals
 from onward.core.types import Vector
 from onward.core.words import counted
@@ -32,7 +33,6 @@ from onward.progressive.results import Comparison, Fit, History
 from onward.progressive.summaries import contrast_rows, said_of_contrasts, settled_lines
 from onward.progressive.weight_drawings import draw_weights
 from onward.regression import AutoRegressor, learner_name
-from onward.storage import write_atomically
 
 MOST_ROWS = 200  # of a table of coefficients
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from onward.core.state import described_lam
+from onward.core.lam_words import described_lam
 from onward.core.words import counted, left_out
 from onward.pages.numbers import format_number
 from onward.pages.plain_tables import html_paragraphs, html_table, text_table

@@ -1,5 +1,6 @@
 """What every learner is made of: settings, a read-out, and a fitted state with what can be asked of it."""
 
+import copy
 import math
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -11,10 +12,10 @@ from onward.confidence import ConformalIntervals
 from onward.confidence.anytime import Anchors
 from onward.confidence.sandwich import Sandwich
 from onward.core import Information
+from onward.core.lam_words import described_lam
 from onward.core.row_memory import reserve
 from onward.core.sharing import Shared
 from onward.core.single import Loops
-from onward.core.state import described_lam
 from onward.core.types import Matrix, Vector
 from onward.regression.alone import alone
 from onward.regression.ensembles import Fitted
@@ -251,6 +252,20 @@ class Learner(Shared, Estimator):
         """See to it that there is room for rows in a window."""
         if isinstance(fitted, FittedState):
             reserve(fitted.state, rows)
+
+    @alone
+    def copy(self) -> Self:
+        """A model of the same parameters that has learned the same, and learns on without touching this one."""
+        copied = copy.copy(self)
+        if self._state is not None:
+            copied._commit(self._state.copy())
+        if self.calibration_ is not None:
+            copied.calibration_ = self.calibration_.copy()
+        if self.anchors_ is not None:
+            copied.anchors_ = self.anchors_.copy()
+        if self.sandwich_ is not None:
+            copied.sandwich_ = self.sandwich_.copy()
+        return copied
 
     @alone
     def __getstate__(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Tables of rows: scikit-learn's protocol, and the online one."""
 
-from typing import Any, Literal, Self, overload
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,71 +50,16 @@ class BatchLearner(Learner):
             self.recipe_ = None  # forgotten with the rest: these rows came as features
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None) -> Self:
-        """Learn further rows, in order.
-
-        Args:
-            X: rows: an array, a sparse matrix or a data frame, (n, features).
-            y: targets: (n,), or (n, targets).
-            sample_weight: the weight of each row, (n,); None for 1.
-            times: when each row comes, numbers or dates that do not fall, for a half-life in time; None otherwise.
-
-        Returns:
-            The model itself.
-        """
-        self.predict_then_learn(X, y, sample_weight, times)
-        return self
-
-    @overload
-    def predict_then_learn(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        times: Any = None,
-        *,
-        return_leverage: Literal[False] = False,
-    ) -> NDArray[np.float64]: ...
-
-    @overload
-    def predict_then_learn(
-        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[True]
-    ) -> Learned: ...
-
-    @alone
-    def predict_then_learn(
-        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
-    ) -> NDArray[np.float64] | Learned:
-        """The online protocol: for each row in order, predict it, then learn its target.
-
-        Returns the predictions, of the shape of y; with `return_leverage`, also each row's leverage (n,) at that time.
-        They are the same, to the last bit, whether the rows come one at a time, in batches or all at once. A row of
-        weight w counts like the row √w·x with target √w·y, so forward has w q for the leverage q.
-
-        `times` has a number or a date for each row, for a half-life in time; they must not fall. A row is predicted
-        from what is left of those before at its own time.
-
-        Args:
-            X: rows: an array, a sparse matrix or a data frame, (n, features).
-            sample_weight: the weight of each row, (n,); None for 1.
-        """
+    def _learn_in_order(self, X: Any, y: Any, sample_weight: Any, times: Any) -> Learned:
+        """`predict_then_learn` for rows whose columns are the features, in their order."""
         rows, targets, weights, flat = self._checked(X, y, sample_weight)
         if self._state is None:
-            learned = self._begin(X, rows, targets, weights, flat, times)
-        else:
-            self._check_columns(X)
-            learned = self._go_on(self._state, rows, targets, weights, flat, times)
-        return learned if return_leverage else learned[0]
+            return self._begin(X, rows, targets, weights, flat, times)
+        self._check_columns(X)
+        return self._go_on(self._state, rows, targets, weights, flat, times)
 
-    @alone
-    def predict(self, X: Any, sample_weight: Any = None, times: Any = None) -> NDArray[np.float64]:
-        """Predict each row as if it came next. `sample_weight` is the weight with which it would be learned.
-
-        Of a model with a half-life in time, `times` says when each would come; without, it is when the latest row came.
-
-        Args:
-            X: rows: an array, a sparse matrix or a data frame, (n, features).
-        """
+    def _predict_in_order(self, X: Any, sample_weight: Any, times: Any) -> NDArray[np.float64]:
+        """`predict` for such rows."""
         fitted, rows = self._readable(X)
         weights = as_weights(sample_weight, rows.shape[0])
         moments = times_ahead(fitted.state, self.half_life, times, rows.shape[0])
@@ -125,12 +70,8 @@ class BatchLearner(Learner):
         return shaped(out, fitted.flat)
 
     @alone
-    def leverage(self, X: Any) -> Vector:
-        """xᵀG⁻¹x for each row: how little is known in its direction. Forward shrinks by it.
-
-        Args:
-            X: rows: an array, a sparse matrix or a data frame, (n, features).
-        """
+    def _leverage_in_order(self, X: Any) -> Vector:
+        """`leverage` of such rows."""
         fitted, rows = self._readable(X)
         out = np.empty(rows.shape[0])
         for where, block, _ in blocks(rows):

@@ -5,26 +5,26 @@ skips for a missing value is not learned; what is said of it is NaN, where `onwa
 rows and frames of the features themselves are taken as they are.
 """
 
-import copy
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Mapping
 from typing import Any, Literal, Self, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onward.confidence import SetChoices
+from onward.core.checks import probability
 from onward.core.known import Method
 from onward.core.types import Vector
 from onward.regression.alone import alone
 from onward.regression.base import Learned
-from onward.regression.batches import describe_targets, writeable
-from onward.regression.coefficients import CoefficientLearner
-from onward.tables import Block, CheckedRows, Recipe, as_targets, as_weights, frame_columns
-from onward.tables.times import Times, as_times
+from onward.regression.batches import describe_targets
+from onward.regression.half_life import in_a_list
+from onward.regression.named import ONE
+from onward.regression.recipe_rows import RecipeLearner, count_rows
+from onward.tables import CheckedRows, as_targets, as_weights
 
 
-class ColumnLearner(CoefficientLearner):
+class ColumnLearner(RecipeLearner):
     """Adds, to everything that takes tables, those that are read by the recipe."""
 
     @alone
@@ -43,7 +43,7 @@ class ColumnLearner(CoefficientLearner):
         """
         if self._reads_columns(X):
             return self._read_columns(X, sample_weight, times)[0]
-        return super().predict(X, sample_weight, times)
+        return self._predict_in_order(X, sample_weight, times)
 
     def leverage(self, X: Any) -> Vector:
         """xᵀG⁻¹x for each row: how little is known in its direction. Forward shrinks by it.
@@ -54,7 +54,7 @@ class ColumnLearner(CoefficientLearner):
         Returns:
             Leverages, (n,).
         """
-        return self._read_columns(X, None, None)[1] if self._reads_columns(X) else super().leverage(X)
+        return self._read_columns(X, None, None)[1] if self._reads_columns(X) else self._leverage_in_order(X)
 
     @overload
     def predict_many(
@@ -81,7 +81,7 @@ class ColumnLearner(CoefficientLearner):
         if self._reads_columns(X):
             read = self._read_columns(X, sample_weight, times)
         else:
-            read = super().predict_many(X, sample_weight, times, return_leverage=True)
+            read = self._predict_by_name(X, sample_weight, times)
         return read if return_leverage else read[0]
 
     @overload
@@ -129,8 +129,23 @@ class ColumnLearner(CoefficientLearner):
         if self._reads_columns(X):
             learned = self._learn_columns(X, y, sample_weight, times)
         else:
-            learned = super().predict_then_learn(X, y, sample_weight, times, return_leverage=True)
+            learned = self._learn_in_order(X, y, sample_weight, times)
         return learned if return_leverage else learned[0]
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None) -> Self:
+        """Learn further rows, in order.
+
+        Args:
+            X: rows: an array, a sparse matrix or a data frame, (n, features).
+            y: targets: (n,), or (n, targets).
+            sample_weight: the weight of each row, (n,); None for 1.
+            times: when each row comes, numbers or dates that do not fall, for a half-life in time; None otherwise.
+
+        Returns:
+            The model itself.
+        """
+        self.predict_then_learn(X, y, sample_weight, times)
+        return self
 
     @overload
     def learn_many(
@@ -166,7 +181,7 @@ class ColumnLearner(CoefficientLearner):
         if self._reads_columns(X):
             learned = self._learn_columns(X, y, sample_weight, times)
         else:
-            learned = super().learn_many(X, y, sample_weight, times, return_leverage=True)
+            learned = self._learn_by_name(X, y, sample_weight, times)
         return learned if return_leverage else learned[0]
 
     @alone
@@ -207,17 +222,20 @@ class ColumnLearner(CoefficientLearner):
             Ends (n, 2), or (n, targets, 2).
         """
         rows, how = X, self._interval_method(of, method, sigma)
-        if columns := how != "conformal" and self._reads_columns(X):  # else predictions are read, and they see to it
+        if how == "conformal":
+            probability("delta", delta)
+            return self._calibrated_intervals(self.predict(X), self.leverage(X), delta)
+        if columns := self._reads_columns(X):
             from onward.tables.encode_values import encode_frame
 
             names = self._fitted().names or []
             encoded = encode_frame(self._own_recipe(), names, X)
             rows = CheckedRows(np.ascontiguousarray(encoded.X[:, : len(names)]), names)
             unknown = encoded.X[:, len(names) :].any(axis=1)
-            out = np.full((_count_rows(X), 2), np.nan)
+            out = np.full((count_rows(X), 2), np.nan)
             if not len(encoded.X):
                 return out
-        ends = super().interval(rows, delta, sigma, theta_bound, of, method=how, **choices)
+        ends = self._intervals(rows, how, delta, sigma, theta_bound, of, choices)
         if not columns:
             return ends
         ends[unknown] = -np.inf, np.inf
@@ -252,116 +270,17 @@ class ColumnLearner(CoefficientLearner):
             targets.append(block.y)
             weights.append(block.weight)
         if len(predictions) == 1:
-            raise ValueError(f"there is no row to score: a value is missing in all {_count_rows(X)}")
+            raise ValueError(f"there is no row to score: a value is missing in all {count_rows(X)}")
         return r_squared(*map(np.concatenate, (predictions, targets, weights)))
 
-    # By the recipe
-
-    def _reads_columns(self, X: Any) -> bool:
-        """Whether X is a data frame to be read by the recipe; DataError if it should be, and lacks a column."""
-        if self.recipe_ is None or (columns := frame_columns(X)) is None:
-            return False
-        from onward.tables.encode_values import has_columns
-
-        return has_columns(self.recipe_, self._feature_names(), columns, "the data frame")
-
-    def _own_recipe(self) -> Recipe:
-        assert self.recipe_ is not None
-        return self.recipe_
-
-    def _feature_names(self) -> Sequence[Any]:
-        return [] if self._state is None else self._state.names or []
-
-    def _read_columns(self, X: Any, sample_weight: Any, times: Any) -> Learned:
-        from onward.tables.encode_values import encode_blocks
-
-        names, n = self._fitted().names or [], _count_rows(X)
-        weights, moments = as_weights(sample_weight, n), None if times is None else as_times(times, n)
-        predictions, leverages = np.full(n, np.nan), np.full(n, np.nan)
-        for block in encode_blocks(self._own_recipe(), names, X, times=moments):
-            w, when = writeable(weights[block.rows]), self._times_of(block, times)
-            read = super().predict_many(block, w, when, return_leverage=True)
-            predictions[block.rows], leverages[block.rows] = read
-        return predictions, leverages
-
-    def _times_of(self, block: Block, given: Any) -> Times | None:
-        """The times of a block's rows, if the model goes by them; or if some were given, so that it can refuse them."""
-        return None if self.half_life is None and given is None else block.times
-
-    def _blocks_with_target(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        times: Any = None,
-        remember: Callable[[Recipe], None] | None = None,
-    ) -> Iterator[Block]:
-        """The frame's rows with targets, weights and times, its own or those that are given."""
-        from onward.tables.encode_values import encode_blocks
-
-        n = _count_rows(X)
-        targets, weights = None, None if sample_weight is None else writeable(as_weights(sample_weight, n))
-        if y is not None:
-            matrix, flat = as_targets(y, n)
-            if not flat:
-                raise ValueError(f"y has {describe_targets(matrix.shape[1], flat)}, but this model has a single target")
-            targets = matrix[:, 0]
-        names, remember = self._feature_names(), remember if self._own_recipe().lags else None
-        return encode_blocks(
-            self._own_recipe(),
-            names,
-            X,
-            learning=True,
-            y=targets,
-            weight=weights,
-            times=None if times is None else as_times(times, n),
-            latest=self.latest_time,
-            remember=remember,
-        )
-
-    def _learn_columns(self, X: Any, y: Any, sample_weight: Any, times: Any) -> Learned:
-        self._check_settings()
-        recipes: list[Recipe] = []
-        blocks, n = self._blocks_with_target(X, y, sample_weight, times, recipes.append), _count_rows(X)
-        predictions, leverages = np.full(n, np.nan), np.full(n, np.nan)
-        first, second = next(blocks, None), next(blocks, None)
-        targets, weights = np.zeros((n, 1)), np.zeros(n)  # of weight 0, rows that are skipped
-        # A block is learned or refused as a whole; several need a copy to be thrown away if a later one is refused.
-        learner = self if second is None else self.copy()
-        for block in chain(*([each] for each in (first, second) if each is not None), blocks):
-            assert block.y is not None
-            learned = learner.learn_block(block.X, block.y, block.weight, block.names, self._times_of(block, times))
-            predictions[block.rows], leverages[block.rows] = learned
-            targets[block.rows, 0], weights[block.rows] = block.y, block.weight
-        if learner is not self and learner._state is not None:
-            self._commit(learner._state)
-            self.sandwich_ = learner.sandwich_
-        self._track(predictions[:, None], leverages, targets, weights)
-        if recipes:
-            self.recipe_ = recipes[-1]
-        return predictions, leverages
-
     @alone
-    def copy(self) -> Self:
-        """A model of the same parameters that has learned the same, and learns on without touching this one."""
-        copied = copy.copy(self)
-        if self._state is not None:
-            copied._commit(self._state.copy())
-        if self.calibration_ is not None:
-            copied.calibration_ = self.calibration_.copy()
-        if self.anchors_ is not None:
-            copied.anchors_ = self.anchors_.copy()
-        if self.sandwich_ is not None:
-            copied.sandwich_ = self.sandwich_.copy()
-        return copied
+    def _learn_row(self, x: Mapping[str, Any], y: Any, sample_weight: Any, time: Any) -> Self:
+        """Learn a row to which later ones look back: as a table of one row, which keeps what they need."""
+        import polars as pl
 
-
-def _count_rows(X: Any) -> int:
-    """Of a data frame; ValueError if there is none."""
-    n = int(X.shape[0])
-    if n == 0:
-        raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
-    return n
+        weight, frame = None if sample_weight is ONE else [sample_weight], {name: [value] for name, value in x.items()}
+        self.learn_many(pl.DataFrame(frame, strict=False), [y], weight, in_a_list(time))
+        return self
 
 
 def r_squared(predictions: Vector, y: Vector, w: Vector) -> float:

@@ -12,6 +12,7 @@ from onward.confidence import ConformalIntervals
 from onward.core import Information, TooExtremeError, kernel
 from onward.core.forgetting import learn_rows
 from onward.core.interrupts import interrupts_deferred
+from onward.core.lam_words import described
 from onward.core.row_memory import RowMemory, reserve, rows_from_record, rows_to_record
 from onward.core.shown import brief, several
 from onward.core.single import (
@@ -24,7 +25,6 @@ from onward.core.single import (
     predict_targets,
     row_loops,
 )
-from onward.core.state import described
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.regression.half_life import NO_TIMES

@@ -128,31 +128,18 @@ class Guarantees(MergeableLearner):
         self.calibration_ = ConformalIntervals(deltas)
         return self
 
-    @alone
-    def interval(
+    def _intervals(
         self,
         X: Any,
-        delta: float = 0.05,
-        sigma: float | None = None,
-        theta_bound: float | None = None,
-        of: Literal["mean", "observation"] = "mean",
-        *,
-        method: Method | None = None,
-        **choices: Unpack[SetChoices],
+        how: Method,
+        delta: float,
+        sigma: float | None,
+        theta_bound: float | None,
+        of: Literal["mean", "observation"],
+        choices: SetChoices,
     ) -> NDArray[np.float64]:
-        """Lower and upper ends for each row, of shape (n, 2), or (n, targets, 2) for several targets.
-
-        See `ColumnLearner.interval`, which adds data frames with the columns of a table.
-
-        Args:
-            X: rows: an array, a sparse matrix or a data frame, (n, features).
-            delta, sigma, theta_bound, choices: as of `confidence_set`.
-            of, method: what the ends are for, and how they are made: as there.
-        """
-        how = self._interval_method(of, method, sigma)
+        """`interval` for rows whose columns are the features, by a method other than past errors."""
         probability("delta", delta)
-        if how == "conformal":
-            return self._calibrated_intervals(self.predict(X), self.leverage(X), delta)
         fitted, rows = self._readable(X)
         out = np.empty((rows.shape[0], fitted.state.n_targets, 2))
         if how == "t":
@@ -216,6 +203,7 @@ class Guarantees(MergeableLearner):
     def _calibrated_intervals(
         self, predictions: NDArray[np.float64], leverages: Vector, delta: float
     ) -> NDArray[np.float64]:
+        """Those by past errors, of rows with these predictions and leverages."""
         if predictions.ndim == 2:  # of one target that comes in a column
             return self._calibrated_intervals(np.ascontiguousarray(predictions[:, 0]), leverages, delta)[:, None]
         assert self.calibration_ is not None

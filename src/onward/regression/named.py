@@ -1,10 +1,9 @@
 """One row at a time, and rows by name."""
 
 from collections.abc import Hashable, Mapping
-from typing import Any, Literal, Self, overload
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onward.core.factor import ORDINARY
 from onward.core.fast_path import FLOAT64, is_float64_array
@@ -167,14 +166,9 @@ class NamedLearner(BatchLearner):
         self._learn_named(names, ArrayRows(values), targets, weights, flat, in_a_list(time))
         return self
 
-    @alone
     def _learn_row(self, x: Mapping[str, Any], y: Any, sample_weight: Any, time: Any) -> Self:
-        """Learn a row to which later ones look back: as a table of one row, which keeps what they need."""
-        import polars as pl
-
-        weight, frame = None if sample_weight is ONE else [sample_weight], {name: [value] for name, value in x.items()}
-        self.learn_many(pl.DataFrame(frame, strict=False), [y], weight, in_a_list(time))
-        return self
+        """Learn a row to which later ones look back."""
+        raise NotImplementedError
 
     def _features(self, x: Any) -> Any:
         """The features of a row with the recipe's columns, None if it is skipped; what is no dict is taken as it is."""
@@ -229,28 +223,9 @@ class NamedLearner(BatchLearner):
                 self._dict_loops = fitted.row_loops(self._read_out, len(x))
         return row
 
-    @overload
-    def predict_many(
-        self, X: Any, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[False] = False
-    ) -> NDArray[np.float64]: ...
-
-    @overload
-    def predict_many(
-        self, X: Any, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[True]
-    ) -> Learned: ...
-
     @alone
-    def predict_many(
-        self, X: Any, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
-    ) -> NDArray[np.float64] | Learned:
-        """`predict` for a data frame by the names of its columns, like `predict_one` with a dict for each row.
-
-        Args:
-            X: rows: an array, a sparse matrix or a data frame, (n, features).
-            sample_weight: the weight of each row, (n,); None for 1.
-            times: when each row comes, numbers or dates that do not fall, for a half-life in time; None otherwise.
-            return_leverage: whether to give the leverages beside the predictions.
-        """
+    def _predict_by_name(self, X: Any, sample_weight: Any, times: Any) -> Learned:
+        """`predict_many` for rows whose columns are features by name."""
         names, rows = named_table(X)
         weights = as_weights(sample_weight, rows.shape[0])
         fitted, names = self._fitted_or_new(names, rows.shape[1])
@@ -259,45 +234,14 @@ class NamedLearner(BatchLearner):
         for where, block, _ in blocks(rows):
             read = self._read_named(fitted, names, block, writeable(weights[where]), moments[where])
             out[where], leverages[where] = read
-        predictions = shaped(out, fitted.flat)
-        return (predictions, leverages) if return_leverage else predictions
+        return shaped(out, fitted.flat), leverages
 
-    @overload
-    def learn_many(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        times: Any = None,
-        *,
-        return_leverage: Literal[False] = False,
-    ) -> NDArray[np.float64]: ...
-
-    @overload
-    def learn_many(
-        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: Literal[True]
-    ) -> Learned: ...
-
-    @alone
-    def learn_many(
-        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, *, return_leverage: bool = False
-    ) -> NDArray[np.float64] | Learned:
-        """`predict_then_learn` for a data frame by the names of its columns, like `learn_one` with a dict for each row.
-
-        Columns may come in any order; new names become new features, missing ones count as 0.
-
-        Args:
-            X: rows: an array, a sparse matrix or a data frame, (n, features).
-            y: targets: (n,), or (n, targets).
-            sample_weight: the weight of each row, (n,); None for 1.
-            times: when each row comes, numbers or dates that do not fall, for a half-life in time; None otherwise.
-            return_leverage: whether to give the leverages beside the predictions.
-        """
+    def _learn_by_name(self, X: Any, y: Any, sample_weight: Any, times: Any) -> Learned:
+        """`learn_many` for such rows."""
         self._require(y)
         names, rows = named_table(X)
         targets, flat = as_targets(y, rows.shape[0])
-        learned = self._learn_named(names, rows, targets, as_weights(sample_weight, rows.shape[0]), flat, times)
-        return learned if return_leverage else learned[0]
+        return self._learn_named(names, rows, targets, as_weights(sample_weight, rows.shape[0]), flat, times)
 
     @alone
     def learn_block(
@@ -316,7 +260,7 @@ class NamedLearner(BatchLearner):
         if fitted is None:
             fitted, grown = self._new_state(len(names), 1, True, names), True
         elif not fitted.flat or fitted.names is None or names[: len(fitted.names)] != fitted.names:
-            return self.learn_many(CheckedRows(X, names), y, w, times, return_leverage=True)
+            return self._learn_by_name(CheckedRows(X, names), y, w, times)
         elif len(names) > len(fitted.names):
             new, fitted, grown = names[len(fitted.names) :], fitted.copy(), True
             fitted.grow(new, [lam_of(self.lam, name) for name in new], [prior_of(self.prior_mean, n) for n in new])

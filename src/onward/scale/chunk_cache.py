@@ -12,11 +12,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from onward.atomic_files import write_atomically
 from onward.core.checks import whole
 from onward.scale import chunk_results
 from onward.scale.chunk_results import Predicted
 from onward.scale.summary import Summary
-from onward.storage import write_atomically
 
 _OURS = re.compile("[0-9a-f]{16}")
 
