@@ -19,7 +19,7 @@ from onward.service.regression_model import Model
 from onward.service.request_errors import RequestError
 from onward.service.request_types import DecideRequest, LearnRequest, PolicyRequest, RewardRequest
 from onward.service.service_engine import Service
-from onward.service.store import open_store
+from onward.service.store import Store, open_store
 from onward.service.store_errors import StoreError
 from onward.service.store_removal import prune
 from tests.service.logs import begin
@@ -323,6 +323,40 @@ def test_rows_that_are_not_learned_are_told(tmp_path: Path, monkeypatch: pytest.
         await service.stop()
 
     run(work)
+
+
+def test_a_database_that_hangs_is_told_in_time_and_holds_one_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onward.service.service_engine._PING_SECONDS", 0.1)
+    goes_on, asked = threading.Event(), []
+
+    def ping(store: Store) -> None:
+        asked.append(store)
+        goes_on.wait(60)
+
+    async def work() -> None:
+        service = await Service.start(open_store(f"sqlite:///{tmp_path}/log.db"))
+        with monkeypatch.context() as patched:
+            patched.setattr(Store, "ping", ping)
+            said = await asyncio.gather(*[service.ready() for _ in range(20)])
+            assert all("does not answer" in str(each) for each in said)
+            assert "does not answer" in str(await service.ready())
+            assert len(asked) == 1
+            goes_on.set()
+            await until(lambda: service._pinging is None)
+        assert await service.ready() is None
+        await service.stop()
+
+    run(work)
+
+
+def test_postgres_looks_soon_for_a_machine_that_is_gone(postgres_server: Postgres) -> None:
+    with open_store(postgres_server.url) as store:
+        told = "SELECT name, source FROM pg_settings WHERE name LIKE 'tcp_keepalives%' OR name = 'tcp_user_timeout'"
+        rows = store.database.run(lambda connection: connection.execute(sa.text(told)).all())
+    assert len(rows) == 4
+    assert {source for _, source in rows} == {"client"}
 
 
 def test_a_postgres_that_comes_back_is_used_again(postgres_server: Postgres) -> None:
