@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from onward.service import upkeep
 from onward.service.configuration import LoopConfig, ModelConfig, RewardRule
 from onward.service.entries import Action, Entry, Expire, Install
+from onward.service.following import LearnerLocks
 from onward.service.loop import Loop
 from onward.service.rebuilding import rebuild, verify
 from onward.service.regression_model import Model
@@ -376,6 +377,25 @@ def test_a_postgres_that_comes_back_is_used_again(postgres_server: Postgres) -> 
         await service.stop()
 
     run(work)
+
+
+def test_locks_of_many_loops_are_asked_for_at_once_and_go_to_whoever_is_there(postgres_server: Postgres) -> None:
+    names = [f"loop{i}" for i in range(50)]
+    statements: list[str] = []
+    with open_store(postgres_server.url) as store, open_store(postgres_server.url) as other:
+        sa.event.listen(other.database.engine, "before_cursor_execute", lambda *told: statements.append(told[2]))
+        one, two = LearnerLocks(store), LearnerLocks(other)
+        assert one.try_all(names) == set(names)
+        assert two.try_all(names) == set()
+        assert len(statements) == 1  # every second, of whoever follows
+        assert one.try_all(names[:-3]) == set(names[:-3])
+        assert two.try_all(names) == set(names[-3:])
+        one.close()
+        deadline = time.monotonic() + 60.0  # PostgreSQL notices that a connection has ended when it looks
+        while two.try_all(names) != set(names) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert two.held == set(names)
+        two.close()
 
 
 def test_two_servers_reach_the_same_state_and_one_takes_over(postgres_server: Postgres) -> None:
