@@ -70,7 +70,7 @@ def _literals(kind: inspect.Type) -> Sequence[object]:
 
 
 def validation_message(error: msgspec.ValidationError, kind: Any) -> tuple[str, str | None]:
-    """What is wrong with a value of a type, and where in it: for a field that lacks, or that nobody knows, its place."""
+    """What is wrong with a value of a type, and where in it: also of a field that is missing, or that nobody knows."""
     text, _, end = str(error).rpartition(" - at `$")
     if not text:
         text, end = str(error), ""
