@@ -1,5 +1,6 @@
 """Whatever is wrong is answered in one shape, and changes nothing."""
 
+import asyncio
 import io
 import json
 from collections.abc import AsyncIterator
@@ -10,7 +11,7 @@ import pytest
 from onward.service.entries import Entry, Expire
 from onward.service.request_log import RequestLog
 from onward.service.store_errors import StoreError
-from tests.service.caller import Caller, make_application
+from tests.service.caller import Caller, Got, make_application
 from tests.service.conftest import CONFIG, asked
 from tests.service.memory_service import MemoryService
 
@@ -36,7 +37,9 @@ ONE = b'{"event_id":"e","actions":[{"id":"a","features":{"x":%s}}]}'
         (b"[]", 422, "invalid_value", None),
         (b"3", 422, "invalid_body", None),
         (b"null", 422, "invalid_body", None),
-        (b"{}", 422, "invalid_body", None),
+        (b"{}", 422, "invalid_body", "actions"),
+        (b'[{"actions":[{"id":"a"}]},{}]', 422, "invalid_body", "[1].actions"),
+        (b'{"actions":[{"id":"a"},{}]}', 422, "invalid_body", "actions[1].id"),
         (b'{"actions":[]}', 422, "invalid_value", "actions"),
         (b'{"actions":[{"id":""}]}', 422, "invalid_value", "actions[0].id"),
         (b'{"actions":[{"id":"a\\u0000"}]}', 422, "invalid_value", "actions[0].id"),
@@ -44,7 +47,8 @@ ONE = b'{"event_id":"e","actions":[{"id":"a","features":{"x":%s}}]}'
         (b'{"actions":[{"id":1}]}', 422, "invalid_body", "actions[0].id"),
         (b'{"actions":[{"id":"a"},{"id":"a"}]}', 422, None, None),
         (b'{"actions":[{"id":"a"}],"k":0}', 422, "invalid_body", "k"),
-        (b'{"actions":[{"id":"a"}],"other":0}', 422, "invalid_body", None),
+        (b'{"actions":[{"id":"a"}],"other":0}', 422, "invalid_body", "other"),
+        (b'{"actions":[{"id":"a","other":0}]}', 422, "invalid_body", "actions[0].other"),
         (b'[{"actions":[{"id":"a"}]},{"actions":[{"id":7}]}]', 422, "invalid_body", "[1].actions[0].id"),
         (b'[{"actions":[{"id":"a"}]},{"actions":[]}]', 422, "invalid_value", "[1].actions"),
     ],
@@ -128,6 +132,28 @@ def test_an_answer_that_breaks_off_is_not_begun_again() -> None:
     assert (got.status, len(got.body.splitlines())) == (200, 1)
     assert call("GET", "/v1/loops/news/log?since=2020-01-01").status == 503
     assert call("GET", "/nowhere").headers["x-request-id"]
+    call.close()
+
+
+@pytest.mark.parametrize("path", [DECIDE, "/personalizer/v1/rank?loop=news"])
+def test_a_call_that_is_ended_by_a_stop_is_told_to_ask_again(path: str) -> None:
+    class Slow(MemoryService):
+        async def decide(self, name: str, asked: Any) -> Any:
+            await asyncio.sleep(60)
+
+    async def work() -> Got:
+        task = asyncio.create_task(call.call("POST", path, b'{"actions":[{"id":"a"}]}', {}))
+        await asyncio.sleep(0.05)
+        task.cancel()  # as uvicorn does when it has waited long enough
+        return await task
+
+    call = Caller(make_application(Slow()))
+    call("PUT", "/v1/loops/news", {})
+    got = call._loop.run_until_complete(work())
+    assert (got.status, got.headers["retry-after"]) == (503, "1")
+    error = got.json["error"]
+    assert error.get("innererror", error)["code"] == "unavailable"
+    assert "ask again" in error["message"]
     call.close()
 
 

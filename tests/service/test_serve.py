@@ -4,12 +4,14 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -103,6 +105,22 @@ def test_it_answers_stops_in_order_and_goes_on_where_it_was_with_tokens(tmp_path
         ended(process)
 
 
+def test_a_request_that_outlasts_a_stop_is_told_so_and_logged(tmp_path: Path) -> None:
+    config = tmp_path / "serve.toml"
+    config.write_text("stop_seconds = 1\n[loops.news]\n")
+    with serving(tmp_path, "--config", str(config)) as (url, process):
+        parts = urlsplit(url)
+        with socket.create_connection((str(parts.hostname), parts.port or 0), timeout=60) as connection:
+            head = "POST /v1/loops/news/rewards HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n"
+            connection.sendall(f"{head}Expect: 100-continue\r\n\r\n".encode())
+            assert connection.recv(1000).startswith(b"HTTP/1.1 100 ")  # it is under way
+            lines = ended(process)
+            answer = b"".join(iter(lambda: connection.recv(1000), b""))
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["code"] == "unavailable"
+    assert [each["status"] for each in lines if each["message"] == "request"] == [503]
+
+
 def test_without_tokens_it_listens_on_loopback_only(tmp_path: Path) -> None:
     settings = ServerSettings(database=f"sqlite:///{tmp_path}/log.db", listen="0.0.0.0:0")
     with pytest.raises(ValueError, match="there are no tokens in the database"):
@@ -138,6 +156,9 @@ def test_settings_from_a_file_under_those_of_the_command_line(tmp_path: Path) ->
         ('[loops.a]\nmode = "onlin"\n', "one of apprentice, observe, online, .* mean 'online'.*loops.*mode"),
         ('retain = "soon"\n', "retain must be a number of seconds"),
         ("[loops.a]\nexplore = 2\n", "loops"),
+        ("stop_seconds = -1\n", "stop_seconds"),
+        ("stop_seconds = nan\n", "stop_seconds"),
+        ("stop_seconds = inf\n", "stop_seconds"),
         ("[loops.a]\n[models.a]\n", "each name once"),
         ("listen = ", "expected TOML"),
     ):

@@ -13,13 +13,14 @@ import sqlalchemy as sa
 from onward.service import upkeep
 from onward.service.configuration import LoopConfig, ModelConfig, RewardRule
 from onward.service.entries import Action, Entry, Expire, Install
+from onward.service.following import LearnerLocks
 from onward.service.loop import Loop
 from onward.service.rebuilding import rebuild, verify
 from onward.service.regression_model import Model
 from onward.service.request_errors import RequestError
 from onward.service.request_types import DecideRequest, LearnRequest, PolicyRequest, RewardRequest
 from onward.service.service_engine import Service
-from onward.service.store import open_store
+from onward.service.store import Store, open_store
 from onward.service.store_errors import StoreError
 from onward.service.store_removal import prune
 from tests.service.logs import begin
@@ -325,6 +326,40 @@ def test_rows_that_are_not_learned_are_told(tmp_path: Path, monkeypatch: pytest.
     run(work)
 
 
+def test_a_database_that_hangs_is_told_in_time_and_holds_one_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onward.service.service_engine._PING_SECONDS", 0.1)
+    goes_on, asked = threading.Event(), []
+
+    def ping(store: Store) -> None:
+        asked.append(store)
+        goes_on.wait(60)
+
+    async def work() -> None:
+        service = await Service.start(open_store(f"sqlite:///{tmp_path}/log.db"))
+        with monkeypatch.context() as patched:
+            patched.setattr(Store, "ping", ping)
+            said = await asyncio.gather(*[service.ready() for _ in range(20)])
+            assert all("does not answer" in str(each) for each in said)
+            assert "does not answer" in str(await service.ready())
+            assert len(asked) == 1
+            goes_on.set()
+            await until(lambda: service._pinging is None)
+        assert await service.ready() is None
+        await service.stop()
+
+    run(work)
+
+
+def test_postgres_looks_soon_for_a_machine_that_is_gone(postgres_server: Postgres) -> None:
+    with open_store(postgres_server.url) as store:
+        told = "SELECT name, source FROM pg_settings WHERE name LIKE 'tcp_keepalives%' OR name = 'tcp_user_timeout'"
+        rows = store.database.run(lambda connection: connection.execute(sa.text(told)).all())
+    assert len(rows) == 4
+    assert {source for _, source in rows} == {"client"}
+
+
 def test_a_postgres_that_comes_back_is_used_again(postgres_server: Postgres) -> None:
     async def work() -> None:
         service = await Service.start(open_store(postgres_server.url))
@@ -342,6 +377,25 @@ def test_a_postgres_that_comes_back_is_used_again(postgres_server: Postgres) -> 
         await service.stop()
 
     run(work)
+
+
+def test_locks_of_many_loops_are_asked_for_at_once_and_go_to_whoever_is_there(postgres_server: Postgres) -> None:
+    names = [f"loop{i}" for i in range(50)]
+    statements: list[str] = []
+    with open_store(postgres_server.url) as store, open_store(postgres_server.url) as other:
+        sa.event.listen(other.database.engine, "before_cursor_execute", lambda *told: statements.append(told[2]))
+        one, two = LearnerLocks(store), LearnerLocks(other)
+        assert one.try_all(names) == set(names)
+        assert two.try_all(names) == set()
+        assert len(statements) == 1  # every second, of whoever follows
+        assert one.try_all(names[:-3]) == set(names[:-3])
+        assert two.try_all(names) == set(names[-3:])
+        one.close()
+        deadline = time.monotonic() + 60.0  # PostgreSQL notices that a connection has ended when it looks
+        while two.try_all(names) != set(names) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert two.held == set(names)
+        two.close()
 
 
 def test_two_servers_reach_the_same_state_and_one_takes_over(postgres_server: Postgres) -> None:

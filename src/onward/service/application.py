@@ -143,6 +143,12 @@ class Application:
                     await _send(send, status, body, _JSON, call.request_id)
         except _GoneError:
             status = 499
+        except asyncio.CancelledError:  # the server stops, and has waited as long as it may
+            status = 503
+            if has_begun:
+                raise
+            shape = route.error_shape if route is not None and route.error_shape else error_body
+            await _send(send, status, shape(_stopped()), _JSON, call.request_id, _stopped().headers)
         except Exception as error:
             self._log.failure(error, call.request_id)
             status = 500
@@ -245,6 +251,11 @@ def _other_method(method: str, allowed: list[str]) -> HttpError:
         return HttpError(204, "", "", headers=header)
     said = method[:20]
     return HttpError(405, "other_method", f"expected {' or '.join(allowed)}, got {said}", headers=header)
+
+
+def _stopped() -> HttpError:
+    told = "the server stops; whether this was done is not known: ask again"
+    return HttpError(503, "unavailable", told, headers=[(b"retry-after", b"1")])
 
 
 def _as_answered(error: HttpError | RequestError | StoreError) -> HttpError:

@@ -10,6 +10,7 @@ from msgspec import inspect
 
 _ENUM = re.compile(r"^Invalid enum value (.*)$", re.DOTALL)
 _FIELD = re.compile(r"^Object contains unknown field `(.*)`$", re.DOTALL)
+_MISSING = re.compile(r"^Object missing required field `(.*)`$", re.DOTALL)
 _STEP = re.compile(r"\[[^\]]*\]|[^.\[\]]+")
 
 
@@ -69,9 +70,12 @@ def _literals(kind: inspect.Type) -> Sequence[object]:
 
 
 def validation_message(error: msgspec.ValidationError, kind: Any) -> tuple[str, str | None]:
-    """What is wrong with a value of a type, and where in it."""
+    """What is wrong with a value of a type, and where in it: also of a field that is missing, or that nobody knows."""
     text, _, end = str(error).rpartition(" - at `$")
     if not text:
-        return explained_message(str(error), "", kind), None
+        text, end = str(error), ""
     place = end.removesuffix("`").removeprefix(".")
-    return explained_message(text, place, kind), place or None
+    said = explained_message(text, place, kind)
+    if (found := _FIELD.match(text) or _MISSING.match(text)) is not None:
+        place = f"{place}.{found[1]}" if place else found[1]
+    return said, place or None

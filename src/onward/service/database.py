@@ -18,8 +18,10 @@ FileIdentity = tuple[int, int]
 _BUSY_SECONDS = 10.0  # for which a lock of another process is waited for
 # A server that was frozen in the middle of a transaction must not keep the others out for ever.
 # A commit that was answered is on the disk, whatever the server's own settings say.
+# A machine that is gone without a word must not keep its locks: PostgreSQL would look for it after two hours.
 _POSTGRES_OPTIONS = (
-    f"-c lock_timeout={int(_BUSY_SECONDS)}s -c idle_in_transaction_session_timeout=60s -c synchronous_commit=on"
+    f"-c lock_timeout={int(_BUSY_SECONDS)}s -c idle_in_transaction_session_timeout=60s -c synchronous_commit=on "
+    "-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10s"
 )
 # A server copies its WAL to the file from time to time (`Database.checkpoint`). Where nobody does, or the WAL has grown
 # to so many pages nevertheless, whoever writes copies it.

@@ -30,6 +30,7 @@ _KEEP_ALIVE = 75  # seconds for which a connection may be silent
 _BACKLOG = 2048
 _COLLECT_AFTER = 20_000  # objects that are new: by then nearly all of those that a request makes are gone by themselves
 _TURN = 0.001  # seconds after which a thread that waits gets its turn: the writer's waits at each of its statements
+_LAST_WORDS = 1.0  # seconds for answers to requests that were cut short
 _log = logging.getLogger("onward.service")
 
 
@@ -90,6 +91,8 @@ async def run_server(settings: ServerSettings) -> None:
                 try:
                     await server.serve()
                 finally:
+                    if ended := set(server.server_state.tasks):  # requests that outlast a stop: each says so
+                        await asyncio.wait(ended, timeout=_LAST_WORDS)
                     watch.cancel()
                     announce.cancel()
                     application.evaluator.close()

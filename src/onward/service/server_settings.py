@@ -19,7 +19,7 @@ learner = "ridge"
 
 import tomllib
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
@@ -38,7 +38,7 @@ class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     database: str = "sqlite:///onward.db"
     listen: str = "127.0.0.1:8000"
     log_level: LogLevel = "info"
-    stop_seconds: float = 10.0
+    stop_seconds: Annotated[float, msgspec.Meta(ge=0.0, le=3600.0)] = 10.0
     """So long may requests take that are under way when the server is told to stop."""
     retain: Span | None = None
     """For how long entries of the log are kept, of loops and models that do not say themselves; null: for ever."""

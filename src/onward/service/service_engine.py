@@ -42,6 +42,7 @@ from onward.service.upkeep import Upkeep
 SNAPSHOT_EVERY = 10_000
 _TURN = 0.005  # seconds of a request with many decisions, after which others are answered
 _TRIES = 10  # to make a loop that others make and delete meanwhile
+_PING_SECONDS = 3.0  # after which a database that says nothing counts as away
 
 
 class Service(ServiceViews):
@@ -73,6 +74,7 @@ class Service(ServiceViews):
         self.loops = LiveLoops(store, snapshot_every, retain, clock)
         self._upkeep = Upkeep(self.loops, clock)
         self._is_stopping = False
+        self._pinging: asyncio.Task[str | None] | None = None
 
     @classmethod
     async def start(cls, store: Store, **settings: Any) -> "Service":
@@ -96,14 +98,27 @@ class Service(ServiceViews):
         """Why it cannot serve just now; None if it can."""
         if self._is_stopping:
             return "the server is stopping"
-        try:
-            await asyncio.to_thread(self.store.ping)
-        except StoreError as error:
-            return str(error)
+        if self._pinging is None:  # one at a time: of a database that hangs, each would hold a thread
+            self._pinging = asyncio.create_task(self._ping())
+        pinging = self._pinging
+        if not (await asyncio.wait({pinging}, timeout=_PING_SECONDS))[0]:
+            return f"the database {self.store.database.where} does not answer"
+        if (failed := pinging.result()) is not None:
+            return failed
         if self.loops.broken:
             name, reason = next(iter(self.loops.broken.items()))
             count = len(self.loops.broken)
             return reason if count == 1 else f"{count} loops or models cannot be loaded, among them {name!r}: {reason}"
+        return None
+
+    async def _ping(self) -> str | None:
+        """Why the database cannot be reached; None if it can."""
+        try:
+            await asyncio.to_thread(self.store.ping)
+        except StoreError as error:
+            return str(error)
+        finally:
+            self._pinging = None
         return None
 
     # Making and removing
