@@ -48,7 +48,7 @@ from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "1a5013bf0491c13d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "b77906483bc455a9"  # other files whose code is compiled into this one: see tools/digests.py
 
 MANY = 16  # of fewer actions than this, all are read
 

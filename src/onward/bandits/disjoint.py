@@ -56,6 +56,9 @@ class Disjoint(SavedDisjoint):
         policy: what each arm begins as; it must not have learned anything.
         n_arms: how many arms, or their names (text or whole numbers).
 
+    Raises:
+        ValueError: if the policy is none, has learned, or has an index of its own in Python; or if there is no arm.
+
     Example:
         >>> import numpy as np
         >>> from onward.bandits import Disjoint, LinUCB

@@ -49,6 +49,9 @@ class Hybrid(WithoutJournal):
             not have learned anything.
         n_arms: how many arms, or their names (text or whole numbers).
 
+    Raises:
+        ValueError: if the policy is of another kind or has learned, or if there is no arm.
+
     Example:
         >>> from onward.bandits import Hybrid, LinUCB
         >>> policy = Hybrid(LinUCB(lam=1.0, seed=0), ["left", "right"])

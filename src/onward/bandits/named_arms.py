@@ -34,6 +34,9 @@ class NamedArms(WithoutJournal):
         interactions: pairs of columns whose products are features too, called `city=Bern:device=phone`.
         lam, prior_mean: by name, as in `Named`; the same for all arms.
 
+    Raises:
+        ValueError: if the arms are no `Disjoint`, or have learned or chosen already.
+
     Example:
         >>> from onward.bandits import Disjoint, LinUCB, NamedArms
         >>> policy = NamedArms(Disjoint(LinUCB(lam=1.0, seed=0), ["tea", "coffee"]), intercept=True)

@@ -47,6 +47,9 @@ class Named(WithoutJournal):
         lam: λ of features by name, with that of all others under None; None for the policy's own.
         prior_mean: coefficients to start from by name; 0 for all others.
 
+    Raises:
+        ValueError: if the policy is none, or has learned or chosen already.
+
     Example:
         >>> from onward.bandits import LinUCB, Named
         >>> policy = Named(LinUCB(lam=1.0, seed=0))

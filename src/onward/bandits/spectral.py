@@ -39,6 +39,10 @@ class SpectralBandit(Filed):
         settings: as in `OFUL`, sigma being 1 unless told, without theta_bound, which `smoothness` is. `prior_mean` is
             an expected reward for each node; then C bounds ‖α* − α_0‖_Λ.
 
+    Raises:
+        TypeError: if theta_bound is told.
+        ValueError: if a value is out of its range, or the graph is none.
+
     Example:
         >>> from onward.bandits import SpectralBandit
         >>> policy = SpectralBandit([("a", "b"), ("b", "c"), ("c", "d")], smoothness=1.0, sigma=0.1, seed=0)

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from onward.core.state import Information as Information
     from onward.core.state import TooExtremeError as TooExtremeError
+    from onward.core.trace import Trace as Trace
 
-__all__ = ["Information", "TooExtremeError"]
+__all__ = ["Information", "TooExtremeError", "Trace"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from onward.core import state
+    from importlib import import_module
 
-    return getattr(state, name)
+    return getattr(import_module("onward.core.trace" if name == "Trace" else "onward.core.state"), name)
 
 
 def __dir__() -> list[str]:

@@ -139,6 +139,10 @@ class Stream:
         groups: the row groups to read, of one Parquet file.
         apart: whether this is one of several parts that are read apart.
 
+    Raises:
+        ValueError: if there is neither a target nor a recipe, or they differ.
+        DataError: if the files hold no rows, or cannot be read.
+
     Example:
         >>> import polars as pl
         >>> from onward import stream
