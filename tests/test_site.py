@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from tools.docs_check import dead_links
 from tools.docs_site.docstrings import rst_lines
-from tools.docs_site.llms import llms_text
+from tools.docs_site.llms import REFERENCE_FILE, included_sources, llms_text, reference_text
 from tools.docs_site.markdown import site_text
 from tools.docs_site.public_names import MODULES, exported, public_names
 from tools.docs_site.tree import DOCS, ROOT, TREE
@@ -94,6 +94,20 @@ def test_llms_text_lists_pages_by_title() -> None:
     text = llms_text()
     assert "- [One CSV file](_sources/start/one_csv.md.txt)" in text
     assert text.count("_sources/pictures/") == len(SCRIPTS)
+    assert f"- [Python, every public name]({REFERENCE_FILE})" in text
+
+
+def test_programs_that_read_are_given_what_pages_are_made_of() -> None:
+    text = reference_text()
+    for each in public_names():
+        if each.home == each.module and each.kind in ("class", "function"):
+            assert f"\n### {each.path}" in text
+    assert "\n### onward.bandits.play(policies, environment, horizon, repeats=1, " in text
+    assert "\n#### onward.AutoRegressor.learn_one(x, y, " in text  # which it inherits ...
+    forward = text.split("\n### onward.ForwardRegressor(")[1].split("\n### ")[0]
+    assert " onward.AutoRegressor.learn_one, " in forward  # ... as others do
+    assert included_sources().keys() == {"explanation/changelog", "explanation/contributing"}
+    assert included_sources()["explanation/changelog"].startswith("# Changelog\n\nThe format follows")
 
 
 def test_dead_links_of_a_site_are_found(tmp_path: Path) -> None:
