@@ -37,6 +37,7 @@ from onward.core.checks import is_hashable, positive, whole
 from onward.core.fast_path import close
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
+from onward.core.shown_html import html_values
 from onward.core.types import Matrix, Vector
 from onward.regression import OnlineRegressor
 
@@ -107,6 +108,10 @@ class Disjoint(SavedDisjoint):
 
     def __repr__(self) -> str:
         return f"Disjoint({self._policy!r}, {self._names!r})"
+
+    def _repr_html_(self) -> str:
+        learned = ", ".join(f"{brief(name)} ({rows:,})" for name, rows in self.n_learned.items())
+        return html_values("Disjoint", {"policy of each arm": repr(self._policy), "arms (rewards learned)": learned})
 
     # Arms
 

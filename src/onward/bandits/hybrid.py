@@ -26,6 +26,7 @@ from onward.confidence.widths import radius_of_both, radius_of_noise
 from onward.core.checks import not_negative, positive, whole
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
+from onward.core.shown_html import html_values
 from onward.core.types import Matrix, Vector
 
 
@@ -83,6 +84,9 @@ class Hybrid(WithoutJournal):
 
     def __repr__(self) -> str:
         return f"Hybrid({self._policy!r}, {list(self._slots)!r})"
+
+    def _repr_html_(self) -> str:
+        return html_values("Hybrid", {"policy": repr(self._policy), "arms": ", ".join(map(brief, self._slots))})
 
     # Arms
 

@@ -19,6 +19,7 @@ from onward.bandits.without_journal import WithoutJournal
 from onward.core.checks import positive
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
+from onward.core.shown_html import html_values
 from onward.core.types import Matrix, Vector
 
 Names = Mapping[str, Any]
@@ -71,6 +72,10 @@ class NamedArms(WithoutJournal):
 
     def __repr__(self) -> str:
         return f"NamedArms({self._arms!r}, intercept={self._features.intercept})"
+
+    def _repr_html_(self) -> str:
+        known = ", ".join(self.names) or "those that come"
+        return html_values("NamedArms", {"arms": repr(self._arms), "features": known})
 
     # Arms
 

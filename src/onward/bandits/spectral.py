@@ -17,6 +17,7 @@ from onward.bandits.randomness import Seed
 from onward.bandits.spectral_basis import SpectralBasis
 from onward.core.checks import is_hashable, not_negative, positive
 from onward.core.shown import brief
+from onward.core.shown_html import html_values
 from onward.core.types import Vector
 
 
@@ -235,6 +236,9 @@ class SpectralBandit(Filed):
     def __repr__(self) -> str:
         estimator = self._policy.estimator
         return f"SpectralBandit({self.basis!r}, {self.smoothness!r}, {self.lam!r}, estimator={estimator!r})"
+
+    def _repr_html_(self) -> str:
+        return html_values("SpectralBandit", {name: each for name, each in self.describe().items() if name != "policy"})
 
     # Files
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from onward.core.known import Known, Method
+from onward.core.shown_html import html_values
 from onward.core.types import Vector
 from onward.progressive.fitting import nothing_learned
 from onward.progressive.target_intervals import interval_reader
@@ -69,6 +70,14 @@ class ModelScores:
     def coverage(self) -> float | None:
         """The share of rows whose target lay in its interval; 1 − δ was promised, for each or of all: see `Method`."""
         return None if self.inside is None else self.inside / self.rows
+
+    def _repr_html_(self) -> str:
+        shown = {"rows": f"{self.rows:,} of {self.read:,}", "RMSE": f"{self.rmse:.4g}", "MAE": f"{self.mae:.4g}"}
+        shown["R²"] = f"{self.r2:.4g}"
+        if self.coverage is not None:
+            promised = 1.0 - self.known.delta
+            shown["targets in their intervals"] = f"{self.coverage:.1%} ({promised:.4g} promised, {self.method})"
+        return html_values(f"Scores of {self.target} in {self.source}; nothing was learned", shown)
 
 
 def score(

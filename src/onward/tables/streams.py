@@ -229,6 +229,10 @@ class Stream:
         # First row, rows, file and start of the pieces that the latest block, and skipped rows before it, come from.
         self._pieces = [(self._begin.read - self._begin.skip, self._begin.skip, self._begin.file, self._begin.start)]
 
+    def __repr__(self) -> str:
+        names = [each.name for each in self.files]
+        return f"Stream({brief(names)}, {self.read:,} rows read so far)"
+
     def _first_contents(self) -> Mapping[str, Content]:
         """What the columns hold, by the first file that has rows: so it is the same wherever a stream goes on."""
         for number, file in enumerate(self.files):
