@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT))
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 from tools.docs_site.building import figure_scraper, gallery_style, setup_site  # noqa: E402
-from tools.docs_site.tree import TREE  # noqa: E402
+from tools.docs_site.tree import EXPLORER, TREE  # noqa: E402
 
 project = "Onward"
 author = "The Onward developers"
@@ -57,11 +57,11 @@ html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["onward.css"]
-html_js_files = ["labels.js"]
+html_js_files = ["labels.js", "explorer_frame.js"]
 html_copy_source = True
 html_show_sphinx = False
 html_last_updated_fmt = None
-html_sidebars = {"index": [], "pictures/index": []}
+html_sidebars = {page: [] for page in ("index", "pictures/index", EXPLORER)}  # pages with nothing beside them
 html_theme_options = {
     "logo": {"text": "Onward", "alt_text": "Onward"},
     "navbar_align": "left",
@@ -91,7 +91,7 @@ sphinx_gallery_conf = {
     "image_srcset": ["2x"],
     # Ours comes first: pyplot lets go of its figures when they have been taken, and they look like the package's then.
     "image_scrapers": (figure_scraper, "matplotlib"),
-    "ignore_repr_types": r"matplotlib\.figure",
+    "capture_repr": (),  # pictures and what is printed; a last line's value would be an address in memory
     "matplotlib_animations": False,
     "doc_module": ("onward",),
     "backreferences_dir": "api/backreferences",

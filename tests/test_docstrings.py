@@ -14,26 +14,10 @@ from typing import Any
 import pytest
 
 from onward import storage
+from tools.docs_site.public_names import MODULES
 
 SOURCE = Path(__file__).parents[1] / "src"
-PACKAGES = [
-    "onward",
-    "onward.bandits",
-    "onward.bounds",
-    "onward.bounds.as_printed",
-    "onward.confidence",
-    "onward.core",
-    "onward.experiments",
-    "onward.integrations.gymnasium",
-    "onward.integrations.river",
-    "onward.ledger",
-    "onward.progressive",
-    "onward.regression",
-    "onward.scale",
-    "onward.service",
-    "onward.storage",
-    "onward.tables",
-]
+PACKAGES = [*MODULES, "onward.bounds.as_printed"]
 ERRORS = {"DataError", "EngineError", "RequestError", "StorageError", "TypeError", "ValueError"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.FAIL_FAST
 
@@ -90,8 +74,12 @@ def complaints(name: str, value: Any, *, example: bool = True) -> Iterator[str]:
 
 
 def raised(value: Any) -> set[str]:
-    """The errors that a function raises by itself, by name."""
-    if not inspect.isfunction(value):
+    """The errors that a function, or the making of an object, raises by itself, by name."""
+    if inspect.isclass(value):
+        if getattr(value, "_is_protocol", False):  # typing gives them an __init__ that refuses
+            return set()
+        return {each for name in ("__init__", "__post_init__") for each in raised(vars(value).get(name))}
+    if not inspect.isfunction(value) or value.__code__.co_filename.startswith("<"):  # dataclasses write theirs
         return set()
     tree = ast.parse(dedent(inspect.getsource(value)))
     calls = [each.exc for each in ast.walk(tree) if isinstance(each, ast.Raise) and isinstance(each.exc, ast.Call)]
@@ -185,6 +173,17 @@ def test_checks_can_fail() -> None:
 
     refuse.__doc__ = "Refuse the first. >>> 1"
     assert list(complaints("refuse", refuse)) == ["refuse does not say that it raises ValueError"]
+
+    class Refused:
+        """What is refused. >>> 1"""
+
+        def __init__(self, first: int) -> None:
+            raise TypeError(first)
+
+    assert list(complaints("Refused", Refused)) == [
+        "Refused does not say what first is",
+        "Refused does not say that it raises TypeError",
+    ]
     add.__doc__ = "Args:\n    first, second: numbers.\n\nReturns:\n    Their sum.\n\nExample:\n    >>> 1 + 1\n    3\n"
     assert list(complaints("add", add)) == []
     [said] = run_examples(ModuleType("sums", add.__doc__))

@@ -5,14 +5,26 @@ from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
-from onward import ForwardRegressor, RidgeRegressor, Table
-from onward.bandits import Greedy, LinUCB, LoggedData, evaluate
+from onward import ForwardRegressor, RidgeRegressor, Table, fit, stream
+from onward.bandits import (
+    Disjoint,
+    Greedy,
+    Hybrid,
+    LinUCB,
+    LoggedData,
+    Named,
+    NamedArms,
+    SpectralBandit,
+    evaluate,
+)
 from onward.bandits.policy_value import ValueDifference
 from onward.confidence import ConformalIntervals, RunningIntersection, TIntervals
 from onward.confidence.anytime import Contrast
 from onward.core.shown_html import html_values
+from onward.progressive import score
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -54,6 +66,23 @@ def seen(region: Any) -> RunningIntersection:
     return RunningIntersection([[1.0, 0.0]]).update(region)
 
 
+def named() -> Named:
+    policy = Named(LinUCB(lam=1.0, seed=0))
+    policy.learn({HOSTILE: 1.0}, 1.0)
+    return policy
+
+
+def arms() -> NamedArms:
+    policy = NamedArms(Disjoint(LinUCB(lam=1.0, seed=0), ["tea"]))
+    policy.learn("tea", {HOSTILE: 1.0}, 1.0)
+    return policy
+
+
+def scores() -> Any:
+    frame = pl.DataFrame({"x": [1.0, 2.0, 3.0, 5.0], HOSTILE: [1.0, 2.0, 2.0, 4.0]})
+    return score(fit(frame, Table(HOSTILE), RidgeRegressor()).model, frame)
+
+
 SHOWN: dict[str, tuple[Callable[[], Any], str]] = {
     "Table": (lambda: Table(HOSTILE, categorical=[HOSTILE]), HOSTILE),
     "Value": (value, "interval"),
@@ -64,6 +93,12 @@ SHOWN: dict[str, tuple[Callable[[], Any], str]] = {
     "contrast": (lambda: Contrast(HOSTILE, 1.0, 0.1, 0.5, 1.5, 3.0, 0.0, 0.05, 10, False, 10.0), "[0.5, 1.5]"),
     "ellipsoid": (lambda: region(RidgeRegressor), "coordinate 2"),
     "forward set": (lambda: region(ForwardRegressor), "coordinate 2"),
+    "arms": (lambda: Disjoint(LinUCB(seed=0), [HOSTILE, "tea"]), "'tea' (0)"),
+    "hybrid": (lambda: Hybrid(LinUCB(lam=1.0, seed=0), [HOSTILE, "tea"]), "'tea'"),
+    "named": (named, HOSTILE),
+    "named arms": (arms, HOSTILE),
+    "nodes": (lambda: SpectralBandit([("a", "b")], smoothness=1.0, sigma=0.1), "smoothness"),
+    "scores": (scores, "4 of 4"),
     "running": (lambda: seen(region(RidgeRegressor)), "row 0"),
 }
 
@@ -84,3 +119,10 @@ def test_html_of_many_values_is_cut() -> None:
     assert "name 19" in page.text
     assert "name 20" not in page.text
     assert "and 5 more" in page.text
+
+
+def test_a_stream_says_what_it_reads() -> None:
+    with stream(pl.DataFrame({"x": [1.0, 2.0], "y": [1.0, 2.0]}), "y") as rows:
+        assert repr(rows) == "Stream(['data frame 1'], 0 rows read so far)"
+        assert sum(len(block.X) for block in rows) == 2
+        assert repr(rows).endswith("2 rows read so far)")

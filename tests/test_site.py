@@ -1,17 +1,23 @@
 """What can be said of the site without building it; `make docs-check` builds it and looks at it in a browser."""
 
+import ast
+import re
 from collections import Counter
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
+from markdown_it import MarkdownIt
 
 from tools.docs_check import dead_links
 from tools.docs_site.docstrings import rst_lines
-from tools.docs_site.llms import llms_text
+from tools.docs_site.llms import REFERENCE_FILE, included_sources, llms_text, reference_text
 from tools.docs_site.markdown import site_text
-from tools.docs_site.public_names import exported, public_names
-from tools.docs_site.tree import DOCS, TREE
-from tools.run_readme import written_pages
+from tools.docs_site.public_names import MODULES, exported, public_names
+from tools.docs_site.tree import DOCS, ROOT, TREE
+from tools.run_readme import PYTHON, blocks, pages_with_examples, written_pages
 
 SCRIPTS = sorted((DOCS / "gallery").glob("*.py"))
 MOST_LINES, FEWEST_SCRIPTS = 30, 14
@@ -88,6 +94,20 @@ def test_llms_text_lists_pages_by_title() -> None:
     text = llms_text()
     assert "- [One CSV file](_sources/start/one_csv.md.txt)" in text
     assert text.count("_sources/pictures/") == len(SCRIPTS)
+    assert f"- [Python, every public name]({REFERENCE_FILE})" in text
+
+
+def test_programs_that_read_are_given_what_pages_are_made_of() -> None:
+    text = reference_text()
+    for each in public_names():
+        if each.home == each.module and each.kind in ("class", "function"):
+            assert f"\n### {each.path}" in text
+    assert "\n### onward.bandits.play(policies, environment, horizon, repeats=1, " in text
+    assert "\n#### onward.AutoRegressor.learn_one(x, y, " in text  # which it inherits ...
+    forward = text.split("\n### onward.ForwardRegressor(")[1].split("\n### ")[0]
+    assert " onward.AutoRegressor.learn_one, " in forward  # ... as others do
+    assert included_sources().keys() == {"explanation/changelog", "explanation/contributing"}
+    assert included_sources()["explanation/changelog"].startswith("# Changelog\n\nThe format follows")
 
 
 def test_dead_links_of_a_site_are_found(tmp_path: Path) -> None:
@@ -100,3 +120,68 @@ def test_dead_links_of_a_site_are_found(tmp_path: Path) -> None:
         "a.html: b.html#there has no such place",
         "a.html: c.html leads nowhere",
     ]
+
+
+def broken_emphasis(text: str) -> Iterator[str]:
+    """Stars that were meant as letters, as in θ*, but begin or end emphasis: what stands in it is torn in two."""
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        inside: list[str] = []
+        for each in token.children or ():
+            if each.type in ("em_open", "strong_open"):
+                inside.append("")
+            elif each.type in ("em_close", "strong_close"):
+                said = inside.pop()
+                if said.count("(") != said.count(")") or said.count("‖") % 2:
+                    yield said
+            elif each.type == "text" and "**" in each.content:
+                yield each.content
+            elif inside:
+                inside[-1] += each.content
+
+
+@pytest.mark.parametrize(
+    "page", [*sorted(ROOT.glob("*.md")), *written_pages(DOCS)], ids=lambda page: page.relative_to(ROOT).as_posix()
+)
+def test_no_star_of_a_formula_is_taken_for_emphasis(page: Path) -> None:
+    assert list(broken_emphasis(page.read_text("utf-8"))) == []
+
+
+def test_broken_emphasis_is_found() -> None:
+    assert list(broken_emphasis("> **(xᵀθ*)² < (2 + q) σ²**")) == ["(xᵀθ", ")² < (2 + q) σ²"]
+    assert list(broken_emphasis("- **At ‖θ*‖ = 1** (twice)")) != []
+    assert list(broken_emphasis("**`(xᵀθ*)²` (both)** and θ* and *θ*")) == []
+
+
+def imported(code: str) -> set[tuple[str, str]]:
+    """What Python takes from this library by name: (module, name)."""
+    froms = [each for each in ast.walk(ast.parse(code)) if isinstance(each, ast.ImportFrom)]
+    return {
+        (each.module, alias.name)
+        for each in froms
+        if each.module and each.module.partition(".")[0] == "onward"
+        for alias in each.names
+    }
+
+
+def shown_code() -> Iterator[tuple[str, str]]:
+    """All Python that readers are shown, and where."""
+    for page in pages_with_examples():
+        code = "\n".join(dedent(each.code) for each in blocks(page.read_text("utf-8")) if each.language in PYTHON)
+        yield page.name, code
+    yield from ((script.name, script.read_text("utf-8")) for script in SCRIPTS)
+    for source in sorted((ROOT / "src").rglob("*.py")):
+        yield (
+            source.name,
+            "\n".join(re.findall(r">>> (from onward\S* import \w+(?:, \w+)*)$", source.read_text("utf-8"), re.M)),
+        )
+
+
+def test_examples_take_public_names_only() -> None:
+    """What an example takes is in the reference, so that a reader can look it up, and it stays."""
+    public = {(module, name) for module in MODULES for name in exported(import_module(module))}
+    public |= {tuple(module.rsplit(".", 1)) for module in MODULES if "." in module}
+    printed = import_module("onward.bounds.as_printed")  # described on its page as a whole
+    public |= {(printed.__name__, name) for name in exported(printed)}
+    shown = {(*each, where) for where, code in shown_code() for each in imported(code)}
+    assert len({each[:2] for each in shown}) > 100
+    assert sorted(each for each in shown if each[:2] not in public) == []

@@ -12,6 +12,7 @@ import argparse
 import json
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -67,6 +68,9 @@ const pictures = [...document.querySelectorAll("img[class*=sphx-glr]")];
 if (document.querySelector(".sphx-glr-download") && pictures.length !== 1) said.push(`${pictures.length} pictures of one script`);
 const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
 for (const id of new Set(ids.filter((each, n) => ids.indexOf(each) !== n))) said.push(`two elements have the id ${id}`);
+if (/ object at 0x[0-9a-f]/.test(document.body.textContent)) said.push("the address of an object in memory");
+const frame = document.querySelector("iframe.explorer");
+if (frame && frame.clientHeight < 1000) said.push(`the explorer scrolls in a frame of ${frame.clientHeight} px`);
 const root = document.documentElement;
 if (root.scrollWidth > root.clientWidth + 1) {
   const wide = [...document.querySelectorAll("article *")].find(e => e.getBoundingClientRect().right > root.clientWidth + 1);
@@ -162,6 +166,8 @@ def _resize(driver: Any, size: str) -> None:
     width, height = SIZES[size]
     told = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == "phone"}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", told)
+    if driver.find_elements("css selector", "iframe.explorer"):
+        time.sleep(0.3)  # a frame tells of its new height when it is drawn
 
 
 def look(driver: Any, site: Path, page: Path, shots: Path | None) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """The explorer as a reader meets it: clicked, pressed and touched, on a desk and on a phone, in light and dark."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from tests.explorer.checks import focus_order, look_over
 from tests.explorer.driving import SIX, click, middle, push, shown, swipe, until, visit
 from tests.pages.browser import Browser
-from tests.pages.looking import NARROW, PHONE
+from tests.pages.looking import DESK, NARROW, PHONE
 
 pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.usefixtures("desk")]
 
@@ -210,3 +211,38 @@ def test_every_part_can_be_read_on_a_phone_and_asks_nobody(window: Browser, page
     assert window.messages() == []
     own = page.resolve().as_uri()
     assert [each for each in window.requests() if not each.startswith((own, "data:", "about:"))] == []
+
+
+def test_in_a_frame_it_is_as_high_as_it_needs_and_has_the_theme_around(window: Browser, page: Path) -> None:
+    script = Path(__file__).parents[2] / "docs" / "_static" / "explorer_frame.js"
+    around = page.with_name("around.html")
+    around.write_text(
+        '<!doctype html><html data-theme="dark"><meta name="viewport" content="width=device-width">'
+        "<style>iframe { width: 100%; height: 300px }</style>"
+        f'<script src="{script.as_uri()}"></script><iframe class="explorer" src="{page.name}"></iframe></html>',
+        encoding="utf-8",
+    )
+    window.open(around)
+    height = "return document.querySelector('iframe').clientHeight"
+    until(window, f"{height} > 800")
+    high = window.run(height)
+
+    def inside(script: str) -> Any:
+        driver = window._driver
+        driver.switch_to.frame(driver.find_element("css selector", "iframe"))
+        try:
+            return driver.execute_script(script)
+        finally:
+            driver.switch_to.default_content()
+
+    assert inside("return innerHeight - document.documentElement.offsetHeight") in (0, 1, 2, 3)
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    dark = inside(paper)
+    window.run("document.documentElement.dataset.theme = 'light'")
+    until(window, f"{height} > 800")
+    light = inside(paper)
+    assert sum(map(int, re.findall(r"\d+", dark))) < 150 < 600 < sum(map(int, re.findall(r"\d+", light)))
+    window.resize(NARROW[0], NARROW[1], mobile=NARROW[2])
+    until(window, f"{height} > {high + 300}")
+    window.resize(DESK[0], DESK[1], mobile=DESK[2])
+    until(window, f"{height} < {high + 3}")  # it becomes lower again, too

@@ -14,7 +14,7 @@ from tools.docs_site.command_line import command_line_page
 from tools.docs_site.docstrings import to_rst
 from tools.docs_site.examples import ExampleError, page_outputs
 from tools.docs_site.http_page import http_page
-from tools.docs_site.llms import llms_text
+from tools.docs_site.llms import REFERENCE_FILE, included_sources, llms_text, reference_text
 from tools.docs_site.markdown import site_text
 from tools.docs_site.signatures import shorten_signature
 from tools.docs_site.tree import DOCS, EXPLORER, TREE
@@ -122,6 +122,9 @@ def _finish(app: Sphinx, error: Exception | None) -> None:
         return
     out = Path(app.outdir)
     (out / "llms.txt").write_text(llms_text(), "utf-8")
+    (out / REFERENCE_FILE).write_text(reference_text(), "utf-8")
+    for name, text in included_sources().items():
+        (out / "_sources" / f"{name}.md.txt").write_text(text, "utf-8")
     command = [sys.executable, "-m", "onward", "explore", "--out", str(out / EXPLORER_FILE), "--no-browser"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -26,8 +26,7 @@ _INCLUDE = re.compile(r"<!-- include: (?P<path>\S+) -->")
 def site_text(page: Path, text: str, outputs: dict[int, str], below: list[str]) -> str:
     """The text of a page as the site reads it."""
     folder = page.parent
-    if included := _INCLUDE.search(text):
-        source = (folder / included["path"]).resolve()
+    if source := included_file(page):
         text, folder, outputs = source.read_text("utf-8"), source.parent, {}
     text = _with_outputs(text, outputs)
     text = _outside_fences(text, lambda part: _with_links(_with_pictures(part), folder))
@@ -37,6 +36,12 @@ def site_text(page: Path, text: str, outputs: dict[int, str], below: list[str]) 
         listed = "\n".join(f"/{name}" for name in below)
         text += f"\n\n```{{toctree}}\n:hidden:\n:maxdepth: 2\n\n{listed}\n```\n"
     return text
+
+
+def included_file(page: Path) -> Path | None:
+    """The file that a page is, if it is another one."""
+    included = _INCLUDE.search(page.read_text("utf-8")) if page.exists() else None
+    return (page.parent / included["path"]).resolve() if included else None
 
 
 def _outside_fences(text: str, change: Callable[[str], str]) -> str:

@@ -11,6 +11,8 @@ MODULES = (
     "onward.regression",
     "onward.bandits",
     "onward.bandits.environments",
+    "onward.bandits.structured_worlds",
+    "onward.bandits.graphs",
     "onward.confidence",
     "onward.bounds",
     "onward.tables",

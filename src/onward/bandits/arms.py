@@ -14,7 +14,17 @@ from onward.core.types import Matrix
 
 
 class Arms(Protocol):
-    """What a `LinearWorld` asks of its arms."""
+    """What a `LinearWorld` asks of its arms.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits.environments import Arms, SphereArms
+        >>> arms: Arms = SphereArms(10, 3)
+        >>> arms.n_arms, arms.dimension, arms.bound, arms.fresh
+        (10, 3, 1.0, True)
+        >>> arms.draw(np.random.default_rng(0), 2).shape
+        (2, 10, 3)
+    """
 
     @property
     def n_arms(self) -> int:
@@ -33,7 +43,7 @@ class Arms(Protocol):
         """Whether every round has its own. Otherwise they are drawn once for each run."""
 
     def draw(self, rng: Generator, count: int) -> Matrix:
-        """The arms of the next `count` rounds, (count, k, d), in an array that is the caller's.
+        """The arms of the next `count` rounds, drawn from `rng`: (count, k, d), in an array that is the caller's.
 
         Two calls draw what one call of their sum would.
         """
@@ -47,6 +57,15 @@ class GivenArms(Part):
 
     Args:
         arms: one arm a row, (k, d).
+
+    Raises:
+        ValueError: if they are not finite numbers in k rows of d.
+
+    Example:
+        >>> from onward.bandits.environments import GivenArms
+        >>> arms = GivenArms([[1.0, 0.0], [0.0, 2.0]])
+        >>> arms.n_arms, arms.bound
+        (2, 2.0)
     """
 
     fresh = False
@@ -57,7 +76,7 @@ class GivenArms(Part):
         self.bound = float(np.linalg.norm(self.arms, axis=1).max())
 
     def draw(self, rng: Generator, count: int) -> Matrix:
-        """The arms, `count` times; nothing is random."""
+        """The arms, `count` times; `rng` is left alone."""
         return np.repeat(self.arms[np.newaxis], count, axis=0)
 
     def _settings(self) -> dict[str, Any]:
@@ -74,7 +93,7 @@ class _DirectedArms(Part):
         self.bound, self.fresh = positive("radius", radius), bool(fresh)
 
     def draw(self, rng: Generator, count: int) -> Matrix:
-        """The arms of the next `count` rounds, (count, k, d)."""
+        """The arms of the next `count` rounds, drawn from `rng`: (count, k, d)."""
         out = np.empty((count, self.n_arms, self.dimension))
         _fill_directed(rng, self._norm, self.bound, out)
         return out
@@ -94,6 +113,16 @@ class SphereArms(_DirectedArms):
         d: dimension.
         radius: norm of each.
         fresh: drawn anew each round; otherwise once a run.
+
+    Raises:
+        ValueError: if n or d is not a positive whole number, or the radius not positive.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits.environments import SphereArms
+        >>> arms = SphereArms(10, 3, radius=2.0).draw(np.random.default_rng(0), 1)
+        >>> np.linalg.norm(arms, axis=2).round(6).tolist()[0][:3]
+        [2.0, 2.0, 2.0]
     """
 
     _norm = _SAME
@@ -107,6 +136,16 @@ class BallArms(_DirectedArms):
         d: dimension.
         radius: the largest norm.
         fresh: drawn anew each round; otherwise once a run.
+
+    Raises:
+        ValueError: if n or d is not a positive whole number, or the radius not positive.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits.environments import BallArms
+        >>> arms = BallArms(1000, 20).draw(np.random.default_rng(0), 1)
+        >>> bool(np.mean(np.linalg.norm(arms, axis=2) > 0.9) > 0.8)
+        True
     """
 
     _norm = _BALL
@@ -120,6 +159,16 @@ class UniformNormArms(_DirectedArms):
         d: dimension.
         radius: the largest norm.
         fresh: drawn anew each round; otherwise once a run.
+
+    Raises:
+        ValueError: if n or d is not a positive whole number, or the radius not positive.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits.environments import UniformNormArms
+        >>> arms = UniformNormArms(1000, 20).draw(np.random.default_rng(0), 1)
+        >>> bool(np.mean(np.linalg.norm(arms, axis=2) > 0.9) < 0.2)
+        True
     """
 
     _norm = _UNIFORM
@@ -132,6 +181,16 @@ class BoxArms(Part):
         n: how many.
         d: dimension.
         fresh: drawn anew each round; otherwise once a run.
+
+    Raises:
+        ValueError: if n or d is not a positive whole number.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits.environments import BoxArms
+        >>> arms = BoxArms(50, 2).draw(np.random.default_rng(0), 1)
+        >>> bool(np.linalg.norm(arms, axis=2).max() <= 1.0 + 1e-15)
+        True
     """
 
     bound = 1.0
@@ -140,7 +199,7 @@ class BoxArms(Part):
         self.n_arms, self.dimension, self.fresh = whole("n", n), whole("d", d), bool(fresh)
 
     def draw(self, rng: Generator, count: int) -> Matrix:
-        """The arms of the next `count` rounds, (count, k, d)."""
+        """The arms of the next `count` rounds, drawn from `rng`: (count, k, d)."""
         out = np.empty((count, self.n_arms, self.dimension))
         # Drawing takes most of the time, so a word of 64 random bits makes two coordinates, each one of 2³² values.
         # A round starts with a new word: what it gets must not depend on where a block began.

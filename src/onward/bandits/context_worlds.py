@@ -67,6 +67,9 @@ class ContextWorld(Part):
         noise: `Gaussian`, `Rademacher` or `Bounded`; None for none.
         intercept: whether the first coordinate of each context is 1, and the rest has norm 1.
 
+    Raises:
+        ValueError: if thetas are not finite numbers in rows, or leave nothing beside an intercept.
+
     Example:
         >>> from onward.bandits import ContextWorld, Disjoint, LinUCB, play
         >>> world = ContextWorld([[1.0, 0.0], [0.0, 1.0]])
@@ -115,6 +118,9 @@ class TableWorld(Part):
         contexts: (n, d).
         rewards: of each arm in each row, (n, k).
         shuffled: whether the rows are drawn without replacement.
+
+    Raises:
+        ValueError: if contexts and rewards are not finite, or differ in rows.
 
     Example:
         >>> from onward.bandits import Disjoint, LinUCB, TableWorld, play

@@ -98,6 +98,9 @@ class GeometricDelay(Part):
     Args:
         mean: the mean number of rounds.
 
+    Raises:
+        ValueError: if the mean is negative or not finite.
+
     Example:
         >>> import numpy as np
         >>> from onward.bandits import GeometricDelay

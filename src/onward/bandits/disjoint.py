@@ -21,6 +21,7 @@ from onward.bandits.saved_disjoint import SavedDisjoint
 from onward.bandits.shared_record import factor_in, mark_choice, new_record
 from onward.core import Information
 from onward.core.shown import brief
+from onward.core.shown_html import html_values
 from onward.core.types import Vector
 
 
@@ -36,6 +37,9 @@ class Disjoint(SavedDisjoint):
     Args:
         policy: what each arm begins as; it must not have learned anything.
         n_arms: how many arms, or their names (text or whole numbers).
+
+    Raises:
+        ValueError: if the policy is none, has learned, or has an index of its own in Python; or if there is no arm.
 
     Example:
         >>> import numpy as np
@@ -83,6 +87,10 @@ class Disjoint(SavedDisjoint):
 
     def __repr__(self) -> str:
         return f"Disjoint({self._policy!r}, {self._names!r})"
+
+    def _repr_html_(self) -> str:
+        learned = ", ".join(f"{brief(name)} ({rows:,})" for name, rows in self.n_learned.items())
+        return html_values("Disjoint", {"policy of each arm": repr(self._policy), "arms (rewards learned)": learned})
 
     # Choosing
 

@@ -20,7 +20,15 @@ _ROUNDING = 1e-12  # norms that agree to this are the same
 
 
 class Drift(Protocol):
-    """What a `LinearWorld` asks of its θ."""
+    """What a `LinearWorld` asks of its θ.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits.environments import Drift, Rotating
+        >>> theta: Drift = Rotating([1.0, 0.0], [0.0, 1.0], steps=2)
+        >>> theta.draw(np.random.default_rng(0), 0, 3, None).round(3).tolist()
+        [[1.0, 0.0], [0.707, 0.707], [0.0, 1.0]]
+    """
 
     @property
     def dimension(self) -> int:
@@ -38,9 +46,10 @@ class Drift(Protocol):
         """B_T: the sum of ‖θ_{t+1} − θ_t‖ over the first `horizon` rounds; ValueError if it is random."""
 
     def draw(self, rng: Generator, t: int, count: int, previous: Vector | None) -> Matrix:
-        """θ of the rounds t, …, t + count − 1 (the first is 0), (count, d), where `previous` is that of round t − 1.
+        """θ of the rounds t, …, t + count − 1 (the first is 0), drawn from `rng`: (count, d).
 
-        Two calls draw what one call of their sum would. In the first round of a run `previous` is None.
+        `previous` is that of round t − 1; None in the first round of a run. Two calls draw what one call of their sum
+        would.
         """
 
     def describe(self) -> dict[str, Any]:
@@ -54,6 +63,14 @@ class RandomTheta(Part):
         d: dimension.
         law: uniform on the "sphere" or in the "ball".
         radius: of either.
+
+    Raises:
+        ValueError: if the law is neither, d not a positive whole number, or the radius not positive.
+
+    Example:
+        >>> from onward.bandits.environments import RandomTheta, RandomWalk
+        >>> RandomWalk(RandomTheta(3), step=0.01).dimension
+        3
     """
 
     def __init__(self, d: int, law: Literal["sphere", "ball"] = "sphere", radius: float = 1.0) -> None:
@@ -64,7 +81,7 @@ class RandomTheta(Part):
         self.dimension, self.bound = self._one.dimension, self._one.bound
 
     def draw(self, rng: Generator) -> Vector:
-        """One of them."""
+        """One of them, drawn from `rng`."""
         theta: Vector = self._one.draw(rng, 1)[0, 0]
         return theta
 
@@ -96,6 +113,16 @@ class Stationary(Part):
 
     Args:
         theta: the vector, (d,), or a `RandomTheta`.
+
+    Raises:
+        ValueError: if it is no vector of finite numbers.
+
+    Example:
+        >>> from onward.bandits.environments import Stationary
+        >>> Stationary([0.6, -0.8]).bound
+        1.0
+        >>> Stationary.random(5).dimension
+        5
     """
 
     change_points: tuple[int, ...] = ()
@@ -106,16 +133,16 @@ class Stationary(Part):
 
     @classmethod
     def random(cls, d: int, law: Literal["sphere", "ball"] = "sphere", radius: float = 1.0) -> Self:
-        """A θ that every run draws for itself, uniform on the sphere or in the ball."""
+        """A θ of d numbers that every run draws for itself: by `law` and `radius` as in `RandomTheta`."""
         return cls(RandomTheta(d, law, radius))
 
     def variation(self, horizon: int) -> float:
-        """None."""
+        """0 up to any `horizon`: θ never moves."""
         whole("horizon", horizon)
         return 0.0
 
     def draw(self, rng: Generator, t: int, count: int, previous: Vector | None) -> Matrix:
-        """θ, `count` times."""
+        """θ of the rounds t, …, t + count − 1: `previous`, or in the first round of a run one that `rng` may draw."""
         return np.tile(self._theta.draw(rng) if previous is None else previous, (count, 1))
 
     def _settings(self) -> dict[str, Any]:
@@ -128,6 +155,15 @@ class Abrupt(Part):
     Args:
         thetas: one a row, (m, d).
         change_points: m − 1 numbers of rounds, increasing.
+
+    Raises:
+        ValueError: if the change points do not increase, or are not one fewer than the thetas.
+
+    Example:
+        >>> from onward.bandits.environments import Abrupt
+        >>> theta = Abrupt([(1.0, 0.0), (0.0, 1.0)], change_points=(300,))
+        >>> round(theta.variation(600), 3)
+        1.414
     """
 
     def __init__(self, thetas: ArrayLike, change_points: tuple[int, ...] | list[int]) -> None:
@@ -148,7 +184,7 @@ class Abrupt(Part):
         return float(np.linalg.norm(np.diff(self.thetas[: seen + 1], axis=0), axis=1).sum())
 
     def draw(self, rng: Generator, t: int, count: int, previous: Vector | None) -> Matrix:
-        """θ of the rounds t, …, t + count − 1; nothing is random."""
+        """θ of the rounds t, …, t + count − 1, whatever `rng` and `previous`: nothing is random."""
         out = np.empty((count, self.dimension))
         first, last = bisect_right(self.change_points, t), bisect_left(self.change_points, t + count)
         edges = (t, *self.change_points[first:last], t + count)
@@ -167,6 +203,15 @@ class Rotating(Part):
         start: θ of round 0, (d,).
         end: θ of round `steps` and all later ones; of the same norm, and not opposite to start.
         steps: how many rounds it takes.
+
+    Raises:
+        ValueError: if start and end differ in dimension or norm, or are opposite to each other.
+
+    Example:
+        >>> from onward.bandits.environments import Rotating
+        >>> theta = Rotating([1.0, 0.0], [0.0, 1.0], steps=1000)
+        >>> round(theta.variation(2000), 3)  # about a quarter of the circle
+        1.571
     """
 
     change_points: tuple[int, ...] = ()
@@ -195,7 +240,7 @@ class Rotating(Part):
         return moves * 2.0 * self.bound * math.sin(self.angle / (2 * self.steps))
 
     def draw(self, rng: Generator, t: int, count: int, previous: Vector | None) -> Matrix:
-        """θ of the rounds t, …, t + count − 1; nothing is random."""
+        """θ of the rounds t, …, t + count − 1, whatever `rng` and `previous`: nothing is random."""
         out = np.empty((count, self.dimension))
         _fill_rotating(self.start, self._side, self.end, self.angle, self.steps, t, out)
         return out
@@ -211,6 +256,16 @@ class RandomWalk(Part):
         start: θ of round 0, (d,), or a `RandomTheta`.
         step: standard deviation of the step in each coordinate.
         radius: of the ball.
+
+    Raises:
+        ValueError: if start lies outside of the ball, or step or radius is not positive.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits.environments import RandomWalk
+        >>> thetas = RandomWalk([1.0, 0.0], step=0.1).draw(np.random.default_rng(0), 0, 100, None)
+        >>> thetas[0].tolist(), bool(np.linalg.norm(thetas, axis=1).max() <= 1.0 + 1e-12)
+        ([1.0, 0.0], True)
     """
 
     change_points: tuple[int, ...] = ()
@@ -223,14 +278,14 @@ class RandomWalk(Part):
             raise ValueError(f"start must be in the ball of radius {self.bound:g}, got norm {self._theta.bound:g}")
 
     def variation(self, horizon: int) -> float:
-        """Differs from run to run, so there is none to tell: it is to be taken from a run's `thetas`."""
+        """Differs from run to run, so there is none to tell up to a `horizon`: take it from a run's `thetas`."""
         raise ValueError(
             "expected a theta whose path is known beforehand, got a RandomWalk, which varies differently in each run; "
             "sum the norms of the differences of a block's thetas instead"
         )
 
     def draw(self, rng: Generator, t: int, count: int, previous: Vector | None) -> Matrix:
-        """θ of the rounds t, …, t + count − 1."""
+        """θ of the rounds t, …, t + count − 1, walked on from `previous` by steps from `rng`."""
         out = np.empty((count, self.dimension))
         if count:
             first = previous is None

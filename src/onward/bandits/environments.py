@@ -82,7 +82,16 @@ _AHEAD_NUMBERS = 1 << 17  # ... unless their arms would be more numbers than thi
 
 
 class EnvironmentRun(Protocol):
-    """One run of a world, played round by round. `reward` ends the round; `offer` and `means` only look at it."""
+    """One run of a world, played round by round. `reward` ends the round; `offer` and `means` only look at it.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits.environments import EnvironmentRun, Gaussian, GivenArms, LinearWorld, Stationary
+        >>> world = LinearWorld(GivenArms([[1.0, 0.0], [0.0, 1.0]]), Stationary([0.5, 0.2]), None)
+        >>> run: EnvironmentRun = world.start(0)
+        >>> run.offer().shape, run.means().tolist(), run.reward(0)
+        ((2, 2), [0.5, 0.2], 0.5)
+    """
 
     def offer(self) -> Matrix:
         """The actions of the current round, (k, d)."""
@@ -91,11 +100,20 @@ class EnvironmentRun(Protocol):
         """The expected reward of each, (k,): for the regret, not for the policy."""
 
     def reward(self, chosen: int) -> float:
-        """The reward of the action with this number; the next round begins."""
+        """The reward of the action with the number `chosen`; the next round begins."""
 
 
 class Environment(Protocol):
-    """A world: something that begins runs. The same seed must begin the same run."""
+    """A world: something that begins runs. The same seed must begin the same run.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits.environments import Environment, Gaussian, LinearWorld, SphereArms, Stationary
+        >>> world: Environment = LinearWorld(SphereArms(10, 3), Stationary.random(3), Gaussian(0.3))
+        >>> first, second = (world.start(np.random.SeedSequence(7)) for _ in range(2))
+        >>> first.reward(4) == second.reward(4)
+        True
+    """
 
     def start(self, seed: SeedSequence) -> EnvironmentRun:
         """Begin a run. All that is random in it comes from the seed, which is left as it was."""
@@ -105,13 +123,24 @@ class Environment(Protocol):
 class Block:
     """Some rounds of a run, in order. The reward of arm i in round t is means[t, i] + noise[t].
 
-    `actions` has one entry, (1, k, d), if the arms are the same in all rounds of the run: all its blocks share it.
+    Attributes:
+        actions: the arms, (count, k, d). One entry, (1, k, d), if they are the same in all rounds of the run: all its
+            blocks share it.
+        means: the expected reward of each arm, (count, k).
+        noise: of each round, (count,).
+        thetas: θ of each round, (count, d).
+
+    Example:
+        >>> from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stationary
+        >>> block = LinearWorld(SphereArms(10, 3, fresh=False), Stationary.random(3), Gaussian(0.3)).start(0).rounds(50)
+        >>> block.actions.shape, block.means.shape, block.noise.shape, block.thetas.shape
+        ((1, 10, 3), (50, 10), (50,), (50, 3))
     """
 
-    actions: Matrix  # (count, k, d) or (1, k, d)
-    means: Matrix  # (count, k)
-    noise: Vector  # (count,)
-    thetas: Matrix  # (count, d)
+    actions: Matrix
+    means: Matrix
+    noise: Vector
+    thetas: Matrix
 
     def _between(self, first: int, last: int) -> "Block":
         actions = self.actions if len(self.actions) == 1 else self.actions[first:last]
@@ -125,6 +154,15 @@ class LinearWorld(Part):
         arms: what is offered: `GivenArms`, `SphereArms`, `BallArms`, `UniformNormArms` or `BoxArms`.
         theta: `Stationary`, `Abrupt`, `Rotating` or `RandomWalk`.
         noise: `Gaussian`, `Rademacher` or `Bounded`; None for none, which is `Gaussian(0.0)`.
+
+    Raises:
+        ValueError: if something is no part of a world, or arms and θ differ in dimension.
+
+    Example:
+        >>> from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stationary
+        >>> world = LinearWorld(SphereArms(10, 3), Stationary([0.6, 0.0, -0.8]), Gaussian(0.3))
+        >>> world.n_arms, world.dimension, world.action_bound
+        (10, 3, 1.0)
     """
 
     def __init__(self, arms: Arms, theta: Drift, noise: Noise | None) -> None:
@@ -170,7 +208,20 @@ class LinearWorld(Part):
 
 
 class LinearRun:
-    """One run of a `LinearWorld`. Blocks of any size and single steps, mixed as you like, give the same rounds."""
+    """One run of a `LinearWorld`. Blocks of any size and single steps, mixed as you like, give the same rounds.
+
+    Args:
+        world: what is run.
+        seed: of all that is random in it.
+
+    Example:
+        >>> import numpy as np
+        >>> from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stationary
+        >>> world = LinearWorld(SphereArms(10, 3), Stationary.random(3), Gaussian(0.3))
+        >>> whole, steps = world.start(0).rounds(2), world.start(0)
+        >>> [steps.reward(4) for _ in range(2)] == (whole.means[:, 4] + whole.noise).tolist()
+        True
+    """
 
     def __init__(self, world: LinearWorld, seed: SeedSequence) -> None:
         self.world = world
@@ -209,7 +260,7 @@ class LinearRun:
         return means.copy()
 
     def reward(self, chosen: int) -> float:
-        """The reward of the action with this number; the next round begins."""
+        """The reward of the action with the number `chosen`; the next round begins."""
         k = self.world.n_arms
         if not isinstance(chosen, numbers.Integral) or not 0 <= chosen < k:
             raise ValueError(f"chosen must be a whole number from 0 to {k - 1}, got {brief(chosen)}")

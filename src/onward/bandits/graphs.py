@@ -12,6 +12,8 @@ from onward.bandits.pending import checked_key
 from onward.core.checks import is_hashable, is_real, positive, whole
 from onward.core.shown import brief, several
 
+__all__ = ["barabasi_albert", "random_geometric"]
+
 _HEAVIEST = 1e300  # weight of an edge: sums of them are numbers
 _ROUNDING = 1e-8  # entries that agree to this share of the largest are the same
 
@@ -59,6 +61,23 @@ def as_laplacian(graph: Any) -> Laplacian:
 def barabasi_albert(n: int, m: int, seed: int = 0) -> Edges:
     """A graph that grows by preferential attachment: each new node is joined to m others, the likelier the better
     joined these are (Barabási and Albert 1999). It begins with m + 1 nodes, all joined.
+
+    Args:
+        n: nodes, more than m.
+        m: edges of each new node.
+        seed: of the draws.
+
+    Returns:
+        The edges, as (node, node, weight).
+
+    Raises:
+        ValueError: if n, m or the seed is out of its range.
+
+    Example:
+        >>> from onward.bandits.graphs import barabasi_albert
+        >>> edges = barabasi_albert(50, 2, seed=0)
+        >>> len(edges), edges[0]
+        (97, (0, 1, 1.0))
     """
     m = whole("m", m, 1)
     n = whole("n", n, m + 1)
@@ -78,6 +97,23 @@ def barabasi_albert(n: int, m: int, seed: int = 0) -> Edges:
 def random_geometric(n: int, neighbours: float = 8.0, seed: int = 0) -> Edges:
     """Nodes uniform in the unit square, joined where they are near: each has about so many neighbours, fewer at the
     border. Parts that this leaves apart are joined where they are nearest.
+
+    Args:
+        n: nodes, at least 2.
+        neighbours: about how many each has.
+        seed: of the places.
+
+    Returns:
+        The edges, as (node, node, weight).
+
+    Raises:
+        ValueError: if n, neighbours or the seed is out of its range.
+
+    Example:
+        >>> from onward.bandits import SpectralBasis
+        >>> from onward.bandits.graphs import random_geometric
+        >>> len(SpectralBasis.of(random_geometric(100, seed=1)).nodes)
+        100
     """
     n, neighbours = whole("n", n, 2), positive("neighbours", neighbours)
     rng = np.random.default_rng(np.random.SeedSequence(whole("seed", seed, 0)))

@@ -26,6 +26,8 @@ from onward.bandits.rules import EpsilonGreedily, Optimistic, Sampling
 from onward.confidence.widths import radius_of_both, radius_of_noise
 from onward.core.checks import not_negative, positive, whole
 from onward.core.interrupts import interrupts_deferred
+from onward.core.shown import brief
+from onward.core.shown_html import html_values
 from onward.core.types import Matrix, Vector
 
 
@@ -48,6 +50,9 @@ class Hybrid(HybridArms):
             number or "determinant"), `LinTS`, `Greedy`, `EpsilonGreedy`, with one λ for all and no prior mean. It must
             not have learned anything.
         n_arms: how many arms, or their names (text or whole numbers).
+
+    Raises:
+        ValueError: if the policy is of another kind or has learned, or if there is no arm.
 
     Example:
         >>> from onward.bandits import Hybrid, LinUCB
@@ -79,6 +84,9 @@ class Hybrid(HybridArms):
 
     def __repr__(self) -> str:
         return f"Hybrid({self._policy!r}, {list(self._slots)!r})"
+
+    def _repr_html_(self) -> str:
+        return html_values("Hybrid", {"policy": repr(self._policy), "arms": ", ".join(map(brief, self._slots))})
 
     # Choosing
 

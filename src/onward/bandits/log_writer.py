@@ -50,6 +50,10 @@ class LogWriter:
         arms: for policies that are shown a context: the names of the arms, in the order in which the log counts them.
             Text and whole numbers are logged, and a policy is then judged by the names of its arms.
 
+    Raises:
+        ValueError: if the name says no format, or arms are not different names.
+        FileNotFoundError: if there is no such folder.
+
     Example:
         >>> from onward.bandits import EpsilonGreedy, LoggedData, LogWriter
         >>> policy, actions = EpsilonGreedy(seed=0), [[1.0, 0.0], [0.0, 1.0]]

@@ -47,6 +47,9 @@ class MetaOFUL(Filed, Shared):
         settings: as in `OFUL`, with sigma and theta_bound 1 unless told: the theory needs both. theta_bound is
             S ≥ ‖θ − θ_0‖ of every task, and prior_mean is θ_0, where the first task starts.
 
+    Raises:
+        ValueError: if a value is out of its range, or sigma or theta_bound is None.
+
     Example:
         >>> from onward.bandits import MetaOFUL
         >>> policy = MetaOFUL(rounds=2, spread=0.1, sigma=0.1, theta_bound=1.0, seed=0)

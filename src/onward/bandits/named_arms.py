@@ -19,6 +19,7 @@ from onward.bandits.without_journal import WithoutJournal
 from onward.core.checks import positive
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
+from onward.core.shown_html import html_values
 from onward.core.types import Matrix, Vector
 
 Names = Mapping[str, Any]
@@ -33,6 +34,9 @@ class NamedArms(WithoutJournal):
         intercept: whether every context has a feature of 1, called `intercept`.
         interactions: pairs of columns whose products are features too, called `city=Bern:device=phone`.
         lam, prior_mean: by name, as in `Named`; the same for all arms.
+
+    Raises:
+        ValueError: if the arms are no `Disjoint`, or have learned or chosen already.
 
     Example:
         >>> from onward.bandits import Disjoint, LinUCB, NamedArms
@@ -68,6 +72,10 @@ class NamedArms(WithoutJournal):
 
     def __repr__(self) -> str:
         return f"NamedArms({self._arms!r}, intercept={self._features.intercept})"
+
+    def _repr_html_(self) -> str:
+        known = ", ".join(self.names) or "those that come"
+        return html_values("NamedArms", {"arms": repr(self._arms), "features": known})
 
     # Arms
 

@@ -23,6 +23,7 @@ from onward.core import Information
 from onward.core.checks import positive, whole
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
+from onward.core.shown_html import html_values
 from onward.core.types import Matrix, Vector
 
 Names = Mapping[str, Any]
@@ -46,6 +47,9 @@ class Named(WithoutJournal):
             action with each of its context's, as "xa" has it elsewhere. Or pairs of columns, ("genre", "device").
         lam: λ of features by name, with that of all others under None; None for the policy's own.
         prior_mean: coefficients to start from by name; 0 for all others.
+
+    Raises:
+        ValueError: if the policy is none, or has learned or chosen already.
 
     Example:
         >>> from onward.bandits import LinUCB, Named
@@ -82,6 +86,11 @@ class Named(WithoutJournal):
     def __repr__(self) -> str:
         intercept, interactions = self._features.intercept, self._features.interactions
         return f"Named({self._policy!r}, intercept={intercept}, interactions={interactions!r})"
+
+    def _repr_html_(self) -> str:
+        known = ", ".join(self.names) or "those that come"
+        products = {"interactions": repr(self._features.interactions)} if self._features.interactions else {}
+        return html_values("Named", {"policy": repr(self._policy), "features": known, **products})
 
     # Choosing
 

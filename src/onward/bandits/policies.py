@@ -41,6 +41,7 @@ class LinUCB(ExploringPolicy):
         lam, settings: as in `OFUL`; σ is estimated unless it is told. With `sigma=1` α is the textbook's constant.
 
     Raises:
+        TypeError: if a setting is none of these.
         ValueError: if a setting is out of its range.
 
     Example:
@@ -351,5 +352,5 @@ class Random(ToldPolicy):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """None."""
+        """Empty: there is nothing to set."""
         return {}

@@ -136,6 +136,9 @@ class Optimistic(_Exploring):
         clipped: whether an index is cut to ‖x‖S, which no mean exceeds: the guarantee stays, but S must be right.
         index: an `index_function` in place of all that.
 
+    Raises:
+        ValueError: if a value is none of these, or `clipped` comes with another index.
+
     Example:
         >>> from onward.bandits import Optimistic, Policy
         >>> policy = Policy(rule=Optimistic(width=1.0, scale=1.0), lam=1.0, seed=0)
@@ -177,6 +180,9 @@ class Sampling(_Exploring):
 
     Args:
         width, bias, scale, radius: as of `Optimistic`: a width of the theory makes the draws as wide as that reaches.
+
+    Raises:
+        ValueError: if a value is none of these, or is an index, by which nothing can be drawn.
 
     Example:
         >>> from onward.bandits import Known, Policy, Sampling

@@ -65,6 +65,9 @@ class Runs:
         trace: what was kept of each choice.
         failures: errors of policies that were recorded.
 
+    Raises:
+        ValueError: if regret is not finite, or shapes, rounds or numbers of repeats do not fit together.
+
     Example:
         >>> from onward.bandits import Runs
         >>> runs = Runs(["greedy", "oful"], regret=[[[1.0, 3.0], [2.0, 5.0]], [[1.0, 1.5], [1.0, 2.5]]])

@@ -18,6 +18,7 @@ from onward.bandits.randomness import Seed
 from onward.bandits.spectral_basis import SpectralBasis
 from onward.core.checks import is_hashable, not_negative, positive
 from onward.core.shown import brief
+from onward.core.shown_html import html_values
 from onward.core.types import Vector
 
 
@@ -39,6 +40,10 @@ class SpectralBandit(Filed):
         size: how many eigenvectors, the smoothest, for large graphs; None for all.
         settings: as in `OFUL`, sigma being 1 unless told, without theta_bound, which `smoothness` is. `prior_mean` is
             an expected reward for each node; then C bounds ‖α* − α_0‖_Λ.
+
+    Raises:
+        TypeError: if theta_bound is told.
+        ValueError: if a value is out of its range, or the graph is none.
 
     Example:
         >>> from onward.bandits import SpectralBandit
@@ -232,6 +237,9 @@ class SpectralBandit(Filed):
     def __repr__(self) -> str:
         estimator = self._policy.estimator
         return f"SpectralBandit({self.basis!r}, {self.smoothness!r}, {self.lam!r}, estimator={estimator!r})"
+
+    def _repr_html_(self) -> str:
+        return html_values("SpectralBandit", {name: each for name, each in self.describe().items() if name != "policy"})
 
     # Files
 

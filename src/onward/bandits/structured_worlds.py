@@ -17,6 +17,8 @@ from onward.core.checks import not_negative, positive, whole
 from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
+__all__ = ["SmoothTheta", "Tasks", "graph_world"]
+
 
 class SmoothTheta(RandomTheta):
     """Rewards on the nodes of a graph that every run draws for itself: a random sum of the smoothest eigenvectors.
@@ -25,6 +27,17 @@ class SmoothTheta(RandomTheta):
         basis: of the graph.
         components: how many eigenvectors take part, with coefficients uniform on a sphere.
         level: the root mean square of the rewards over all nodes.
+
+    Raises:
+        ValueError: if the basis is none, has fewer eigenvectors than components, or a number is out of its range.
+
+    Example:
+        >>> from onward.bandits import SpectralBasis
+        >>> from onward.bandits.graphs import random_geometric
+        >>> from onward.bandits.structured_worlds import SmoothTheta
+        >>> rewards = SmoothTheta(SpectralBasis.of(random_geometric(50, seed=1)), components=3)
+        >>> rewards.dimension, round(rewards.bound, 2)
+        (50, 7.07)
     """
 
     def __init__(self, basis: SpectralBasis, components: int = 5, level: float = 1.0) -> None:
@@ -37,11 +50,11 @@ class SmoothTheta(RandomTheta):
         self._sphere = SphereArms(1, self.components, self.bound)
 
     def smoothness(self, lam: float) -> float:
-        """C: ‖α‖_Λ is never larger."""
+        """C: ‖α‖_Λ is never larger, Λ being the eigenvalues plus `lam`."""
         return self.bound * math.sqrt(self.basis.eigenvalues[self.components - 1] + positive("lam", lam))
 
     def draw(self, rng: Generator) -> Vector:
-        """One of them, as coordinates α."""
+        """One of them, drawn from `rng`, as coordinates α."""
         alpha = np.zeros(self.dimension)
         alpha[: self.components] = self._sphere.draw(rng, 1)[0, 0]
         return alpha
@@ -52,7 +65,23 @@ class SmoothTheta(RandomTheta):
 
 
 def graph_world(rewards: SmoothTheta, noise: Noise | None) -> LinearWorld:
-    """The world of smooth rewards on a graph: its arms are the nodes, as rows of the basis."""
+    """The world of smooth rewards on a graph: its arms are the nodes, as rows of the basis.
+
+    Args:
+        rewards: what the nodes pay.
+        noise: of the rewards; None for none.
+
+    Returns:
+        The world.
+
+    Example:
+        >>> from onward.bandits import SpectralBasis
+        >>> from onward.bandits.environments import Gaussian
+        >>> from onward.bandits.graphs import random_geometric
+        >>> from onward.bandits.structured_worlds import SmoothTheta, graph_world
+        >>> graph_world(SmoothTheta(SpectralBasis.of(random_geometric(50, seed=1))), Gaussian(0.1)).n_arms
+        50
+    """
     return LinearWorld(GivenArms(rewards.basis.rows), Stationary(rewards), noise)
 
 
@@ -65,6 +94,18 @@ class Tasks(Part):
         rounds: of each task.
         n_tasks: how many; the last one goes on for ever.
         law: of θ − mean.
+
+    Raises:
+        ValueError: if the law is neither, or a number is out of its range.
+
+    Example:
+        >>> from onward.bandits.environments import Gaussian, LinearWorld, SphereArms
+        >>> from onward.bandits.structured_worlds import Tasks
+        >>> tasks = Tasks([0.5, 0.0, 0.0], spread=0.2, rounds=100, n_tasks=3)
+        >>> tasks.change_points
+        (100, 200)
+        >>> LinearWorld(SphereArms(10, 3), tasks, Gaussian(0.3)).dimension
+        3
     """
 
     def __init__(
@@ -85,14 +126,14 @@ class Tasks(Part):
         self._one = (SphereArms if law == "sphere" else BallArms)(1, self.dimension)
 
     def variation(self, horizon: int) -> float:
-        """Differs from run to run, so there is none to tell: it is to be taken from a run's `thetas`."""
+        """Differs from run to run, so there is none to tell up to a `horizon`: take it from a run's `thetas`."""
         raise ValueError(
             "expected a theta whose path is known beforehand, got Tasks, which are drawn anew in each run; sum the "
             "norms of the differences of a block's thetas instead"
         )
 
     def draw(self, rng: Generator, t: int, count: int, previous: Vector | None) -> Matrix:
-        """θ of the rounds t, …, t + count − 1."""
+        """θ of the rounds t, …, t + count − 1: `previous` until a task begins, with a θ from `rng`."""
         out = np.empty((count, self.dimension))
         theta = previous
         for s in range(count):

@@ -69,7 +69,7 @@ def oful_regret_along(trace: Trace, *, feature_bound: float, theta_bound: float,
     Example:
         >>> import numpy as np
         >>> from onward.bounds import oful_regret, oful_regret_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = np.eye(2)[rng.integers(2, size=200)]
         >>> y = X @ theta + rng.standard_normal(200)
@@ -137,7 +137,7 @@ def oful_regret_with_kappa_along(trace: Trace, *, theta_bound: float, sigma: flo
     Example:
         >>> import numpy as np
         >>> from onward.bounds import oful_regret_with_kappa, oful_regret_with_kappa_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = np.eye(2)[rng.integers(2, size=200)]
         >>> y = X @ theta + rng.standard_normal(200)
@@ -205,7 +205,7 @@ def oful_forward_regret_along(trace: Trace, *, theta_bound: float, sigma: float,
     Example:
         >>> import numpy as np
         >>> from onward.bounds import oful_forward_regret, oful_forward_regret_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = np.eye(2)[rng.integers(2, size=200)]
         >>> y = X @ theta + rng.standard_normal(200)

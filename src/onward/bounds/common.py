@@ -217,7 +217,7 @@ def along_trace(formula: Callable[Concatenate[Trace, P], R_co]) -> AlongTrace[P,
 def check_trace(trace: Trace) -> None:
     """Raise ValueError unless the trace is one of a regularised run, with a value for every round."""
     if not isinstance(trace, Trace):
-        raise ValueError(f"trace must be an onward.core.trace.Trace, got {brief(trace)}")
+        raise ValueError(f"trace must be an onward.core.Trace, got {brief(trace)}")
     check(d=trace.d, lam=trace.lam)
     for name in ("y", "p", "q", "norms"):
         column(f"trace.{name}", getattr(trace, name), len(trace.y))

@@ -55,7 +55,7 @@ def ridge_regret_to_penalized_along(trace: Trace, *, clip: float | None = None) 
     Example:
         >>> import numpy as np
         >>> from onward.bounds import ridge_regret_to_penalized_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)
@@ -118,7 +118,7 @@ def ridge_regret_to_penalized_small_loss_along(trace: Trace) -> Vector:
     Example:
         >>> import numpy as np
         >>> from onward.bounds import ridge_regret_to_penalized_small_loss_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)
@@ -175,7 +175,7 @@ def forward_regret_to_penalized_along(trace: Trace) -> Vector:
     Example:
         >>> import numpy as np
         >>> from onward.bounds import forward_regret_to_penalized_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)
@@ -247,7 +247,7 @@ def ridge_regret_to_best_along(trace: Trace, *, smallest_eigenvalue: Vector, cli
     Example:
         >>> import numpy as np
         >>> from onward.bounds import ridge_regret_to_best_along, smallest_positive_eigenvalues
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)
@@ -316,7 +316,7 @@ def forward_regret_to_best_along(trace: Trace, *, smallest_eigenvalue: Vector) -
     Example:
         >>> import numpy as np
         >>> from onward.bounds import forward_regret_to_best_along, smallest_positive_eigenvalues
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)

@@ -62,7 +62,7 @@ def target_growth_along(trace: Trace, *, theta_bound: float, sigma: float, delta
     Example:
         >>> import numpy as np
         >>> from onward.bounds import target_growth_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)

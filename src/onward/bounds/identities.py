@@ -56,7 +56,7 @@ def ridge_identity(trace: Trace) -> Terms:
     Example:
         >>> import numpy as np
         >>> from onward.bounds import ridge_identity
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)
@@ -87,7 +87,7 @@ def forward_identity(trace: Trace) -> Terms:
     Example:
         >>> import numpy as np
         >>> from onward.bounds import forward_identity
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)

@@ -47,7 +47,7 @@ def information_gain_along(trace: Trace) -> Vector:
     Example:
         >>> import numpy as np
         >>> from onward.bounds import information_gain_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)
@@ -99,7 +99,7 @@ def leverage_before_sum_along(trace: Trace) -> Vector:
     Example:
         >>> import numpy as np
         >>> from onward.bounds import leverage_before_sum_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)
@@ -154,7 +154,7 @@ def leverage_after_sum_along(trace: Trace) -> Vector:
     Example:
         >>> import numpy as np
         >>> from onward.bounds import leverage_after_sum_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)

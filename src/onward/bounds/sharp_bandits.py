@@ -97,7 +97,7 @@ def oful_regret_sharp_along(
     Example:
         >>> import numpy as np
         >>> from onward.bounds import oful_regret_along, oful_regret_sharp_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = np.eye(2)[rng.integers(2, size=200)]
         >>> y = X @ theta + rng.standard_normal(200)
@@ -178,7 +178,7 @@ def oful_forward_regret_sharp_along(
     Example:
         >>> import numpy as np
         >>> from onward.bounds import oful_forward_regret_along, oful_forward_regret_sharp_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = np.eye(2)[rng.integers(2, size=200)]
         >>> y = X @ theta + rng.standard_normal(200)

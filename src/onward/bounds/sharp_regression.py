@@ -94,7 +94,7 @@ def ridge_regret_to_truth_sharp_along(
     Example:
         >>> import numpy as np
         >>> from onward.bounds import ridge_regret_to_truth_sharp_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)
@@ -176,7 +176,7 @@ def forward_regret_to_truth_sharp_along(
     Example:
         >>> import numpy as np
         >>> from onward.bounds import forward_regret_to_truth_sharp_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)
@@ -210,7 +210,7 @@ def ridge_regret_to_truth_seen_along(trace: Trace, *, theta_bound: float) -> Vec
     Example:
         >>> import numpy as np
         >>> from onward.bounds import ridge_regret_to_truth_seen_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)
@@ -242,7 +242,7 @@ def forward_regret_to_truth_seen_along(trace: Trace, *, theta_bound: float) -> V
     Example:
         >>> import numpy as np
         >>> from onward.bounds import forward_regret_to_truth_seen_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)

@@ -69,7 +69,7 @@ def truth_regret_to_best_along(trace: Trace, *, sigma: float, delta: float, smal
     Example:
         >>> import numpy as np
         >>> from onward.bounds import smallest_eigenvalues, truth_identity, truth_regret_to_best_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)
@@ -151,7 +151,7 @@ def ridge_regret_to_truth_along(
     Example:
         >>> import numpy as np
         >>> from onward.bounds import ridge_regret_to_truth_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)
@@ -234,7 +234,7 @@ def forward_regret_to_truth_along(
     Example:
         >>> import numpy as np
         >>> from onward.bounds import forward_regret_to_truth_along
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> rng, theta = np.random.default_rng(0), np.array([0.6, -0.8])
         >>> X = rng.standard_normal((200, 2))
         >>> y = X @ theta + rng.standard_normal(200)

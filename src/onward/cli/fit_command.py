@@ -31,13 +31,13 @@ onward fit trips.csv --target fare
 
 onward fit 'logs/*.parquet' -t y --categorical city,device --missing skip --save model.onward --report report.html
 
-onward fit prices.csv -t price --learner ridge --half-life 30d --time when   (or --half-life 500, in rows)
+onward fit prices.csv -t price --learner ridge --half-life 30d --time when    # or --half-life 500, in rows
 
-onward fit visits.csv -t paid --contrast treatment   (an A/B test: look as often as you like, stop when you like)
+onward fit visits.csv -t paid --contrast treatment    # an A/B test: look as often as you like, stop when you like
 
-onward fit big.csv.gz -t y --save m.onward --checkpoint-every 1000000   (and with --resume after a crash)
+onward fit big.csv.gz -t y --save m.onward --checkpoint-every 1000000    # and with --resume after a crash
 
-tail -n +1 -f live.csv | onward fit - -t y --save m.onward --save-every 30s --follow   (Ctrl-C ends it and saves)"""
+tail -n +1 -f live.csv | onward fit - -t y --save m.onward --save-every 30s --follow    # Ctrl-C ends it and saves"""
 
 
 class OnChange(StrEnum):

@@ -34,6 +34,9 @@ class ConformalIntervals:
     Attributes:
         deltas: the same in the order of the intervals: the largest δ, with the narrowest ones, first.
 
+    Raises:
+        ValueError: if there is no δ, or one is not in (0, 1).
+
     Example:
         >>> import numpy as np
         >>> from onward.confidence import ConformalIntervals

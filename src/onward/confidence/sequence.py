@@ -23,6 +23,9 @@ class RunningIntersection:
     Args:
         X: the rows, (n, features).
 
+    Raises:
+        ValueError: if X is no row or table of finite numbers.
+
     Example:
         >>> from onward import RidgeRegressor
         >>> from onward.confidence import RunningIntersection

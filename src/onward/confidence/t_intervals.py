@@ -19,6 +19,9 @@ class TIntervals:
     Attributes:
         freedom: rows with a weight, less the rank of their features.
 
+    Raises:
+        ValueError: if the state forgets: then there are no such intervals.
+
     Example:
         >>> import numpy as np
         >>> from onward import RidgeRegressor

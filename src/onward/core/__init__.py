@@ -9,16 +9,17 @@ from onward.core.too_extreme import TooExtremeError as TooExtremeError
 
 if TYPE_CHECKING:
     from onward.core.state import Information as Information
+    from onward.core.trace import Trace as Trace
 
-__all__ = ["Information", "TooExtremeError"]
+__all__ = ["Information", "TooExtremeError", "Trace"]
 
 
 def __getattr__(name: str) -> Any:
-    if name != "Information":
+    if name not in ("Information", "Trace"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from onward.core.state import Information
+    from importlib import import_module
 
-    return Information
+    return getattr(import_module("onward.core.trace" if name == "Trace" else "onward.core.state"), name)
 
 
 def __dir__() -> list[str]:

@@ -24,6 +24,19 @@ class Inference:
         simultaneous: let all intervals of a table hold at once (Bonferroni), not each by itself.
         robust: allow for noise whose spread differs from row to row; asymptotic.
         tuned_for: the number of rows for which intervals are to be narrowest. They hold at any.
+
+    Raises:
+        ValueError: if a contrast is no text, or `tuned_for` not positive.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward import Table, fit
+        >>> from onward.progressive import Inference
+        >>> columns = pl.DataFrame({"b": [0.0, 1.0] * 50, "y": [0.1, 0.5, 0.0, 0.7] * 25})
+        >>> done = fit(columns, Table("y"), inference=Inference(contrasts=["b"]))
+        >>> [effect] = done.contrasts()
+        >>> effect.name, round(effect.estimate, 2), effect.lower > 0.0
+        ('b', 0.55, True)
     """
 
     contrasts: Sequence[str] = field(

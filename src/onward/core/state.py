@@ -46,6 +46,9 @@ class Information(StateView):
         n_features: how many values a row has.
         n_targets: how many targets share the factorisation.
 
+    Raises:
+        ValueError: if a value is out of its range, or so many features need more than the memory there is.
+
     Example:
         >>> import numpy as np
         >>> from onward.core import Information

@@ -23,7 +23,7 @@ class Trace:
         lam: λ > 0.
 
     Example:
-        >>> from onward.core.trace import Trace
+        >>> from onward.core import Trace
         >>> trace = Trace.of([[1.0], [1.0]], [2.0, 2.0], lam=1.0)
         >>> trace.p.tolist(), trace.forward.round(3).tolist()
         ([0.0, 1.0], [0.0, 0.667])

@@ -70,6 +70,19 @@
     show(part);
   }
 
+  // In a frame, as in the documentation: the page around is told how high this one is, and may say which theme it has.
+  function embedded() {
+    const dark = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).filter((rule) => rule.media?.mediaText.includes("prefers-color-scheme: dark"));
+    addEventListener("message", ({ source, data }) => {
+      if (source !== parent || !["light", "dark"].includes(data?.theme)) return;
+      for (const rule of dark) rule.media.mediaText = data.theme === "dark" ? "screen" : "not all";
+      document.documentElement.style.colorScheme = data.theme;
+    });
+    const tell = (ready) => parent.postMessage({ height: document.documentElement.offsetHeight, ready }, "*");
+    new ResizeObserver(() => tell(false)).observe(document.documentElement);
+    tell(true);
+  }
+
   for (const part of PARTS) {
     tabOf(part).addEventListener("click", () => { show(part); write(); });
     tabOf(part).addEventListener("keydown", (event) => {
@@ -85,6 +98,7 @@
   addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; current.draw(states[current.id]); } });
   document.documentElement.classList.add("ready");
   readAddress();
+  if (parent !== window) embedded();
   // For a console, and for tests: the mathematics, and what each part shows.
   globalThis.explorer = { Random, Factor, ellipse, drawProblem, expectedRegrets, playTest, drawWorld, playPolicy, states, parts: Object.fromEntries(PARTS.map((part) => [part.id, part])) };
 })();

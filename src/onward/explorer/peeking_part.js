@@ -192,7 +192,7 @@ def watch(test):
 looks = watch(${test})[${Math.min(day, days)} - 1]
 for name, value in zip(("estimate", "fixed", "anytime", "pvalue"), looks):
     print(f"{name} {float(value)!r}")
-everyone = [watch(test) for test in range(${tests})]
+everyone = [watch(test) for test in range(${tests})]       # a millisecond or so for each look
 for name, column in (("fixedAlarms", 1), ("anytimeAlarms", 2)):
     print(f"{name} {sum(bool(np.any(np.abs(each[:, 0]) > each[:, column])) for each in everyone)}")
 `;

@@ -61,10 +61,7 @@ class BanditEnv(gymnasium.Env[Matrix, np.int64]):
         ValueError: if the horizon is not whole and positive, or the world offers arms of another shape.
 
     Example:
-        >>> from onward.bandits.arms import SphereArms
-        >>> from onward.bandits.drift import Stationary
-        >>> from onward.bandits.environments import LinearWorld
-        >>> from onward.bandits.noise import Gaussian
+        >>> from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stationary
         >>> from onward.integrations.gymnasium import BanditEnv
         >>> env = BanditEnv(LinearWorld(SphereArms(10, 2), Stationary([0.6, -0.8]), Gaussian(0.1)), horizon=100)
         >>> arms, info = env.reset(seed=0)
@@ -145,10 +142,7 @@ class Episodes:
 
     Example:
         >>> from onward.bandits import LinUCB
-        >>> from onward.bandits.arms import SphereArms
-        >>> from onward.bandits.drift import Stationary
-        >>> from onward.bandits.environments import LinearWorld
-        >>> from onward.bandits.noise import Gaussian
+        >>> from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stationary
         >>> from onward.integrations.gymnasium import BanditEnv, play_gymnasium
         >>> env = BanditEnv(LinearWorld(SphereArms(10, 2), Stationary([0.6, -0.8]), Gaussian(0.1)), horizon=100)
         >>> episodes = play_gymnasium(LinUCB(seed=0), env, episodes=2, seed=0)
@@ -200,10 +194,7 @@ def play_gymnasium(
 
     Example:
         >>> from onward.bandits import LinUCB
-        >>> from onward.bandits.arms import SphereArms
-        >>> from onward.bandits.drift import Stationary
-        >>> from onward.bandits.environments import LinearWorld
-        >>> from onward.bandits.noise import Gaussian
+        >>> from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stationary
         >>> from onward.integrations.gymnasium import BanditEnv, play_gymnasium
         >>> env = BanditEnv(LinearWorld(SphereArms(10, 2), Stationary([0.6, -0.8]), Gaussian(0.1)), horizon=100)
         >>> episodes = play_gymnasium(LinUCB(seed=0), env, episodes=2, seed=0)

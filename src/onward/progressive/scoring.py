@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from onward.core.known import Known, Method
+from onward.core.shown_html import html_values
 from onward.core.types import Vector
 from onward.progressive.fitting import nothing_learned
 from onward.progressive.target_intervals import interval_reader
@@ -21,27 +22,62 @@ from onward.tables.sources import Source, name_files
 
 @dataclass(frozen=True)
 class ModelScores:
-    """How well a model predicts rows that it does not learn. Means are weighted by the rows' weights."""
+    """How well a model predicts rows that it does not learn, as `score` gives it. Means are weighted by the rows'
+    weights.
 
-    source: str  # what was read, as a person would name it
+    Attributes:
+        source: what was read, as a person would name it.
+        target: the column that was predicted.
+        known: what the intervals rely on.
+        read: rows in the data.
+        rows: of these, scored.
+        rmse: the root of the mean squared error.
+        mae: the mean absolute error.
+        r2: 1 − Σ w (ŷ − y)² / Σ w (y − ȳ)².
+        inside: rows whose target lay in its interval; None where there are no intervals.
+        open: rows whose interval was infinite on a side, so that it could hardly miss.
+        skipped: reason → rows.
+        filled: column → missing values that were counted as 0.
+        unknown: level that the model does not know → rows.
+        method: how intervals were made; None where there are none.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward import Table, fit
+        >>> from onward.progressive import score
+        >>> done = fit(pl.DataFrame({"x": [1.0, 2.0, 3.0], "y": [2.0, 4.0, 6.0]}), Table("y"))
+        >>> told = score(done.model, pl.DataFrame({"x": [4.0, 5.0], "y": [8.0, 10.0]}))
+        >>> told.target, told.rows, told.skipped
+        ('y', 2, {})
+    """
+
+    source: str
     target: str
-    known: Known  # what its intervals rely on
-    read: int  # rows in the data
-    rows: int  # of these, scored
+    known: Known
+    read: int
+    rows: int
     rmse: float
     mae: float
-    r2: float  # 1 − Σ w (ŷ − y)² / Σ w (y − ȳ)²
-    inside: int | None  # rows whose target lay in its interval; None where there are no intervals
-    open: int | None  # rows whose interval was infinite on a side, so that it could hardly miss
-    skipped: Mapping[str, int]  # reason → rows
-    filled: Mapping[str, int]  # column → missing values that were counted as 0
-    unknown: Counter[str]  # level that the model does not know → rows
-    method: Method | None = "uniform"  # how intervals were made; None where there are none
+    r2: float
+    inside: int | None
+    open: int | None
+    skipped: Mapping[str, int]
+    filled: Mapping[str, int]
+    unknown: Counter[str]
+    method: Method | None = "uniform"
 
     @property
     def coverage(self) -> float | None:
         """The share of rows whose target lay in its interval; 1 − δ was promised, for each or of all: see `Method`."""
         return None if self.inside is None else self.inside / self.rows
+
+    def _repr_html_(self) -> str:
+        shown = {"rows": f"{self.rows:,} of {self.read:,}", "RMSE": f"{self.rmse:.4g}", "MAE": f"{self.mae:.4g}"}
+        shown["R²"] = f"{self.r2:.4g}"
+        if self.coverage is not None:
+            promised = 1.0 - self.known.delta
+            shown["targets in their intervals"] = f"{self.coverage:.1%} ({promised:.4g} promised, {self.method})"
+        return html_values(f"Scores of {self.target} in {self.source}; nothing was learned", shown)
 
 
 def score(
@@ -53,10 +89,31 @@ def score(
     intervals: Method | None = None,
     missing: Missing | None = None,
 ) -> ModelScores:
-    """Predict the rows of files as `predict` does, and compare with their targets.
+    """Predict the rows of files as `onward predict` does, and compare with their targets. Nothing is learned.
 
-    The table says how files are written; which columns are used, and how, the model knows. `missing` is the model's own
-    rule unless given; a row without a target is skipped, or refused, with it. `intervals` is as in `predict`.
+    Args:
+        model: one that has learned from a table.
+        source: files, patterns, folders or data frames.
+        table: how files are written; which columns are used, and how, the model knows.
+        known: what intervals rely on.
+        intervals: how they are made; by default as the model has calibrated them.
+        missing: what a missing value does; by default the model's own rule. A row without a target is skipped, or
+            refused, with it.
+
+    Returns:
+        Errors, R², and how often intervals held.
+
+    Raises:
+        ValueError: if the model has not learned from a table, or intervals cannot be made so.
+        DataError: if the data cannot be read, or no row can be scored.
+
+    Example:
+        >>> import polars as pl
+        >>> from onward import Table, fit
+        >>> from onward.progressive import score
+        >>> done = fit(pl.DataFrame({"x": [1.0, 2.0, 3.0], "y": [2.0, 4.0, 6.0]}), Table("y"))
+        >>> score(done.model, pl.DataFrame({"x": [4.0, 5.0], "y": [8.0, 10.0]})).rows
+        2
     """
     if model.recipe_ is None:
         raise ValueError("the model does not know its target; expected a model that has learned from a table")

@@ -22,7 +22,7 @@ class Chunk:
     Example:
         >>> import polars as pl
         >>> from onward.scale import chunks_of
-        >>> from onward.tables.sources import find_files
+        >>> from onward.tables import find_files
         >>> pl.DataFrame({"x": range(300), "y": range(300)}).write_parquet("rows.parquet", row_group_size=100)
         >>> chunks = chunks_of(find_files("rows.parquet"), rows=200)
         >>> [chunk.groups for chunk in chunks]
@@ -50,7 +50,7 @@ def chunks_of(files: Sequence[File], rows: int | None = None) -> list[Chunk]:
     Paths are made absolute: a worker may have been started in another folder.
 
     Args:
-        files: as `onward.tables.sources.find_files` gives them.
+        files: as `onward.tables.find_files` gives them.
         rows: about so many in a chunk; None for 262,144, or more where there would be more than 16,384 chunks.
 
     Returns:
@@ -62,7 +62,7 @@ def chunks_of(files: Sequence[File], rows: int | None = None) -> list[Chunk]:
     Example:
         >>> import polars as pl
         >>> from onward.scale import chunks_of
-        >>> from onward.tables.sources import find_files
+        >>> from onward.tables import find_files
         >>> pl.DataFrame({"x": range(300), "y": range(300)}).write_parquet("rows.parquet", row_group_size=100)
         >>> chunks = chunks_of(find_files("rows.parquet"), rows=200)
         >>> [chunk.name for chunk in chunks]
@@ -118,7 +118,7 @@ def why_workers_do_not_pay(chunks: Sequence[Chunk], workers: int, *, with_scores
     Example:
         >>> import polars as pl
         >>> from onward.scale import chunks_of, why_workers_do_not_pay
-        >>> from onward.tables.sources import find_files
+        >>> from onward.tables import find_files
         >>> pl.DataFrame({"x": range(300), "y": range(300)}).write_parquet("rows.parquet", row_group_size=100)
         >>> chunks = chunks_of(find_files("rows.parquet"), rows=200)
         >>> why_workers_do_not_pay(chunks, 4, with_scores=True)

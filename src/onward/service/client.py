@@ -58,6 +58,7 @@ class Client:
         backoff: seconds before the first retry; twice as long before each further one, with some chance.
 
     Raises:
+        ValueError: if the URL is none.
         ServiceError: by each method, if the server says that something is wrong, or does not answer (status 0).
 
     Example:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from onward.tables.rows import frame_columns as frame_columns
     from onward.tables.rows import in_one_block as in_one_block
     from onward.tables.rows import placed as placed
+    from onward.tables.sources import find_files as find_files
     from onward.tables.streams import Position as Position
     from onward.tables.streams import Stream as Stream
     from onward.tables.streams import stream as stream
@@ -49,13 +50,14 @@ _HOMES = {
         ),
         *("blocks", "frame_columns", "in_one_block", "placed"),
     ],
+    "sources": ["find_files"],
     "streams": ["Position", "Stream", "stream"],
     "table": ["Table"],
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
 # What users ask for; the rest is for the other rooms.
-__all__ = ["Block", "Column", "DataError", "Position", "Recipe", "Stream", "Table", "stream"]
+__all__ = ["Block", "Column", "DataError", "Position", "Recipe", "Stream", "Table", "find_files", "stream"]
 
 
 def __getattr__(name: str) -> Any:

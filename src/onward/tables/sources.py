@@ -89,6 +89,25 @@ def find_files(source: Source | Sequence[Source], format: Format | None = None) 
 
     Names are ordered as people count: part-2 comes before part-10. Hidden files, and those whose names begin with an
     underscore, are left out of patterns and folders; so are files of a folder whose endings say nothing to us.
+
+    Args:
+        source: a file, pattern, folder or data frame, or several; "-" is standard input.
+        format: of the files; None for what their names say.
+
+    Returns:
+        The files.
+
+    Raises:
+        ValueError: if there is none, or if files, data frames and standard input come together.
+        DataError: if one is not there, is given twice, or its name says no format.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from onward.tables import find_files
+        >>> for name in ("part-10.csv", "part-2.csv"):
+        ...     _ = Path(name).write_text("x,y")
+        >>> [file.path.name for file in find_files("part-*.csv")]
+        ['part-2.csv', 'part-10.csv']
     """
     sources: list[Any] = [source] if isinstance(source, str | os.PathLike) or _is_frame(source) else list(source)
     if not sources:

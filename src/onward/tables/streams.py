@@ -139,6 +139,10 @@ class Stream:
         groups: the row groups to read, of one Parquet file.
         apart: whether this is one of several parts that are read apart.
 
+    Raises:
+        ValueError: if there is neither a target nor a recipe, or they differ.
+        DataError: if the files hold no rows, or cannot be read.
+
     Example:
         >>> import polars as pl
         >>> from onward import stream
@@ -224,6 +228,10 @@ class Stream:
         self.skipped, self.filled = self._encoder.skipped, self._encoder.filled
         # First row, rows, file and start of the pieces that the latest block, and skipped rows before it, come from.
         self._pieces = [(self._begin.read - self._begin.skip, self._begin.skip, self._begin.file, self._begin.start)]
+
+    def __repr__(self) -> str:
+        names = [each.name for each in self.files]
+        return f"Stream({brief(names)}, {self.read:,} rows read so far)"
 
     def _first_contents(self) -> Mapping[str, Content]:
         """What the columns hold, by the first file that has rows: so it is the same wherever a stream goes on."""

@@ -25,6 +25,9 @@ class Discounted(Memory):
     Args:
         gamma: γ in (0, 1]; 1 forgets nothing.
 
+    Raises:
+        ValueError: if γ is not in (0, 1], or too small to be squared.
+
     Example:
         >>> from onward.bandits import Discounted, Policy
         >>> policy = Policy(Discounted(0.5), lam=0.01, seed=0)

@@ -31,6 +31,9 @@ class Restarting(Memory):
     Args:
         change_points: after how many: increasing whole numbers.
 
+    Raises:
+        ValueError: if they are not whole numbers, or do not increase.
+
     Example:
         >>> from onward.bandits import Policy, Restarting
         >>> policy = Policy(Restarting([2]), lam=0.01, seed=0)
