@@ -16,6 +16,7 @@ from onward.bandits.arm_buffers import ArmBuffers
 from onward.bandits.arm_summaries import level_of_arms
 from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, pools_noise, refusal, state_in
 from onward.bandits.deciding_arms import choose_arm_plainly
+from onward.bandits.feature_names import names_unless_refused
 from onward.bandits.inputs import as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, join_tuning, joined
 from onward.bandits.pending import Pending, checked_key
@@ -33,7 +34,7 @@ from onward.bandits.shared_record import (
     new_record,
 )
 from onward.core import Information
-from onward.core.checks import is_hashable, positive, whole
+from onward.core.checks import is_hashable, is_many, positive, whole
 from onward.core.fast_path import close
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
@@ -254,7 +255,7 @@ class Disjoint(SavedDisjoint):
                             return
             except TypeError:
                 pass
-        with self._lock:
+        with self._lock, names_unless_refused(self._policy):
             at, row, reward = self._place(arm), self._row(context), as_reward(reward)
             told: dict[str, Any] = {"arm": arm, "context": row, "reward": reward}
             if weight == 1.0:
@@ -298,7 +299,9 @@ class Disjoint(SavedDisjoint):
         Args:
             weights: how much each counts, (n,); None for 1.
         """
-        with self._lock:
+        if not is_many(arms):
+            raise ValueError(f"arms must be names, one for each context, got {brief(arms)}")
+        with self._lock, names_unless_refused(self._policy):
             places = np.array([self._place(arm) for arm in arms], dtype=int)
             table = self._table(contexts)
             column = as_rewards(rewards, len(table))
