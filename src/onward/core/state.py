@@ -466,7 +466,8 @@ class Information:
                     )
             else:
                 self.absorb_coordinates(rows, targets, weights)
-            self.loss[:] += other.loss
+            with np.errstate(over="ignore"):
+                self.loss[:] += other.loss
             if given:
                 self._take_out_lam(embedding, other.lam)
                 self._check_sine(_LEAST_SINE)
