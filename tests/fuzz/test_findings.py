@@ -389,10 +389,9 @@ def test_a_source_that_is_none_is_told(source: Any) -> None:
 
 
 def test_losses_that_add_up_to_too_much_are_refused_without_a_warning() -> None:
-    def fitted() -> RidgeRegressor:
-        return RidgeRegressor(fit_intercept=False).fit([[1.0], [1.0]], [7e153, -7e153])
-
-    _refuses(fitted(), lambda model: model.merge(fitted()), "cannot merge")
+    one = RidgeRegressor(fit_intercept=False).fit([[1.0]], [1.2e154])
+    other = RidgeRegressor(fit_intercept=False).fit([[1e-9], [1e-9]], [6.5e153, -6.5e153])
+    _refuses(one, lambda model: model.merge(other), "too far apart for double precision")
 
 
 def test_one_row_after_blank_lines_needs_no_line_end(tmp_path: Path) -> None:
