@@ -195,6 +195,7 @@ def _compared(path: Path, file: Mutated, table: Table, outcome: Outcome) -> str:
     if outcome.rows is None or outcome.recipe is None:
         # A buffer that says it is too large is refused, whether or not Arrow has a use for it.
         may_be = _EXTREME in outcome.error or _TOO_LARGE in outcome.error
+        may_be = may_be or not {*table.categorical} <= {*records.names}  # a column that was told is not there
         if not may_be and reference_reader.is_plain(records, str(table.target)):
             return f"finding: refused, but by the reference all are plain numbers: {outcome.error}"
         return f"refused: {outcome.error}"

@@ -266,3 +266,137 @@ def test_a_count_that_could_not_go_on_is_refused(tmp_path: Path) -> None:  # for
         else:
             with pytest.raises(storage.StorageError, match="learned"):
                 load(tmp_path / "policy")
+
+
+# What holds itself, or goes deeper than a stack
+
+
+def _itself() -> list[Any]:
+    values: list[Any] = []
+    values.append(values)
+    return values
+
+
+def _deep(holder: Callable[[list[Any]], Any] = list, levels: int = 100_000) -> Any:
+    value: Any = 1.0
+    for _ in range(levels):
+        value = holder([value])
+    return value
+
+
+@pytest.mark.parametrize("value", [_itself(), _deep()], ids=["itself", "deep"])
+def test_lists_without_an_end_do_not_end_the_process(value: Any) -> None:
+    objects = pd.Series([value, value], dtype=object)
+    frame = pd.DataFrame({"a": objects, "y": [1.0, 2.0]})
+    with pytest.raises(DataError, match="column 'a' holds lists nested too deeply"):
+        list(stream(frame, "y"))
+    for times in ([value, 1.0], objects):
+        with pytest.raises(ValueError, match="times must be numbers, or"):
+            RidgeRegressor(half_life=2.0).fit([[1.0], [2.0]], [1.0, 2.0], times=times)
+    for call in (lambda: RidgeRegressor(value).fit([[1.0]], [1.0]), lambda: LinUCB(lam=value)):
+        with pytest.raises(ValueError, match=r"^lam must be"):
+            call()
+
+
+def test_lists_that_are_no_deeper_than_lists_of_a_column_are_left_alone() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0], "more": [[[1], [2]], {"b": (1, 2)}], "y": [1.0, 2.0]})
+    with pytest.raises(DataError, match="cannot be read as a table"):  # a list beside a dict: Arrow's own business
+        list(stream(frame, "y"))
+    frame["more"] = [[[1], [2]], [[3]]]
+    assert len(list(stream(frame, Table("y", exclude=["more"])))) == 1
+
+
+def test_an_arm_is_not_looked_up_by_what_has_no_end() -> None:
+    with pytest.raises(ValueError, match="there is no arm"):
+        Disjoint(LinUCB(seed=1), ["a"]).learn(_deep(tuple), [1.0], 1.0)
+
+
+@pytest.mark.parametrize("times", [np.matrix([1.0, 2.0]), 3.0, "2026", pd.Timestamp("2026"), None.__class__])
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_times_that_are_no_column_are_told(times: Any) -> None:
+    with pytest.raises(ValueError, match=r"^times must"):
+        RidgeRegressor(half_life=2.0).fit([[1.0], [2.0]], [1.0, 2.0], times=times)
+
+
+# What a refused call leaves
+
+
+_FRAME = pd.DataFrame([[1.0, 2.0], [2.0, 1.0]], columns=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda policy: policy.learn(_FRAME.iloc[0], "bad"), "reward must be"),
+        (lambda policy: policy.learn(_FRAME.iloc[0], 1.0, -1.0), "weight must be"),
+        (lambda policy: policy.learn_many(_FRAME * 1e19, [1.0, 2.0], [1e18, 1.0]), "actions must hold finite"),
+        (lambda policy: policy.choose_many([_FRAME], np.array(3.0)), "available must have a row"),
+        (lambda policy: policy.choose_many([_FRAME], [[True]]), "available must have shape"),
+        (lambda policy: policy.override("none", _FRAME.iloc[0]), "no decision waits"),
+    ],
+)
+def test_names_of_a_call_that_is_refused_are_not_kept(call: Callable[[Any], Any], words: str) -> None:
+    _refuses(LinUCB(seed=1), call, words)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda arms: arms.learn("x", _FRAME.iloc[0], None), "reward must be"),
+        (lambda arms: arms.learn("x", _FRAME.iloc[0], 1.0, np.inf), "weight must be"),
+        (lambda arms: arms.learn_many(["x", "y"], _FRAME, [1.0]), "rewards must be"),
+        (lambda arms: arms.learn_many(["x", "y"], _FRAME, [1.0, 2.0], _FRAME), "weights must be"),
+        (lambda arms: arms.learn_many(np.array(3.0), _FRAME, [1.0, 2.0]), "arms must be names"),
+        (lambda arms: arms.choose_many(_FRAME, np.array(3.0)), "available must have a row"),
+        (lambda arms: arms.choose_many(_FRAME, [[True], [True]]), "available must have shape"),
+    ],
+)
+def test_arms_keep_no_names_of_a_call_that_is_refused(call: Callable[[Any], Any], words: str) -> None:
+    _refuses(Disjoint(LinUCB(seed=1), ["x", "y"]), call, words)
+
+
+# Values that are none
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: RidgeRegressor().merge_part(3), "cannot merge the part: expected a model"),
+        (lambda: LinUCB().start_from("model"), "a policy starts from a fitted regressor"),
+        (lambda: LinUCB(prior_mean=[[1.0], [1.0, 2.0]]), "prior_mean must be finite numbers"),
+        (lambda: AutoRegressor(lams=[[1.0], [1.0, 2.0]]).fit([[1.0]], [1.0]), "lams must be a list"),
+        (lambda: _fitted().confidence_set(theta_bound={"x" * 100_000: 1.0}), "theta_bound says nothing"),
+        (lambda: _fitted().interval([[1.0]], of=np.empty(0)), "of must be"),
+        (lambda: _fitted().interval([[1.0]], method=np.zeros(2)), "method must be"),
+        (lambda: _fitted().contrast([1.0, 0.0], robust=np.zeros(2)), "robust must be"),
+        (lambda: _fitted().coefficient_table(simultaneous=_FRAME), "simultaneous must be"),
+    ],
+)
+def test_values_of_another_type_are_told_in_words_of_ours(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words) as caught:
+        call()
+    assert len(str(caught.value)) < 300
+
+
+def _fitted() -> RidgeRegressor:
+    return RidgeRegressor().fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("source", [3, None, b"t.csv", [3], _itself()])
+def test_a_source_that_is_none_is_told(source: Any) -> None:
+    with pytest.raises(TypeError, match="expected files or data frames, got"):
+        stream(source, "y")
+
+
+def test_losses_that_add_up_to_too_much_are_refused_without_a_warning() -> None:
+    one = RidgeRegressor(fit_intercept=False).fit([[1.0]], [1.2e154])
+    other = RidgeRegressor(fit_intercept=False).fit([[1e-9], [1e-9]], [6.5e153, -6.5e153])
+    _refuses(one, lambda model: model.merge(other), "too far apart for double precision")
+
+
+def test_one_row_after_blank_lines_needs_no_line_end(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    for text in (b"y,x\n\n1,2", b"y,x\r\n \r\n\r\n1,2"):
+        path.write_bytes(text)
+        (block,) = _rows(path)
+        assert (block.X.tolist(), block.y.tolist()) == ([[2.0]], [1.0])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits.buffers import LEARNED
+from onward.bandits.feature_names import names_unless_refused
 from onward.bandits.late_rewards import LateRewards, When, as_time
 from onward.bandits.pending import UNKNOWN, Decision
 from onward.bandits.policy_chances import PolicyChances
@@ -122,5 +123,6 @@ class Deciding(LateRewards, PolicyChances, PolicyLearning):
             action: (d,) the features of the action that was really taken.
             number: which one it was of those offered, if it was one of them.
         """
-        row = self.checked_row(action)
-        self._override(key, row, UNKNOWN if number is None else whole("number", number, 0, 2**53), {"number": number})
+        with names_unless_refused(self):
+            row, place = self.checked_row(action), UNKNOWN if number is None else whole("number", number, 0, 2**53)
+            self._override(key, row, place, {"number": number})

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits.functions import CompiledFunction, find_function
 from onward.bandits.memories import KINDS, Everything, Memory
@@ -160,7 +160,7 @@ def _made(kinds: Mapping[str, Any], description: Mapping[str, Any]) -> Any:
 def _lam(lam: Lam) -> float | tuple[float, ...] | None:
     if lam is None:
         return None
-    values = np.asarray(lam)
+    values = _as_array(lam)
     if (
         values.dtype.kind not in "iuf"
         or values.ndim > 1
@@ -173,10 +173,18 @@ def _lam(lam: Lam) -> float | tuple[float, ...] | None:
     return tuple(values.astype(float).tolist()) if values.ndim else float(values)
 
 
+def _as_array(values: Any) -> NDArray[Any]:
+    """Values as an array; of what is none, such as lists of several lengths, an array without numbers."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.empty(0, dtype=object)
+
+
 def _mean(prior_mean: ArrayLike | None) -> tuple[float, ...] | None:
     if prior_mean is None:
         return None
-    values = np.asarray(prior_mean)
+    values = _as_array(prior_mean)
     if values.dtype.kind not in "iuf" or values.ndim != 1 or not np.isfinite(values).all():
         raise ValueError(f"prior_mean must be finite numbers, one for each feature, got {brief(prior_mean)}")
     return tuple(values.astype(float).tolist())

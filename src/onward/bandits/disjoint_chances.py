@@ -14,13 +14,17 @@ from onward.bandits.buffers import refusal
 from onward.bandits.chances import chances_of, draw_from
 from onward.bandits.choosing_many import choose_arm_each
 from onward.bandits.disjoint_arms import DisjointArms
+from onward.bandits.feature_names import names_unless_refused
 from onward.bandits.inputs import as_mask
 from onward.bandits.policy_chances import NO_LOTS
 from onward.bandits.proposing import ALL_AVAILABLE, Proposing
 from onward.bandits.settings import OPTIMISTIC, SAMPLING, Status
 from onward.bandits.shared_record import note_arm, scales_in
 from onward.bandits.tuning import last_choice
+from onward.core.checks import is_many
+from onward.core.shown import came
 from onward.core.types import Matrix, Vector
+from onward.tables.number_arrays import as_array
 
 
 class DisjointChances(Proposing, DisjointArms):
@@ -96,15 +100,17 @@ class DisjointChances(Proposing, DisjointArms):
         Args:
             contexts: (n, d), a row for each.
         """
-        table = self._table(contexts)
-        if available is not None and len(np.asarray(available)) != len(table):
-            raise ValueError(
-                f"available must have a row for each of {len(table)} contexts, got {len(np.asarray(available))}"
-            )
-        with self._lock:
+        with self._lock, names_unless_refused(self._policy):
+            table = self._table(contexts)
             masks = np.empty((0, 0), dtype=np.bool_)
             if available is not None:
-                masks = np.array([as_mask(mask, len(self._names)) for mask in np.asarray(available)])
+                if not is_many(available) or len(each := as_array(available, "available", "true or false")) != len(
+                    table
+                ):
+                    raise ValueError(
+                        f"available must have a row for each of {len(table)} contexts, got {came(available)}"
+                    )
+                masks = np.array([as_mask(mask, len(self._names)) for mask in each])
             arms, serials = self._start(table[:1]), np.array(self._serials, dtype=np.float64)
             places = np.empty(len(table), dtype=np.int64)
             status = choose_arm_each(

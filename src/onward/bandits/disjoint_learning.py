@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from onward.bandits import memories
 from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, refusal
 from onward.bandits.disjoint_arms import DisjointArms
+from onward.bandits.feature_names import names_unless_refused
 from onward.bandits.inputs import as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, join_tuning, joined
 from onward.bandits.settings import Status
 from onward.bandits.shared_record import credit_arm
 from onward.core import Information
-from onward.core.checks import positive
+from onward.core.checks import is_many, positive
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
@@ -46,7 +47,7 @@ class DisjointLearning(DisjointArms):
                             return
             except TypeError:
                 pass
-        with self._lock:
+        with self._lock, names_unless_refused(self._policy):
             at, row, reward = self._place(arm), self._row(context), as_reward(reward)
             told: dict[str, Any] = {"arm": arm, "context": row, "reward": reward}
             if weight == 1.0:
@@ -90,7 +91,9 @@ class DisjointLearning(DisjointArms):
         Args:
             weights: how much each counts, (n,); None for 1.
         """
-        with self._lock:
+        if not is_many(arms):
+            raise ValueError(f"arms must be names, one for each context, got {brief(arms)}")
+        with self._lock, names_unless_refused(self._policy):
             places = np.array([self._place(arm) for arm in arms], dtype=int)
             table = self._table(contexts)
             column = as_rewards(rewards, len(table))

@@ -4,7 +4,7 @@ import itertools
 import math
 import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -194,3 +194,14 @@ class FeatureNames:
         if len(names.columns) != len(features):
             raise ValueError(f"features {features}, expected different names")
         return names
+
+
+@contextmanager
+def names_unless_refused(policy: Any) -> Iterator[None]:
+    """What is refused in here leaves no names of features behind, with a policy that knew none."""
+    columns = policy._columns
+    try:
+        yield
+    except BaseException:
+        policy._columns = columns
+        raise

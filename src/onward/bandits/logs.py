@@ -329,7 +329,7 @@ def _chances(probabilities: Any, sizes: Whole, taken: Whole, propensity: Vector)
         if part.shape != (sizes[event],) or not (part.min() >= 0 and abs(part.sum() - 1) <= 1e-6):
             raise ValueError(
                 f"probabilities of event {event} must be {sizes[event]} numbers >= 0 that sum to 1, "
-                f"got {part if part.size <= 8 else brief(part)}"
+                f"got {brief(part.tolist())}"
             )
         if abs(part[taken[event]] - propensity[event]) > 1e-6:
             raise ValueError(

@@ -12,6 +12,7 @@ from onward.bandits.buffers import OFFERED, head_in, refusal
 from onward.bandits.chances import chances_of, draw_from
 from onward.bandits.choosing_many import choose_each
 from onward.bandits.directions import chi_law, drawn_directions, spread_directions
+from onward.bandits.feature_names import names_unless_refused
 from onward.bandits.inputs import as_mask
 from onward.bandits.policy_buffer import PolicyBuffer
 from onward.bandits.proposing import ALL_AVAILABLE, LOGGED_SAMPLES, Proposing, stacked
@@ -19,6 +20,7 @@ from onward.bandits.randomness import draw, share_of_best
 from onward.bandits.sampling_chances import sampled_chances
 from onward.bandits.settings import N_SETTINGS, OPTIMISTIC, SAMPLING, SETTINGS, Status
 from onward.bandits.tuning import N_TUNING, last_choice
+from onward.core.checks import is_many
 from onward.core.fast_path import is_float64_array
 from onward.core.shown import came
 from onward.core.types import Matrix, Vector
@@ -176,11 +178,15 @@ class PolicyChances(Proposing, PolicyBuffer):
         """
         if isinstance(contexts, str | bytes | Mapping) or not isinstance(contexts, Iterable):
             raise ValueError(f"contexts must be tables of actions, one after the other, got {came(contexts)}")
+        with names_unless_refused(self):
+            return self._choose_many(contexts, available)
+
+    def _choose_many(self, contexts: Any, available: Any) -> NDArray[np.int64]:
         tables = contexts if is_float64_array(contexts, 3) else [self.checked_table(table) for table in contexts]
         if not len(tables):
             raise ValueError("no context given: expected at least one table of actions, got none")
-        if available is not None and len(available) != len(tables):
-            raise ValueError(f"available must have a row for each of {len(tables)} contexts, got {len(available)}")
+        if available is not None and not (is_many(available) and len(available) == len(tables)):
+            raise ValueError(f"available must have a row for each of {len(tables)} contexts, got {came(available)}")
         masks = None if available is None else _masks(available, tables)
         if not self._has_compiled_choice:
             each = [None] * len(tables) if masks is None else masks

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from onward.bandits import choosing, memories
 from onward.bandits.buffers import grown, refusal, take_state
+from onward.bandits.feature_names import names_unless_refused
 from onward.bandits.inputs import as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.policy_buffer import PolicyBuffer
@@ -46,12 +47,12 @@ class PolicyLearning(PolicyBuffer):
                     return
             except TypeError:
                 pass
-        row, reward, weight = self.checked_row(action), as_reward(reward), positive("weight", weight)
-        scaled, paid = row, reward
-        if weight != 1.0:
-            root = math.sqrt(weight)
-            scaled, paid = self.checked_row(row * root), reward * root
-        with self._lock:
+        with self._lock, names_unless_refused(self):
+            row, reward, weight = self.checked_row(action), as_reward(reward), positive("weight", weight)
+            scaled, paid = row, reward
+            if weight != 1.0:
+                root = math.sqrt(weight)
+                scaled, paid = self.checked_row(row * root), reward * root
             self.started(row.reshape(1, -1))
             if weight != 1.0 and self.is_tuned:
                 choosing.credit_row(self._buffer, row, reward)
@@ -78,14 +79,10 @@ class PolicyLearning(PolicyBuffer):
         Args:
             weights: how much each counts, (n,); None for 1.
         """
-        columns, table = self._columns, self.checked_table(actions)
-        try:
+        with self._lock, names_unless_refused(self):
+            table = self.checked_table(actions)
             column = as_rewards(rewards, len(table))
             counts = None if weights is None else as_weights(weights, len(table))
-        except ValueError:
-            self._columns = columns  # what was refused leaves nothing behind
-            raise
-        with self._lock:
             self._learn_rows(table, column, counts, past=True)
             told = {"actions": table, "rewards": column}
             self._note("learn_many", told if counts is None else told | {"weights": counts})
@@ -109,6 +106,8 @@ class PolicyLearning(PolicyBuffer):
 
         The model must have one target, no intercept, rows of weight 1, and the λ and prior mean of this policy.
         """
+        if not isinstance(model, OnlineRegressor | Information):
+            raise ValueError(f"a policy starts from a fitted regressor, got {brief(model)}")
         state = model if isinstance(model, Information) else model.information_
         d = state.n_features
         if self._dimension and d != self._dimension:

@@ -166,10 +166,12 @@ def confidence_sets(
         return [_free_set(state, fitted, float(noise_width(sigma, delta, gain)), lam) for delta in deltas]
     if sigma is None:
         raise ValueError(
-            f"theta_bound says nothing while sigma is unknown: expected sigma too, got theta_bound={theta_bound}"
+            f"theta_bound says nothing while sigma is unknown: expected sigma too, got theta_bound={brief(theta_bound)}"
         )
     if mixture is not None:
-        raise ValueError(f"mixture is for sets without theta_bound, which have the model's λ, got mixture={mixture!r}")
+        raise ValueError(
+            f"mixture is for sets without theta_bound, which have the model's λ, got mixture={brief(mixture)}"
+        )
     gain = information(state, width, feature_bound)
     S = not_negative("theta_bound", theta_bound, LARGEST_BOUND)
     if kind == "forward" and bias != "sharp" and radius not in (None, "sum"):

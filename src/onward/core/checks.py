@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeGuard
 
 from onward.core.shown import brief
@@ -10,6 +10,7 @@ from onward.core.shown import brief
 LARGEST_BOUND = 1e100
 """The largest σ or S: their squares, times what rows come to, are numbers."""
 _FAR = 2**31
+_DEEPEST = 32  # levels of lists in lists
 
 
 def _is_duration(value: object) -> bool:
@@ -29,11 +30,40 @@ def is_whole(value: object) -> TypeGuard[Any]:
 
 def is_hashable(value: object) -> bool:
     """Whether a value can be looked up: of some types, as tuples and records, only each value tells."""
+    if isinstance(value, tuple | frozenset) and is_deep(value):  # Python follows it until the stack is full
+        return False
     try:
         hash(value)
     except TypeError:
         return False
     return True
+
+
+def is_many(value: object) -> TypeGuard[Collection[Any]]:
+    """Whether a value holds values: an array without axes is none that does."""
+    return isinstance(value, Collection) and getattr(value, "ndim", 1) != 0
+
+
+def is_deep(values: object) -> bool:
+    """Whether lists stand in lists, or what else holds values, more deeply than Python, Arrow and Polars are given.
+
+    They follow them until the stack is full, and the process ends.
+    """
+    level = [values]
+    for _ in range(_DEEPEST):
+        inner = (each for value in level for each in (value.values() if isinstance(value, dict) else value))  # type: ignore[attr-defined]
+        level = list({id(each): each for each in inner if _holds_values(each)}.values())
+        if not level:
+            return False
+    return True
+
+
+def _holds_values(value: object) -> bool:
+    if isinstance(value, str | float | int):  # most are
+        return False
+    if isinstance(value, list | tuple | dict | set | frozenset):
+        return True
+    return getattr(getattr(value, "dtype", None), "kind", None) == "O" and bool(getattr(value, "shape", ()))
 
 
 def is_unicode(text: str) -> bool:

@@ -59,7 +59,8 @@ def merge_states(state: "Information", other: "Information", places: Sequence[in
                 )
         else:
             state.absorb_coordinates(rows, targets, weights)
-        state.loss[:] += other.loss
+        with np.errstate(over="ignore"):
+            state.loss[:] += other.loss
         if given:
             _take_out_lam(state, embedding, other.lam)
             _check_sine(state, _LEAST_SINE)

@@ -105,7 +105,10 @@ class AutoRegressor(OnlineRegressor):
         return _NO_READ_OUT
 
     def _check_settings(self) -> None:
-        lams = list(self.lams) if np.ndim(self.lams) == 1 else []
+        try:
+            lams = list(self.lams) if np.ndim(self.lams) == 1 else []
+        except ValueError:  # lists of several lengths
+            lams = []
         if not lams or not all(is_real(lam) and LEAST_LAM <= lam <= 1 / LEAST_LAM for lam in lams):
             raise ValueError(
                 f"lams must be a list of numbers between {LEAST_LAM:g} and {1 / LEAST_LAM:g}, got {brief(self.lams)}"

@@ -75,6 +75,9 @@ class CoefficientLearner(Guarantees):
         )
         if not isinstance(chosen, str) or chosen not in ("anytime", "uniform"):
             raise ValueError(f"method must be 'anytime' or 'uniform', got {brief(method)}")
+        for what, said in (("simultaneous", simultaneous), ("robust", robust)):
+            if not isinstance(said, bool | np.bool_):
+                raise ValueError(f"{what} must be True or False, got {brief(said)}")
         names = self._coordinate_names()
         if chosen == "uniform":
             if simultaneous or robust:
@@ -191,6 +194,8 @@ class CoefficientLearner(Guarantees):
             raise ValueError(
                 f"target must be one of 0 to {count - 1} for a model of {count} targets, got {brief(target)}"
             )
+        if not isinstance(robust, bool | np.bool_):
+            raise ValueError(f"robust must be True or False, got {brief(robust)}")
         if robust and self.sandwich_ is None:
             raise ValueError(
                 "robust intervals are for models that have kept what they need: expected track_sandwich() before the "

@@ -171,9 +171,9 @@ class Guarantees(MergeableLearner):
 
     def _interval_method(self, of: str, method: Method | None, sigma: float | None) -> Method:
         """How intervals are made; ValueError if they cannot be made so."""
-        if of not in ("mean", "observation"):
+        if not isinstance(of, str) or of not in ("mean", "observation"):
             raise ValueError(f"of must be 'mean' or 'observation', got {brief(of)}")
-        if method is not None and method not in METHODS:
+        if method is not None and not (isinstance(method, str) and method in METHODS):
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {brief(method)}")
         if not self._has_sets:
             self._check_calibrated_alone(of, method, sigma)

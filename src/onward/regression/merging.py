@@ -83,6 +83,8 @@ class MergeableLearner(NamedLearner):
         whole is what it would be, had it learned the parts' rows. `online_loss_` then adds what the parts lost.
         """
         self._check_mergeable()
+        if not isinstance(part, MergeableLearner):
+            raise ValueError(f"cannot merge the part: expected a model with lam=0, got {brief(part)}")
         if not _is_zero(part.lam) or part.intercept_lam or bool(part.fit_intercept) != bool(self.fit_intercept):
             raise ValueError(
                 f"cannot merge the part: expected lam=0 and fit_intercept={bool(self.fit_intercept)}, "

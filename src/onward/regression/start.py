@@ -105,7 +105,11 @@ def _values(lam: Lam) -> list[Any]:
     if isinstance(given, Mapping):
         return list(given.values())
     refuse_masked(given, "lam")
-    if np.ndim(given) != 1 or isinstance(given, str | bytes):
+    try:
+        one = np.ndim(given) != 1 or isinstance(given, str | bytes)
+    except ValueError:  # lists of different lengths, or that hold themselves
+        one = True
+    if one:
         return [given]
     values: list[Any] = np.asarray(given).tolist()
     return values

@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pyarrow.types as kind_of
 
+from onward.core.checks import is_deep
 from onward.core.shown import brief
 from onward.tables import parquet_pages
 from onward.tables.arrow_messages import largest_decompressed
@@ -230,6 +232,7 @@ class FrameReader:
         self._read = 0
         import narwhals.stable.v2 as nw  # here, so that files do not wait for it
 
+        _check_nesting(self.name, file.frame)
         try:
             self._table = nw.from_native(file.frame, eager_only=True).to_arrow()
         except (pa.ArrowException, TypeError, ValueError) as error:
@@ -259,6 +262,14 @@ class FrameReader:
 
     def close(self) -> None:
         """There is nothing to let go of."""
+
+
+def _check_nesting(name: str, frame: Any) -> None:
+    """DataError if a column of Python's objects holds lists in lists that go deeper than Arrow can follow."""
+    if hasattr(frame, "iloc"):  # what is no frame of pandas has no such columns
+        for place, dtype in enumerate(frame.dtypes):
+            if getattr(dtype, "kind", None) == "O" and is_deep(frame.iloc[:, place]):
+                raise DataError(f"{name}: column {brief(frame.columns[place])} holds lists nested too deeply")
 
 
 # Types

@@ -3,11 +3,12 @@
 import glob
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from onward.core.shown import came
 from onward.tables.errors import DataError
 from onward.tables.table import Format
 
@@ -109,9 +110,14 @@ def find_files(source: Source | Sequence[Source], format: Format | None = None) 
         >>> [file.path.name for file in find_files("part-*.csv")]
         ['part-2.csv', 'part-10.csv']
     """
+    if isinstance(source, bytes) or not (isinstance(source, str | os.PathLike | Iterable) or _is_frame(source)):
+        raise TypeError(f"expected files or data frames, got {came(source)}")
     sources: list[Any] = [source] if isinstance(source, str | os.PathLike) or _is_frame(source) else list(source)
     if not sources:
         raise ValueError("expected at least one file, got none")
+    for each in sources:
+        if isinstance(each, bytes) or not (isinstance(each, str | os.PathLike) or _is_frame(each)):
+            raise TypeError(f"expected files or data frames, got {came(each)}")
     if any(_is_frame(each) for each in sources):
         if not all(_is_frame(each) for each in sources):
             raise ValueError("data frames cannot be read together with files")

@@ -1,12 +1,16 @@
 """The times of rows: numbers in any unit, or dates, which become microseconds since 2000."""
 
 import numbers
+from datetime import date
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.core.checks import is_deep, is_many
 from onward.core.durations import show_time
+from onward.core.shown import brief, came
 from onward.core.types import Vector
 from onward.core.words import counted
 
@@ -54,14 +58,19 @@ def _from_series(times: Any) -> Times:
     from onward.tables.kinds import as_numbers
     from onward.tables.rows import wrapped
 
+    if isinstance(times, str | bytes) or not is_many(times):
+        raise ValueError(f"times must be numbers or dates, one for each row, got {came(times)}")
     native = wrapped(times, "times")
     try:
         if isinstance(native, nw.Series):
+            if hasattr(times, "iloc") and getattr(times.dtype, "kind", None) == "O" and is_deep(times):
+                raise ValueError("got lists nested too deeply")
             series = native.to_polars()
-        elif isinstance(times, np.ndarray) and times.dtype.kind != "O":
+        elif isinstance(times, np.ndarray) and times.dtype.kind != "O" and times.ndim == 1:
+            times = np.asarray(times)
             series = pl.Series(times.astype("datetime64[us]") if times.dtype.kind == "M" else times)
         else:
-            values = [_plain_date(each) for each in times]
+            values = [_plain_date(row, each) for row, each in enumerate(times)]
             series = pl.Series(values, dtype=pl.Float64 if all(map(_is_number, values)) else None, strict=False)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
         raise ValueError(f"times must be numbers, or dates, of one kind: {error}") from error
@@ -76,9 +85,16 @@ def _is_number(value: Any) -> bool:
     return value is None or isinstance(value, numbers.Real)
 
 
-def _plain_date(value: Any) -> Any:
-    """A date of NumPy as one of Python; whatever else it is, unchanged."""
-    return value.astype("datetime64[us]").item() if isinstance(value, np.datetime64) else value
+def _plain_date(row: int, value: Any) -> Any:
+    """A date of NumPy as one of Python; what else a time can be, or is told apart later, unchanged.
+
+    A list is refused here: Polars follows it as deep as it goes, and one that holds itself has no end.
+    """
+    if isinstance(value, np.datetime64):
+        return value.astype("datetime64[us]").item()
+    if value is None or isinstance(value, numbers.Real | Decimal | str | date | np.generic):
+        return value
+    raise ValueError(f"got {brief(value)} in row {row}")
 
 
 def _plain(series: Any) -> Vector:
