@@ -89,9 +89,9 @@ class Deciding(LateRewards, PolicyChances, PolicyLearning):
     def reward(self, key: Hashable, reward: float) -> None:
         """Learn the reward of the decision that waits under the key. Each counts once."""
         pending = self._pending
-        if self._learn_loop and isinstance(reward, float) and (type(key) is str or type(key) is int):
+        if isinstance(reward, float) and (type(key) is str or type(key) is int):
             with self._lock:
-                # Asked for again: whoever had the lock before may have opened a journal, and then nothing goes this way
+                # The loop is asked for only now: whoever had the lock before may have opened a journal
                 loop, slot, buffer = self._learn_loop, pending.slots.get(key), self._buffer
                 learned = buffer.item(LEARNED)
                 try:

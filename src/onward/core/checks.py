@@ -39,7 +39,7 @@ def is_hashable(value: object) -> bool:
     return True
 
 
-def is_many(value: object) -> TypeGuard[Collection[Any]]:
+def is_many(value: object) -> bool:
     """Whether a value holds values: an array without axes is none that does."""
     return isinstance(value, Collection) and getattr(value, "ndim", 1) != 0
 
