@@ -178,7 +178,7 @@ def test_extremes_of_an_evaluation_are_refused_and_what_is_allowed_is_answered(
         call("POST", DECIDE, asked(f"e{number}"))
         call("POST", "/v1/loops/news/rewards", {"event_id": f"e{number}", "value": number})
     for interval in ("normal", "empirical_bernstein", "anytime"):
-        body = {
+        body: dict[str, Any] = {
             "policies": [{"name": "LinUCB"}],
             "methods": ["ips", "dr"],
             "interval": interval,
