@@ -13,6 +13,7 @@ from onward.service.request_log import RequestLog
 from onward.service.store_errors import StoreError
 from tests.service.caller import Caller, Got, make_application
 from tests.service.conftest import CONFIG, asked
+from tests.service.evaluating import EvaluatorHere
 from tests.service.memory_service import MemoryService
 
 DECIDE = "/v1/loops/news/decide"
@@ -154,6 +155,38 @@ def test_a_call_that_is_ended_by_a_stop_is_told_to_ask_again(path: str) -> None:
     error = got.json["error"]
     assert error.get("innererror", error)["code"] == "unavailable"
     assert "ask again" in error["message"]
+    call.close()
+
+
+@pytest.mark.parametrize(
+    ("extreme", "inside"),
+    [
+        ({"clip": 1e-300}, {"clip": 1e-6}),
+        ({"clip": 1e300}, {"clip": 1e12}),
+        ({"delta": 5e-324}, {"delta": 1e-12}),
+        ({"reward_range": [0, 1e300]}, {"reward_range": [-1e20, 1e20]}),
+    ],
+)
+def test_extremes_of_an_evaluation_are_refused_and_what_is_allowed_is_answered(
+    extreme: dict[str, Any], inside: dict[str, Any]
+) -> None:
+    application = make_application(MemoryService())
+    application.evaluator = EvaluatorHere()
+    call = Caller(application)
+    call("PUT", "/v1/loops/news", CONFIG)
+    for number in range(3):
+        call("POST", DECIDE, asked(f"e{number}"))
+        call("POST", "/v1/loops/news/rewards", {"event_id": f"e{number}", "value": number})
+    for interval in ("normal", "empirical_bernstein", "anytime"):
+        body: dict[str, Any] = {
+            "policies": [{"name": "LinUCB"}],
+            "methods": ["ips", "dr"],
+            "interval": interval,
+            "reward_range": [0, 2],
+        }
+        got = call("POST", "/v1/loops/news/evaluate", body | extreme)
+        assert (got.status, got.json["error"]["field"].partition("[")[0]) == (422, next(iter(extreme)))
+        assert call("POST", "/v1/loops/news/evaluate", body | inside).status == 200
     call.close()
 
 

@@ -9,6 +9,7 @@ from onward.service.entries import Action, Values
 
 Share = Annotated[float, Meta(gt=0.0, le=1.0)]
 Moment = str | float
+Reward = Annotated[float, Meta(ge=-1e20, le=1e20)]
 
 
 class DecideRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,11 +80,12 @@ class EvaluateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     until: Moment | None = None
     learn: Literal["all", "none"] = "all"
     """Whether a policy learns each event after it was judged on it."""
-    delta: Annotated[float, Meta(gt=0.0, lt=1.0)] = 0.05
+    delta: Annotated[float, Meta(ge=1e-12, lt=1.0)] = 0.05
     """Intervals may fail with this probability."""
     interval: Literal["normal", "empirical_bernstein", "anytime"] = "normal"
-    reward_range: tuple[float, float] | None = None
-    clip: Annotated[float, Meta(gt=0.0)] | None = None
+    reward_range: tuple[Reward, Reward] | None = None
+    clip: Annotated[float, Meta(ge=1e-6, le=1e12)] | None = None
+    """Weights count as this much at most."""
 
 
 class PredictRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
