@@ -7,7 +7,7 @@ import numpy as np
 
 from onward import storage
 from onward.bandits.buffer_checks import check_buffer, check_columns, check_size, check_whole
-from onward.bandits.buffers import CAPACITY, PolicySettings, fresh_buffer, grown, note_lam
+from onward.bandits.buffers import CAPACITY, PolicySettings, fresh_buffer, grown, note_lam, scales_begun
 from onward.bandits.class_names import made_again
 from onward.bandits.filed import Filed
 from onward.bandits.inputs import Columns
@@ -15,7 +15,7 @@ from onward.bandits.legacy import from_first_version, with_room_for_settings
 from onward.bandits.locking import Buffered
 from onward.bandits.memories import Memory
 from onward.bandits.pending import Pending
-from onward.bandits.settings import N_SETTINGS
+from onward.bandits.settings import N_SETTINGS, SETTINGS
 from onward.core.types import Vector
 
 
@@ -88,6 +88,8 @@ class SavedPolicy(Filed, Buffered):
         if saved.shape != buffer.shape or saved[CAPACITY] != buffer[CAPACITY]:
             raise ValueError(f"buffer of {saved.shape} numbers, expected {buffer.shape}")
         head = buffer[:N_SETTINGS].copy()
+        for name, value in scales_begun(self._settings, saved).items():
+            head.view(SETTINGS)[name] = value
         buffer[:] = saved
         buffer[:N_SETTINGS] = head  # addresses of functions are this process's own
         note_lam(buffer)
