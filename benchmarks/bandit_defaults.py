@@ -83,11 +83,10 @@ class ClicksRun:
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
         self.theta = rng.normal(0.0, 0.6, (Clicks.n_arms, Clicks.n_features))
-        self.visitor = np.ones(Clicks.n_features)
+        self.visitor = self._next()
 
     def offer(self) -> Matrix:
         """The visitor, in the block of each arm."""
-        self.visitor = np.concatenate([[1.0], self.rng.standard_normal(Clicks.n_features - 1)])
         return blocks(self.visitor, Clicks.n_arms)
 
     def means(self) -> Vector:
@@ -95,8 +94,13 @@ class ClicksRun:
         return np.asarray(1.0 / (1.0 + np.exp(3.2 - self.theta @ self.visitor)))
 
     def reward(self, chosen: int) -> float:
-        """1 for a click."""
-        return float(self.rng.random() < self.means()[chosen])
+        """1 for a click; the next visitor comes."""
+        clicked = self.rng.random() < self.means()[chosen]
+        self.visitor = self._next()
+        return float(clicked)
+
+    def _next(self) -> Vector:
+        return np.concatenate([[1.0], self.rng.standard_normal(Clicks.n_features - 1)])
 
 
 @dataclass(frozen=True)
@@ -123,11 +127,10 @@ class ClassesRun:
         self.rows = np.column_stack([np.ones(len(Z)), scores / np.sqrt(np.mean(np.sum(scores**2, axis=1)))])
         self.labels, self.n_arms = y.astype(int), len(np.unique(y))
         self.order = np.concatenate([rng.permutation(len(X)) for _ in range(-(-ROUNDS // len(X)))])
-        self.round = -1
+        self.round = 0
 
     def offer(self) -> Matrix:
-        """The next row, in the block of each class."""
-        self.round += 1
+        """A row, in the block of each class."""
         return blocks(self.rows[self.order[self.round]], self.n_arms)
 
     def means(self) -> Vector:
@@ -135,8 +138,10 @@ class ClassesRun:
         return np.asarray(np.arange(self.n_arms) == self.labels[self.order[self.round]], dtype=np.float64)
 
     def reward(self, chosen: int) -> float:
-        """1 if it is right."""
-        return float(self.means()[chosen])
+        """1 if it is right; the next row comes."""
+        right = float(self.means()[chosen])
+        self.round = (self.round + 1) % len(self.order)
+        return right
 
 
 def blocks(row: Vector, n_arms: int) -> Matrix:

@@ -1,13 +1,27 @@
 """Scales that are tuned as a policy plays, against the definition; λ and σ where none are told."""
 
 import math
+import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from onward.bandits import OFUL, Disjoint, DLinUCB, LinTS, LinUCB, OracleRestart, Policy, SWLinUCB, play
+from onward.bandits import (
+    OFUL,
+    Disjoint,
+    DLinUCB,
+    LinTS,
+    LinUCB,
+    OracleRestart,
+    Policy,
+    SWLinUCB,
+    play,
+    replay_journal,
+    rules,
+)
 from onward.bandits.buffers import head_in
 from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stationary
 from onward.bandits.tuning import LEAST_SHARE, N_TUNING, RATE, TUNING
@@ -241,3 +255,62 @@ def test_tuned_arms(name: str, explore: float) -> None:
     for place, probability in drawn:
         assert probability == pytest.approx(chances[place])
     assert len(arms._record) == N_TUNING
+
+
+def n_scales(policy: Any) -> int:
+    """How many are taken now."""
+    if isinstance(policy, Disjoint):
+        return int(policy._record[: len(TUNING.names or ())].view(TUNING)["scales"][0])
+    return len(policy.at_scales(policy._buffer)[0])
+
+
+def played(policy: Any, rounds: int = 60) -> list[int]:
+    """What it chooses on the way."""
+    rng, chosen = np.random.default_rng(4), []
+    for actions in rng.standard_normal((rounds, 4, 6)):
+        seen = actions[0] if isinstance(policy, Disjoint) else actions
+        chosen.append(policy.choose(seen))
+        reward = float(0.3 * actions[chosen[-1], 0] + 2.0 * rng.standard_normal())
+        policy.learn(*((chosen[-1], seen) if isinstance(policy, Disjoint) else (actions[chosen[-1]],)), reward)
+    return chosen
+
+
+@pytest.mark.parametrize("of_arms", [False, True])
+def test_what_was_begun_with_other_scales_goes_on_with_them(
+    of_arms: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Files, copies and journals of a version that tuned four of the theory's widths: to the same choices and bits."""
+
+    def make() -> Any:
+        return Disjoint(OFUL(seed=1), 4) if of_arms else OFUL(seed=1)
+
+    with monkeypatch.context() as earlier:
+        earlier.setattr(rules, "OF_WIDTHS", {"scale": 0.05, "scales": 4.0})
+        old = make()
+        played(old)
+        data, copied, now = old.to_bytes(), pickle.dumps(old), played(make())
+        with old.journal(tmp_path / "policy.journal"):
+            expected = played(old)
+    assert n_scales(old) == 4
+    for again in (type(old).from_bytes(data), pickle.loads(copied)):
+        assert n_scales(again) == 4
+        assert played(again) == expected
+        assert again.to_bytes() == old.to_bytes()
+    assert replay_journal(tmp_path / "policy.journal").to_bytes() == old.to_bytes()
+    new = make()
+    assert played(new) != now
+    assert n_scales(new) == 3
+
+
+def test_which_scales_are_tuned() -> None:
+    """As `Optimistic` says."""
+    for policy, expected in (
+        (LinUCB(), (0.25, 4)),
+        (LinTS(), (0.25, 3)),
+        (OFUL(), (0.06, 3)),
+        (DLinUCB(), (0.06, 3)),
+        (OFUL(estimator="forward"), (0.05, 4)),
+        (OFUL(sigma=1.0, theta_bound=1.0, lam=1.0), (1.0, 0)),
+        (OFUL(scale=0.3), (0.3, 0)),
+    ):
+        assert (policy._settings.numbers["scale"], policy._settings.numbers["scales"]) == expected

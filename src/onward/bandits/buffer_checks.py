@@ -107,7 +107,9 @@ def checked_record(record: Vector, fresh: Vector) -> Vector:
     """What arms share, from a file; ValueError if it cannot be what became of a fresh record."""
     check_tuning(record)
     own, new = (each[: len(TUNING.names or ())].view(TUNING)[0] for each in (record, fresh))
-    for name in ("scales", "least", "pools"):
+    # Scales of earlier versions go on.
+    begun = new["scales"] and own["scales"] in range(2, MOST + 1) and 0.0 < own["least"] <= 1.0
+    for name in ("pools",) if begun else ("scales", "least", "pools"):
         if own[name] != new[name]:
             raise ValueError(f"{name} of what arms share is {own[name]}, expected {new[name]}")
     return np.require(record, requirements=["W"])

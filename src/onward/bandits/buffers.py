@@ -10,16 +10,17 @@ from onward.bandits.design import Design
 from onward.bandits.functions import CompiledFunction
 from onward.bandits.memories import Memory
 from onward.bandits.model import Model
-from onward.bandits.rules import ESTIMATORS
+from onward.bandits.rules import ESTIMATORS, OF_FORWARD_WIDTHS
 from onward.bandits.settings import BY_MULTIPLE, LOG, N_SETTINGS, NO_BIAS, SETTINGS, Head, Status, memory_at, view_head
-from onward.bandits.tuning import N_TUNING
+from onward.bandits.tuning import MOST, N_TUNING
 from onward.core import Information
 from onward.core.factor import ORDINARY, Factor
 from onward.core.lam_words import described, described_lam
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
 
-# Where a buffer has these numbers of its log
+# Where a buffer has these numbers of its settings and its log
+SCALE, SCALES = ((SETTINGS.names or ()).index(name) for name in ("scale", "scales"))
 OFFERED, LEARNED, CAPACITY = (N_SETTINGS + (LOG.names or ()).index(name) for name in ("offered", "learned", "capacity"))
 
 
@@ -39,6 +40,8 @@ def policy_settings(design: Design, of_arms: bool = False) -> PolicySettings:
     numbers |= known.settings() | memory.settings() | rule.settings()
     if known.theta_bound is None or numbers.get("width") == BY_MULTIPLE:
         numbers["bias"] = NO_BIAS
+    if design.estimator == "forward" and numbers["scales"] and numbers.get("width") != BY_MULTIPLE:
+        numbers |= OF_FORWARD_WIDTHS
     if of_arms:
         numbers |= {"scales": 0.0, "scale": 1.0} if numbers["scales"] else {}
         numbers |= {"sigma": 1.0} if pools_noise(design) else {}
@@ -114,9 +117,16 @@ def with_settings(settings: PolicySettings, buffer: Vector) -> Vector:
     """A buffer of another process, or of a file, as one that can be written to and has the settings of this policy."""
     own = np.require(buffer, requirements=["W"])
     head = own[:N_SETTINGS].view(SETTINGS)
-    for name, value in settings.numbers.items():
+    for name, value in (settings.numbers | scales_begun(settings, own)).items():
         head[name] = value
     return own
+
+
+def scales_begun(settings: PolicySettings, buffer: Vector) -> dict[str, float]:
+    """The scales that a buffer was begun with, where they are tuned: those of earlier versions go on with their own."""
+    least, number = float(buffer[SCALE]), float(buffer[SCALES])
+    goes_on = settings.numbers["scales"] and number in range(2, MOST + 1) and 0.0 < least <= 1.0
+    return {"scale": least, "scales": number} if goes_on else {}
 
 
 def head_in(buffer: Vector) -> Head:

@@ -40,9 +40,11 @@ RADII = {"sum": 0, "joint": 1}
 BIASES = {"sharp": SHARP, "tight": TIGHT, "paper": AS_IN_PAPER, "none": NO_BIAS}
 
 
-# The scales that are tuned are these and twice, four and eight times as much: of a number of σ and of the theory's
-# widths. Chosen on the first worlds of benchmarks/bandit_defaults.py.
-LEAST_OF_DEVIATIONS, LEAST_OF_WIDTHS = 0.25, 0.05
+# The scales that are tuned: the least, and how many there are, each twice the one before. Of a number of σ and of the
+# theory's widths, chosen on the first worlds of benchmarks/bandit_defaults.py; forward's estimates of what was not met
+# yet shrink so far that narrow widths never come back to it.
+OF_DEVIATIONS = {"scale": 0.25, "scales": 4.0}
+OF_WIDTHS, OF_FORWARD_WIDTHS = {"scale": 0.06, "scales": 3.0}, {"scale": 0.05, "scales": 4.0}
 
 
 def one_of(name: str, value: object, allowed: Mapping[str, int]) -> int:
@@ -111,8 +113,8 @@ class _Exploring(Rule):
         if self.scale != "auto":
             return {"scale": 1.0 if self.scale is None else self.scale, "scales": 0.0}
         if isinstance(self.width, float):
-            return {"scale": LEAST_OF_DEVIATIONS, "scales": 3.0 if self.kind == SAMPLING else 4.0}
-        return {"scale": LEAST_OF_WIDTHS, "scales": 4.0}
+            return OF_DEVIATIONS | ({"scales": 3.0} if self.kind == SAMPLING else {})
+        return OF_WIDTHS
 
 
 @dataclass(frozen=True)
@@ -129,8 +131,9 @@ class Optimistic(_Exploring):
         bias: for forward, "sharp" as above, or the paper's `p/(1+q) + √h (noise + bias(x) S)` with bias(x) "tight"
             √(λ + ‖x‖²) or "paper" √λ + ‖x‖; "none" drops the S-term, and the guarantee with it.
         scale: multiplies what is added to explore. "auto" takes one of a few for each choice, those oftener that have
-            earned more (see `tuning`): ¼, ½, 1 or 2 of a number of σ, 0.05, 0.1, 0.2 or 0.4 of the theory's widths.
-            None: 1 where σ is told or the width is a number or one's own; else, with no guarantee to keep, "auto".
+            earned more (see `tuning`): ¼, ½, 1 or 2 of a number of σ (2 not where it samples), 0.06, 0.12 or 0.24 of
+            the theory's widths (with forward 0.05, 0.1, 0.2 or 0.4). None: 1 where σ is told or the width is a number
+            or one's own; else, with no guarantee to keep, "auto".
         radius: W is "joint" √(noise² + λS²) or "sum" noise + √λS; None: joint where that is proven, which it is for
             memories that count all rewards alike, else sum.
         clipped: whether an index is cut to ‖x‖S, which no mean exceeds: the guarantee stays, but S must be right.

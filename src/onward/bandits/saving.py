@@ -5,12 +5,20 @@ from typing import Any, Self
 
 from onward import storage
 from onward.bandits.buffer_checks import check_buffer, check_columns, check_size, check_whole
-from onward.bandits.buffers import CAPACITY, fresh_buffer, grown, note_lam, policy_settings, with_settings
+from onward.bandits.buffers import (
+    CAPACITY,
+    fresh_buffer,
+    grown,
+    note_lam,
+    policy_settings,
+    scales_begun,
+    with_settings,
+)
 from onward.bandits.class_names import made_again
 from onward.bandits.deciding import Deciding
 from onward.bandits.legacy import from_first_version, with_room_for_settings
 from onward.bandits.pending import Pending
-from onward.bandits.settings import N_SETTINGS
+from onward.bandits.settings import N_SETTINGS, SETTINGS
 from onward.core.types import Vector
 
 
@@ -90,6 +98,8 @@ class SavedPolicy(Deciding):
         if saved.shape != buffer.shape or saved[CAPACITY] != buffer[CAPACITY]:
             raise ValueError(f"buffer of {saved.shape} numbers, expected {buffer.shape}")
         head = buffer[:N_SETTINGS].copy()
+        for name, value in scales_begun(self._settings, saved).items():
+            head.view(SETTINGS)[name] = value
         buffer[:] = saved
         buffer[:N_SETTINGS] = head  # addresses of functions are this process's own
         note_lam(buffer)
