@@ -15,7 +15,7 @@ from onward.bandits.tuning import draws_to_explore, view_tuning
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "f1b8ceabaaa59a0b"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "2794b0607396d950"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

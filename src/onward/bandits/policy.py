@@ -42,10 +42,11 @@ from onward.bandits.pending import Pending
 from onward.bandits.policy_chances import PolicyChances
 from onward.bandits.policy_known import Known
 from onward.bandits.proposing import ALL_AVAILABLE
+from onward.bandits.quick_normals import Source, source_of
 from onward.bandits.randomness import Seed, draw, own_generator
 from onward.bandits.rules import Estimator, Rule
 from onward.bandits.saving import SavedPolicy
-from onward.bandits.settings import GREEDY, OPTIMISTIC, UNIFORM_AT_RANDOM, Status
+from onward.bandits.settings import GREEDY, OPTIMISTIC, SAMPLING, UNIFORM_AT_RANDOM, Status
 from onward.core import Information
 from onward.core.checks import positive
 from onward.core.fast_path import close, is_float64_array
@@ -104,6 +105,9 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
     explore: float
 
     _columns: Columns = None  # names of the features, if actions came in a data frame before anything was known
+
+    _sample_loop: Callable[..., int] | None = None  # where plain actions of a sampling rule go straight to
+    _source: Source | None = None  # of the normal numbers that it draws
 
     _of_arms = False  # whether it is what the arms of `Disjoint` are
     _arguments: dict[str, Any] | None = None  # of a subclass with an `__init__` of its own
@@ -202,6 +206,10 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
                     best = self._choose_loop(self._buffer, actions)
                     if best >= 0:
                         return best
+                elif self._sample_loop:
+                    with self._lock:
+                        if self._journal is None and (best := self._choose_by_sample(self._buffer, actions)) >= 0:
+                            return best
                 elif self._has_compiled_index:
                     with self._lock:
                         if self._journal is None and _check(self._buffer, actions) == 0:
@@ -226,7 +234,21 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
                 best = self._choose_loop(buffer, table)
             if best >= 0:
                 return best
+        if self._sample_loop and mask is ALL_AVAILABLE:
+            best = self._choose_by_sample(buffer, table)
+            if best >= 0:
+                return best
         return self._choose(buffer, table, mask)
+
+    def _choose_by_sample(self, buffer: Vector, table: Matrix) -> int:
+        """What a rule that samples takes, where all are available: `choosing.choose_by_sample`. The lock is held."""
+        source, loop = self._source, self._sample_loop
+        if source is None or source.rng is not self._rng:
+            source = self._source = source_of(self._rng)
+        if source is None or loop is None:
+            return Status.SEVERAL
+        with source.lock:
+            return loop(buffer, source.words, source.bits, source.fill, table)
 
     def _choose(self, buffer: Vector, table: Matrix, mask: NDArray[np.bool_]) -> int:
         """The action to play, of actions that were checked."""
@@ -536,6 +558,7 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         if not self._learn_loop and self._journal is None:
             close(choosing.check, self._buffer, np.zeros((1, 1)))
             self._choose_loop = self._plain_loop(many=False)
+            self._sample_loop = choosing.sampling_loop() if self._samples_plainly() else None
             self._learn_loop = memories.learn_loop(self.memory.kind)
         return self._buffer
 
@@ -544,6 +567,11 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
         lots = self.explore or self.is_tuned or self.rule.kind not in (OPTIMISTIC, GREEDY)
         return None if lots or not self._has_compiled_index else choosing.fast_loop(many)
 
+    def _samples_plainly(self) -> bool:
+        """Whether normal numbers are all that is drawn for a choice, and loops can draw them."""
+        lots = self.explore or self.is_tuned or self.rule.kind != SAMPLING
+        return not lots and self._has_compiled_index and source_of(self._rng) is not None
+
     def _go_the_long_way(self) -> None:
         with self._closed() as buffer:
             self._forget_loops()
@@ -551,10 +579,10 @@ class Policy(Deciding, SavedPolicy, PolicyChances):
 
     def _forget_loops(self) -> None:
         """In another process they are not closed yet; and what a journal is to hold must go the long way."""
-        self._choose_loop = self._learn_loop = None
+        self._choose_loop = self._learn_loop = self._sample_loop = self._source = None
 
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_choose_loop", "_learn_loop", "_lock", "_journal", "_buffer", "_pending")
+        own = ("_choose_loop", "_learn_loop", "_sample_loop", "_source", "_lock", "_journal", "_buffer", "_pending")
         with self._closed() as buffer:
             state = {name: value for name, value in self.__dict__.items() if name not in own}
             return state | {"_buffer": buffer, "_pending": self._pending.copy()}

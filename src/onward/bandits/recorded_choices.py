@@ -25,7 +25,7 @@ from onward.core.compile import compiled
 from onward.core.factor import square_of
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "00f95a7fd62b8f5f"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "4da11322029e0a6d"  # other files whose code is compiled into this one: see tools/digests.py
 
 DIRECTIONS = 64  # that the probabilities of a sampling rule are averaged over
 
