@@ -17,3 +17,5 @@ float64: Type
 int64: Type
 intp: Type
 void: Type
+
+def UniTuple(dtype: Type, count: int) -> Type: ...

@@ -5,11 +5,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onward.bandits.chances import add_floor, chances_of, drawn, needs_steepness, steepness_of, weigh
 from onward.bandits.indices import checked_square
 from onward.bandits.pruning import Mask, read_best
-from onward.bandits.reading import longest_of, new_rows, read_actions, view_read
+from onward.bandits.quick_normals import draw_normals, source_of
+from onward.bandits.reading import longest_of, new_rows, read_actions, sample_actions, samples_in_one_pass, view_read
 from onward.bandits.settings import (
     EPSILON_GREEDY,
     INVERSE_GAP,
@@ -48,7 +50,7 @@ from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "906cda04f0c5ab83"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "2a6e21ba330f6fc0"  # other files whose code is compiled into this one: see tools/digests.py
 
 MANY = 16  # of fewer actions than this, all are read
 
@@ -125,14 +127,16 @@ def choose_into(
     lazy = head.settings[0].rule == OPTIMISTIC and actions.shape[0] >= MANY and actions.shape[1] > FEW and not tuned
     if lazy and not many:
         return TOO_MANY, 0
-    offered, longest = log.offered, checked_square(head.settings, longest_of(actions, view_read(rows)))
+    sampled = samples_in_one_pass(head)
+    longest = sample_actions(buffer, draws, actions, rows) if sampled else longest_of(actions, view_read(rows))
+    offered, longest = log.offered, checked_square(head.settings, longest)
     best, ties = int(longest), 0
     if longest >= 0.0:
         log.offered = max(offered, longest)
-        best_read = False
+        read_already = sampled
         if many:
-            best_read = lazy and read_best(buffer, actions, available, rows)
-        if not best_read:
+            read_already = read_already or (lazy and read_best(buffer, actions, available, rows))
+        if not read_already:
             read_actions(buffer, draws, actions, rows)
         if lots:
             read = view_read(rows)
@@ -171,8 +175,8 @@ def choose(buffer: Vector, draws: Vector, actions: Matrix, available: Mask) -> t
 
 
 @spliced
-def _choose_fast(buffer: Vector, actions: Matrix, many: bool) -> int:
-    """`choose` where all are available and nothing is drawn; a negative status, and no trace, if several tie.
+def _choose_fast(buffer: Vector, draws: Vector, actions: Matrix, many: bool) -> int:
+    """`choose` where all are available and no lots are drawn; a negative status, and no trace, if several tie.
 
     From Python a call costs more the more it is given.
     """
@@ -180,7 +184,7 @@ def _choose_fast(buffer: Vector, actions: Matrix, many: bool) -> int:
         return WRONG_SHAPE
     offered = view_head(buffer).log[0].offered
     rows = new_rows(actions.shape[0], actions.shape[1])
-    best, ties = choose_into(buffer, buffer[:0], actions, np.empty(0, dtype=np.bool_), rows, many, False)
+    best, ties = choose_into(buffer, draws, actions, np.empty(0, dtype=np.bool_), rows, many, False)
     if ties > 1:
         view_head(buffer).log[0].offered = offered
         best = SEVERAL
@@ -190,13 +194,25 @@ def _choose_fast(buffer: Vector, actions: Matrix, many: bool) -> int:
 @compiled
 def choose_fast(buffer: Vector, actions: Matrix) -> int:
     """`_choose_fast` of few actions."""
-    return _choose_fast(buffer, actions, False)
+    return _choose_fast(buffer, buffer[:0], actions, False)
 
 
 @compiled
 def choose_fast_of_many(buffer: Vector, actions: Matrix) -> int:
     """`_choose_fast` of few actions or many."""
-    return _choose_fast(buffer, actions, True)
+    return _choose_fast(buffer, buffer[:0], actions, True)
+
+
+@compiled
+def choose_by_sample(buffer: Vector, words: NDArray[np.uint64], bits: int, fill: int, actions: Matrix) -> int:
+    """`_choose_fast` of a rule that samples, from a `quick_normals.Source`. A negative status leaves it as it was."""
+    first, second = words[0], words[1]
+    draws = np.empty(view_head(buffer).lam.shape[0])
+    draw_normals(bits, fill, draws)
+    best = _choose_fast(buffer, draws, actions, False)
+    if best < 0:
+        words[0], words[1] = first, second
+    return best
 
 
 @cache
@@ -205,6 +221,16 @@ def fast_loop(many: bool) -> Callable[[Vector, Any], int]:
     loop = choose_fast_of_many if many else choose_fast
     close(loop, np.zeros(N_SETTINGS + N_LOG), np.zeros((1, 1)))  # of no coordinates: it refuses every action
     return loop
+
+
+@cache
+def sampling_loop() -> Callable[[Vector, NDArray[np.uint64], int, int, Any], int]:
+    """`choose_by_sample`, closed."""
+    source = source_of(np.random.default_rng(0))
+    if source is None:
+        raise NotImplementedError("NumPy's normal numbers are not where they were looked for")
+    close(choose_by_sample, np.zeros(N_SETTINGS + N_LOG), source.words, source.bits, source.fill, np.zeros((1, 1)))
+    return choose_by_sample
 
 
 # Which is the best

@@ -18,7 +18,7 @@ from onward.core.factor import rotate
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "10f98b17a65d91e4"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "8dc54087fc7903ab"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_PIVOT = 2  # numbers of a pivot before U: D and c
 

@@ -15,6 +15,7 @@ from onward.bandits.memories import Memory
 from onward.bandits.pending import Pending
 from onward.bandits.policy_known import Known
 from onward.bandits.proposing import ALL_AVAILABLE
+from onward.bandits.quick_normals import source_of
 from onward.bandits.randomness import Seed, own_generator
 from onward.bandits.rules import Estimator, Rule
 from onward.bandits.saving import SavedPolicy
@@ -149,6 +150,10 @@ class Policy(SavedPolicy):
                     best = self._choose_loop(self._buffer, actions)
                     if best >= 0:
                         return best
+                elif self._sample_loop:
+                    with self._lock:
+                        if self._journal is None and (best := self._choose_by_sample(self._buffer, actions)) >= 0:
+                            return best
                 elif self._has_compiled_index:
                     with self._lock:
                         if self._journal is None and _check(self._buffer, actions) == 0:
@@ -173,7 +178,21 @@ class Policy(SavedPolicy):
                 best = self._choose_loop(buffer, table)
             if best >= 0:
                 return best
+        if self._sample_loop and mask is ALL_AVAILABLE:
+            best = self._choose_by_sample(buffer, table)
+            if best >= 0:
+                return best
         return self._choose(buffer, table, mask)
+
+    def _choose_by_sample(self, buffer: Vector, table: Matrix) -> int:
+        """What a rule that samples takes, where all are available: `choosing.choose_by_sample`. The lock is held."""
+        source, loop = self._source, self._sample_loop
+        if source is None or source.rng is not self._rng:
+            source = self._source = source_of(self._rng)
+        if source is None or loop is None:
+            return Status.SEVERAL
+        with source.lock:
+            return loop(buffer, source.words, source.bits, source.fill, table)
 
     def _choose(self, buffer: Vector, table: Matrix, mask: NDArray[np.bool_]) -> int:
         """The action to play, of actions that were checked."""

@@ -14,9 +14,10 @@ from onward.bandits.journaling import Journaled
 from onward.bandits.locking import Buffered
 from onward.bandits.memories import Memory
 from onward.bandits.policy_known import Known
+from onward.bandits.quick_normals import Source, source_of
 from onward.bandits.randomness import draw
 from onward.bandits.rules import Estimator, Rule
-from onward.bandits.settings import GREEDY, OPTIMISTIC
+from onward.bandits.settings import GREEDY, OPTIMISTIC, SAMPLING
 from onward.core.fast_path import close, is_float64_array
 from onward.core.types import Matrix, Vector
 from onward.tables import as_row
@@ -44,6 +45,8 @@ class PolicyBuffer(Journaled, Buffered):
     # Where plain actions go straight to, once it is closed
     _choose_loop: Callable[[Vector, Any], int] | None
     _learn_loop: Callable[[Vector, Any, Any], int] | None
+    _sample_loop: Callable[..., int] | None = None  # those of a rule that samples
+    _source: Source | None = None  # of the normal numbers that it draws
 
     @property
     def _has_compiled_index(self) -> bool:
@@ -115,6 +118,7 @@ class PolicyBuffer(Journaled, Buffered):
         if not self._learn_loop and self._journal is None:
             close(choosing.check, self._buffer, np.zeros((1, 1)))
             self._choose_loop = self._plain_loop(many=False)
+            self._sample_loop = choosing.sampling_loop() if self._samples_plainly() else None
             self._learn_loop = memories.learn_loop(self.memory.kind)
         return self._buffer
 
@@ -123,6 +127,11 @@ class PolicyBuffer(Journaled, Buffered):
         lots = self.explore or self.is_tuned or self.rule.kind not in (OPTIMISTIC, GREEDY)
         return None if lots or not self._has_compiled_index else choosing.fast_loop(many)
 
+    def _samples_plainly(self) -> bool:
+        """Whether normal numbers are all that is drawn for a choice, and loops can draw them."""
+        lots = self.explore or self.is_tuned or self.rule.kind != SAMPLING
+        return not lots and self._has_compiled_index and source_of(self._rng) is not None
+
     def _go_the_long_way(self) -> None:
         with self._closed() as buffer:
             self._forget_loops()
@@ -130,7 +139,7 @@ class PolicyBuffer(Journaled, Buffered):
 
     def _forget_loops(self) -> None:
         """In another process they are not closed yet; and what a journal is to hold must go the long way."""
-        self._choose_loop = self._learn_loop = None
+        self._choose_loop = self._learn_loop = self._sample_loop = self._source = None
 
     def buffer_for(self, actions: Matrix, given: int | None = None) -> Vector:
         """The buffer; a new one for such actions if it knows nothing yet, of `given` features if so said."""

@@ -19,7 +19,6 @@ from onward.bandits.indices import (
     whole_radius,
 )
 from onward.bandits.memories import acting_model
-from onward.bandits.model import solved
 from onward.bandits.settings import (
     AS_PRINTED,
     EPSILON_GREEDY,
@@ -36,15 +35,14 @@ from onward.bandits.settings import (
 )
 from onward.confidence.widths import radius_of_bias
 from onward.core.compile import compiled, inlined
-from onward.core.factor import Factor, copy_vector, padded_to
+from onward.core.factor import Factor, copy_vector, padded_to, solve_both, substitute_back
 from onward.core.reading_tiles import read_full_rows, substitute
-from onward.core.simd import dot_from, fma
-from onward.core.tiles import TILE
+from onward.core.simd import ACROSS, BLOCK, dot_from, dot_thrice, fma, solve_block, solve_row, times_block, times_row
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "74936bc9f0dc0a50"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a99bdca309aa3a42"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_ROWS = 7  # of what was read, before the columns
 
@@ -91,6 +89,12 @@ def longest_of(actions: Matrix, read: Read) -> float:
     else:
         for i in range(n):
             out[i] = dot_from(actions, i, actions[i], 0)
+    return _largest(out)
+
+
+@inlined
+def _largest(out: Vector) -> float:
+    n = out.shape[0]
     # Two at a time: one alone waits for itself. A sum is no number if one of its terms is none.
     largest, other, total, more = 0.0, 0.0, 0.0, 0.0
     i = 0
@@ -146,6 +150,9 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
         read.indices[:] = 0.0
         read.estimate[:] = 0.0
         return
+    if samples_in_one_pass(head):
+        sample_actions(buffer, draws, actions, rows)
+        return
     model, second, double, window = acting_model(head, buffer)
     index, p, radius, q = read.indices, read.estimate, read.limit, read.leverage
     longest = 0.0
@@ -159,13 +166,6 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
     elif settings.width != AS_PRINTED:
         noise = noise_radius(head, model.factor, second, counts.counted, window, longest)
         radii(head, noise, actions, read)
-    if rule == SAMPLING and not forward and d > FEW:
-        theta, z = solved(model), _sample(model.factor, draws)
-        for i in range(n):
-            p[i] = dot_from(actions, i, theta, 0)
-            index[i] = fma(radius[i], dot_from(actions, i, z, 0), p[i])
-        _add_prior(head, actions, read)
-        return
     reach = read.reach if double else q
     if d <= FEW:
         _read_few(read.columns, head.lam, model.factor, second, double, p, q, reach)
@@ -219,6 +219,34 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
 
 
 @inlined
+def samples_in_one_pass(head: Head) -> bool:
+    """Whether indices are those of `sample_actions`: nothing but estimates and a sample along each action."""
+    settings = head.settings[0]
+    return bool(settings.rule == SAMPLING and settings.estimator != FORWARD and head.lam.shape[0] > FEW)
+
+
+@compiled
+def sample_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -> float:
+    """`longest_of` and `read_actions` at once, where a rule `samples_in_one_pass`: each action is looked at once."""
+    head, read = view_head(buffer), view_read(rows)
+    model, second, _, window = acting_model(head, buffer)
+    theta, z = model.theta, _scaled_draws(model.factor, draws)
+    solve_both(model.factor, theta, z)
+    model.about[0].solved = 1.0
+    index, p = read.indices, read.estimate
+    for i in range(actions.shape[0]):
+        read.squares[i], p[i], index[i] = dot_thrice(actions, i, theta, z)
+    longest = _largest(read.squares)
+    counted = longest_counted(head, longest)
+    noise = noise_radius(head, model.factor, second, model.factor.counts[0].counted, window, counted)
+    radii(head, noise, actions, read)
+    for i in range(actions.shape[0]):
+        index[i] = fma(read.limit[i], index[i], p[i])
+    _add_prior(head, actions, read)
+    return longest
+
+
+@inlined
 def _add_prior(head: Head, actions: Matrix, read: Read) -> None:
     if head.settings[0].has_prior != 0.0:
         for i in range(actions.shape[0]):
@@ -230,10 +258,17 @@ def _add_prior(head: Head, actions: Matrix, read: Read) -> None:
 @compiled
 def _sample(factor: Factor, draws: Vector) -> Vector:
     """U⁻¹D^(−1/2)η, distributed as N(0, G⁻¹) for standard normal η; padded."""
-    d = factor.D.shape[0]
-    z = np.zeros(padded_to(d))
-    for k in range(d - 1, -1, -1):
-        z[k] = draws[k] / math.sqrt(factor.D[k]) - dot_from(factor.U, k, z, k + 1)
+    z = _scaled_draws(factor, draws)
+    substitute_back(factor, z)
+    return z
+
+
+@inlined
+def _scaled_draws(factor: Factor, draws: Vector) -> Vector:
+    """D^(−1/2)η for standard normal η; padded."""
+    z = np.zeros(factor.U.shape[1])
+    for k in range(factor.D.shape[0]):
+        z[k] = draws[k] / math.sqrt(factor.D[k])
     return z
 
 
@@ -242,26 +277,50 @@ def read_doubly(lam: Vector, V: Factor, second: Factor, R: Matrix, p: Vector, q:
     """p and q of the rows of R, padded, as `read_rows` has them, and xᵀV⁻¹ṼV⁻¹x for V = UᵀDU and Ṽ = WᵀEW + rest·Λ.
 
     Overwrites R, p, q and reach. With z = V⁻¹x from two substitutions, the last is Σ E_k (Wz)_k² + rest·Σ λ_k z_k².
+    From the second one on, rows stand side by side: what is done to one is done to all in a vector.
     """
     n, d, rest = R.shape[0], V.D.shape[0], 1.0 - second.counts[0].counted
     substitute(V, R, False)
-    for i in range(n):
-        p[i], q[i], reach[i] = 0.0, 0.0, 0.0
-        for k in range(d):
-            inverse = 1.0 / V.D[k]
-            q[i] = fma(R[i, k] * inverse, R[i, k], q[i])
-            p[i] = fma(R[i, k], V.c[k, 0], p[i])
-            R[i, k] *= inverse
-    for first in range(0, n, TILE):  # a few rows at a time: what waits for one, another does not
-        last = min(first + TILE, n)
-        for k in range(d - 2, -1, -1):
-            for i in range(first, last):
-                R[i, k] -= dot_from(V.U, k, R[i], k + 1)
-        for k in range(d):
-            for i in range(first, last):
-                along = R[i, k] + dot_from(second.U, k, R[i], k + 1)
-                reach[i] = fma(second.D[k] * along, along, reach[i])
-                reach[i] = fma(rest * lam[k] * R[i, k], R[i, k], reach[i])
+    Z, along = np.empty((d, ACROSS)), np.empty((BLOCK, ACROSS))
+    P, Q, reached = np.empty(ACROSS), np.empty(ACROSS), np.empty(ACROSS)
+    for first in range(0, n, ACROSS):
+        rows = min(ACROSS, n - first)
+        P[:], Q[:], reached[:] = 0.0, 0.0, 0.0
+        _lay_side_by_side(V, R, first, rows, Z, P, Q)
+        k = d
+        while k >= BLOCK:
+            k -= BLOCK
+            solve_block(V.U, k, Z, along)
+        while k > 0:
+            k -= 1
+            solve_row(V.U, k, Z, along)
+        while k < d:
+            block = BLOCK if k + BLOCK <= d else 1
+            if block == BLOCK:
+                times_block(second.U, k, Z, along)
+            else:
+                times_row(second.U, k, Z, along)
+            for i in range(block):
+                scale, share = second.D[k + i], rest * lam[k + i]
+                for b in range(ACROSS):
+                    reached[b] = fma(scale * along[i, b], along[i, b], reached[b])
+                    reached[b] = fma(share * Z[k + i, b], Z[k + i, b], reached[b])
+            k += block
+        for b in range(rows):
+            p[first + b], q[first + b], reach[first + b] = P[b], Q[b], reached[b]
+
+
+@inlined
+def _lay_side_by_side(V: Factor, R: Matrix, first: int, rows: int, Z: Matrix, P: Vector, Q: Vector) -> None:
+    """Columns D⁻¹r of the rows r from `first` on, and p and q of each; columns for which there is no row are 0."""
+    Z[:] = 0.0
+    for k in range(Z.shape[0]):
+        inverse, c = 1.0 / V.D[k], V.c[k, 0]
+        for b in range(rows):
+            r = R[first + b, k]
+            Q[b] = fma(r * inverse, r, Q[b])
+            P[b] = fma(r, c, P[b])
+            Z[k, b] = r * inverse
 
 
 # Few coordinates: a row for each coordinate and a column for each action, for that is where the vectors are

@@ -32,7 +32,7 @@ class SavedPolicy(Deciding):
         raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_choose_loop", "_learn_loop", "_lock", "_journal", "_buffer", "_pending")
+        own = ("_choose_loop", "_learn_loop", "_sample_loop", "_source", "_lock", "_journal", "_buffer", "_pending")
         with self._closed() as buffer:
             state = {name: value for name, value in self.__dict__.items() if name not in own}
             return state | {"_buffer": buffer, "_pending": self._pending.copy()}

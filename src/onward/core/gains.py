@@ -9,7 +9,7 @@ from onward.core.factor import rotate
 from onward.core.simd import GROUP, absorb_group, absorb_single, fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "10f98b17a65d91e4"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "8dc54087fc7903ab"  # other files whose code is compiled into this one: see tools/digests.py
 
 TILE = 8  # rows absorbed together
 R0, BETA0, R1, BETA1, A, Q = range(6)  # what the sweep needs of each row, its a = w/(1 + wq), and its leverage q

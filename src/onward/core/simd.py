@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 from onward.core.types import Matrix, Vector
 
 LANES = 4  # doubles in a vector; processors with narrower ones split it
+WIDE = 2 * LANES  # in the middle of a row: processors with vectors of this length take half as many steps
 
 _F64 = ir.DoubleType()
 _I32 = ir.IntType(32)
@@ -73,40 +74,36 @@ def _make_sweep(rows: int, write: bool) -> Sweep:
             def row(name: str, index: Any) -> Any:
                 return builder.gep(arrays[name].data, [builder.mul(index, columns(name))])
 
-            def splat(value: Any, vector: Any) -> Any:
-                undefined = ir.Constant(vector, ir.Undefined)
-                one = builder.insert_element(undefined, value, _I32(0))
-                zeros = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
-                return builder.shuffle_vector(one, undefined, zeros)
-
-            vector_fma = cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), f"llvm.fma.v{LANES}f64"
-            )
+            wide = ir.VectorType(_F64, WIDE)
             pivots = range(2)
             U_rows = [row("U", builder.add(k, intp(i))) for i in pivots]
             R_rows = [row("R", builder.add(g, intp(b))) for b in range(rows)]
-            minus_p, beta = {}, {}
-            for b in range(rows):
-                scalars = row("K", builder.add(g, intp(b)))
-                for i in pivots:
-                    p = builder.load(builder.gep(scalars, [intp(2 * i)]))
-                    minus_p[b, i] = splat(builder.fneg(p), _VECTOR)
-                    if write:
-                        beta[b, i] = splat(builder.load(builder.gep(scalars, [intp(2 * i + 1)])), _VECTOR)
+            scalars = [row("K", builder.add(g, intp(b))) for b in range(rows)]
 
-            def step(j: Any, minus_p: dict[Any, Any], beta: dict[Any, Any]) -> None:
+            def spread(column: int, vector: Any) -> list[Any]:
+                """For each row the number in a column of K, in a whole vector."""
+                numbers = [builder.load(builder.gep(pointer, [intp(column)])) for pointer in scalars]
+                return [_splat(builder, number, vector) for number in numbers]
+
+            def factors(vector: Any) -> tuple[Any, Any]:
+                """−p and β of each pivot and row."""
+                minus_p = [[builder.fneg(each) for each in spread(2 * i, vector)] for i in pivots]
+                return minus_p, [spread(2 * i + 1, vector) for i in pivots] if write else None
+
+            def step(j: Any, minus_p: Any, beta: Any, vector: Any = _VECTOR) -> None:
                 """One vector of columns, from j on."""
+                fused = _vector_fma(builder, vector)
 
                 def at(pointer: Any) -> Any:
-                    return builder.bitcast(builder.gep(pointer, [j]), _VECTOR.as_pointer())
+                    return builder.bitcast(builder.gep(pointer, [j]), vector.as_pointer())
 
                 u = [builder.load(at(pointer), align=8) for pointer in U_rows]
                 for b in range(rows):
                     r = builder.load(at(R_rows[b]), align=8)
                     for i in pivots:
-                        r = builder.call(vector_fma, [minus_p[b, i], u[i], r])
+                        r = builder.call(fused, [minus_p[i][b], u[i], r])
                         if write:
-                            u[i] = builder.call(vector_fma, [beta[b, i], r, u[i]])
+                            u[i] = builder.call(fused, [beta[i][b], r, u[i]])
                     builder.store(r, at(R_rows[b]), align=8)
                 if write:
                     for i in pivots:
@@ -119,17 +116,25 @@ def _make_sweep(rows: int, write: bool) -> Sweep:
             ragged = builder.icmp_signed(">", before, intp(0))
             int_vector = ir.VectorType(intp, LANES)
             lanes = ir.Constant(int_vector, list(range(LANES)))
-            mask = builder.icmp_signed(">=", lanes, splat(before, int_vector))
+            mask = builder.icmp_signed(">=", lanes, _splat(builder, before, int_vector))
             zero = ir.Constant(_VECTOR, [0.0] * LANES)
+            minus_p, beta = factors(_VECTOR)
+            factors_wide = factors(wide)
             with builder.if_then(ragged):
-                step(
-                    start,
-                    {key: builder.select(mask, value, zero) for key, value in minus_p.items()},
-                    {key: builder.select(mask, value, zero) for key, value in beta.items()},
-                )
+
+                def masked(numbers: Any) -> Any:
+                    return [[builder.select(mask, value, zero) for value in each] for each in numbers]
+
+                step(start, masked(minus_p), masked(beta) if write else None)
             start = builder.select(ragged, builder.add(start, intp(LANES)), start)
-            with cgutils.for_range_slice(builder, start, columns("U"), intp(LANES), intp) as (j, _):
-                step(j, minus_p, beta)
+            # Wide vectors are counted from the end of the row, so that one never holds halves of two of an earlier
+            # sweep, for which it would have to wait. A single one may come before them.
+            last = columns("U")
+            odd = builder.and_(builder.sub(last, start), intp(LANES))
+            with builder.if_then(builder.icmp_signed(">", odd, intp(0))):
+                step(start, minus_p, beta)
+            with cgutils.for_range_slice(builder, builder.add(start, odd), last, intp(WIDE), intp) as (j, _):
+                step(j, *factors_wide, wide)
             return context.get_dummy_value()
 
         return signature, codegen
@@ -145,69 +150,240 @@ read_group = _make_sweep(GROUP, write=False)
 read_single = _make_sweep(1, write=False)
 
 
-@intrinsic
-def _dot_from(typingctx: Any, U: Any, k: Any, v: Any, first: Any) -> Any:
-    signature = types.float64(U, types.intp, v, types.intp)
+CHAINS = 4  # sums at once: one alone waits for itself
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        rows, vector = (context.make_array(signature.args[i])(context, builder, args[i]) for i in (0, 2))
-        k, first = args[1], args[3]
-        intp = k.type
-        columns = cgutils.unpack_tuple(builder, rows.shape)[1]
-        row = builder.gep(rows.data, [builder.mul(k, columns)])
-        fused = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), f"llvm.fma.v{LANES}f64"
-        )
-        zero = ir.Constant(_VECTOR, [0.0] * LANES)
-        sums = [cgutils.alloca_once(builder, _VECTOR) for _ in range(CHAINS)]
-        for place in sums:
+
+def _dots(context: Any, builder: Any, row: Any, columns: Any, vectors: list[Any], first: Any) -> list[Any]:
+    """Σ row[j]·v[j] over columns j ≥ first, for each of the vectors; each to the same bits as by itself."""
+    intp = columns.type
+    fused = _vector_fma(builder)
+    zero = ir.Constant(_VECTOR, [0.0] * LANES)
+    sums = [[cgutils.alloca_once(builder, _VECTOR) for _ in range(CHAINS)] for _ in vectors]
+    rests = [cgutils.alloca_once(builder, _F64) for _ in vectors]
+    for places, rest in zip(sums, rests, strict=True):
+        builder.store(_F64(0.0), rest)
+        for place in places:
             builder.store(zero, place)
 
-        def load(pointer: Any, j: Any) -> Any:
-            return builder.load(builder.bitcast(builder.gep(pointer, [j]), _VECTOR.as_pointer()), align=8)
+    def add(j: Any, chain: int, mask: Any = None) -> None:
+        u = _load(builder, row, j)
+        u = u if mask is None else builder.select(mask, u, zero)
+        for v, places in zip(vectors, sums, strict=True):
+            total = builder.call(fused, [u, _load(builder, v, j), builder.load(places[chain])])
+            builder.store(total, places[chain])
 
-        def add(j: Any, place: Any, mask: Any = None) -> None:
-            u = load(row, j)
-            u = u if mask is None else builder.select(mask, u, zero)
-            builder.store(builder.call(fused, [u, load(vector.data, j), builder.load(place)]), place)
-
-        before = builder.and_(first, intp(LANES - 1))
-        start = builder.sub(first, before)
-        undefined = ir.Constant(ir.VectorType(intp, LANES), ir.Undefined)
-        spread = builder.shuffle_vector(
-            builder.insert_element(undefined, before, _I32(0)),
-            undefined,
-            ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES),
-        )
-        lanes = ir.Constant(ir.VectorType(intp, LANES), list(range(LANES)))
-        with builder.if_then(builder.icmp_signed("<", start, columns)):
-            add(start, sums[0], builder.icmp_signed(">=", lanes, spread))
-        start = builder.add(start, intp(LANES))
-        step = intp(LANES * CHAINS)
-        whole = builder.mul(builder.sdiv(builder.sub(columns, start), step), step)
-        middle = builder.add(start, builder.select(builder.icmp_signed(">", whole, intp(0)), whole, intp(0)))
-        with cgutils.for_range_slice(builder, start, middle, step, intp) as (j, _):
-            for i, place in enumerate(sums):
-                add(builder.add(j, intp(LANES * i)), place)
-        vectors = builder.and_(columns, intp(-LANES))
-        with cgutils.for_range_slice(builder, middle, vectors, intp(LANES), intp) as (j, _):
-            add(j, sums[0])
-        rest = cgutils.alloca_once(builder, _F64)
-        builder.store(_F64(0.0), rest)
-        with cgutils.for_range_slice(builder, vectors, columns, intp(1), intp) as (j, _):
-            a, b = (builder.load(builder.gep(pointer, [j])) for pointer in (row, vector.data))
-            builder.store(builder.fma(a, b, builder.load(rest)), rest)
-        total = builder.load(sums[0])
-        for place in sums[1:]:
+    before = builder.and_(first, intp(LANES - 1))
+    start = builder.sub(first, before)
+    lanes = ir.Constant(ir.VectorType(intp, LANES), list(range(LANES)))
+    with builder.if_then(builder.icmp_signed("<", start, columns)):
+        add(start, 0, builder.icmp_signed(">=", lanes, _splat(builder, before, ir.VectorType(intp, LANES))))
+    start = builder.add(start, intp(LANES))
+    step = intp(LANES * CHAINS)
+    whole = builder.mul(builder.sdiv(builder.sub(columns, start), step), step)
+    middle = builder.add(start, builder.select(builder.icmp_signed(">", whole, intp(0)), whole, intp(0)))
+    with cgutils.for_range_slice(builder, start, middle, step, intp) as (j, _):
+        for chain in range(CHAINS):
+            add(builder.add(j, intp(LANES * chain)), chain)
+    stop = builder.and_(columns, intp(-LANES))
+    with cgutils.for_range_slice(builder, middle, stop, intp(LANES), intp) as (j, _):
+        add(j, 0)
+    with cgutils.for_range_slice(builder, stop, columns, intp(1), intp) as (j, _):
+        a = builder.load(builder.gep(row, [j]))
+        for v, rest in zip(vectors, rests, strict=True):
+            builder.store(builder.fma(a, builder.load(builder.gep(v, [j])), builder.load(rest)), rest)
+    found = []
+    for places, rest in zip(sums, rests, strict=True):
+        total = builder.load(places[0])
+        for place in places[1:]:
             total = builder.fadd(total, builder.load(place))
-        parts = [builder.extract_element(total, _I32(i)) for i in range(LANES)]
-        summed = builder.fadd(builder.fadd(parts[0], parts[1]), builder.fadd(parts[2], parts[3]))
-        return builder.fadd(summed, builder.load(rest))
+        found.append(builder.fadd(_sum_of(builder, total), builder.load(rest)))
+    return found
+
+
+def _load(builder: Any, data: Any, j: Any) -> Any:
+    return builder.load(builder.bitcast(builder.gep(data, [j]), _VECTOR.as_pointer()), align=8)
+
+
+def _splat(builder: Any, value: Any, vector: Any) -> Any:
+    undefined = ir.Constant(vector, ir.Undefined)
+    zeros = ir.Constant(ir.VectorType(_I32, vector.count), [0] * vector.count)
+    return builder.shuffle_vector(builder.insert_element(undefined, value, _I32(0)), undefined, zeros)
+
+
+def _vector_fma(builder: Any, vector: Any = _VECTOR) -> Any:
+    kind = ir.FunctionType(vector, [vector] * 3)
+    return cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{vector.count}f64")
+
+
+def _sum_of(builder: Any, vector: Any) -> Any:
+    parts = [builder.extract_element(vector, _I32(i)) for i in range(LANES)]
+    return builder.fadd(builder.fadd(parts[0], parts[1]), builder.fadd(parts[2], parts[3]))
+
+
+def _row_of(context: Any, builder: Any, kind: Any, matrix: Any, i: Any) -> tuple[Any, Any]:
+    """Where row i of a matrix begins, and how many columns there are."""
+    array = context.make_array(kind)(context, builder, matrix)
+    columns = cgutils.unpack_tuple(builder, array.shape)[1]
+    return builder.gep(array.data, [builder.mul(i, columns)]), columns
+
+
+def _data_of(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+    return context.make_array(kind)(context, builder, array).data
+
+
+@intrinsic
+def _dot_from(typingctx: Any, U: Any, k: Any, v: Any, first: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        row, columns = _row_of(context, builder, U, args[0], args[1])
+        return _dots(context, builder, row, columns, [_data_of(context, builder, v, args[2])], args[3])[0]
+
+    return types.float64(U, types.intp, v, types.intp), codegen
+
+
+dot_from = cast(Callable[[Matrix, int, Vector, int], float], _dot_from)
+"""Σ U[k, j]·v[j] over columns j ≥ first. Rows of U and v are padded alike with zeros; or first is 0, and d ≥ LANES."""
+
+
+@intrinsic
+def _dot_thrice(typingctx: Any, A: Any, i: Any, v: Any, w: Any) -> Any:
+    signature = types.UniTuple(types.float64, 3)(A, types.intp, v, w)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        row, columns = _row_of(context, builder, A, args[0], args[1])
+        vectors = [row, _data_of(context, builder, v, args[2]), _data_of(context, builder, w, args[3])]
+        found = _dots(context, builder, row, columns, vectors, columns.type(0))
+        return context.make_tuple(builder, signature.return_type, found)
 
     return signature, codegen
 
 
-CHAINS = 4  # sums at once: one alone waits for itself
+dot_thrice = cast(Callable[[Matrix, int, Vector, Vector], tuple[float, float, float]], _dot_thrice)
+"""`dot_from` 0 of row i of A with itself, with v and with w: the same bits, and the row is read once."""
 
-dot_from = cast(Callable[[Matrix, int, Vector, int], float], _dot_from)
-"""Σ U[k, j]·v[j] over columns j ≥ first. Rows of U and v are padded alike with zeros; or first is 0, and d ≥ LANES."""
+
+def _solved_four(context: Any, builder: Any, kinds: Any, args: Any) -> None:
+    """Overwrite v[k … k+3], for each v after U and k among the arguments, with the solution of Uz = v there."""
+    row, columns = _row_of(context, builder, kinds[0], args[0], args[1])
+    k, intp = args[1], args[1].type
+    rows = [builder.gep(row, [builder.mul(intp(i), columns)]) for i in range(LANES)]
+    sides = [_data_of(context, builder, kind, v) for kind, v in zip(kinds[2:], args[2:], strict=True)]
+    fused = _vector_fma(builder)
+    sums = [[cgutils.alloca_once(builder, _VECTOR) for _ in rows] for _ in sides]
+    for place in (place for places in sums for place in places):
+        builder.store(ir.Constant(_VECTOR, [0.0] * LANES), place)
+    beyond = builder.add(k, intp(LANES))
+    with cgutils.for_range_slice(builder, beyond, columns, intp(LANES), intp) as (j, _):
+        right = [_load(builder, v, j) for v in sides]
+        for i, pointer in enumerate(rows):
+            u = _load(builder, pointer, j)
+            for v, places in zip(right, sums, strict=True):
+                builder.store(builder.call(fused, [u, v, builder.load(places[i])]), places[i])
+    for v, places in zip(sides, sums, strict=True):
+        solved: list[Any] = [None] * LANES
+        for i in reversed(range(LANES)):
+            value = builder.load(builder.gep(v, [builder.add(k, intp(i))]))
+            value = builder.fsub(value, _sum_of(builder, builder.load(places[i])))
+            for known in reversed(range(i + 1, LANES)):
+                u = builder.load(builder.gep(rows[i], [builder.add(k, intp(known))]))
+                value = builder.fma(builder.fneg(u), solved[known], value)
+            solved[i] = value
+        whole: Any = ir.Constant(_VECTOR, ir.Undefined)
+        for i, value in enumerate(solved):
+            whole = builder.insert_element(whole, value, _I32(i))
+        # All at once: a vector that was stored in parts cannot be loaded before all of it has arrived.
+        builder.store(whole, builder.bitcast(builder.gep(v, [k]), _VECTOR.as_pointer()), align=8)
+
+
+@intrinsic
+def _solve_four(typingctx: Any, U: Any, k: Any, v: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _solved_four(context, builder, signature.args, args)
+        return context.get_dummy_value()
+
+    return types.void(U, types.intp, v), codegen
+
+
+@intrinsic
+def _solve_four_twice(typingctx: Any, U: Any, k: Any, v: Any, w: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _solved_four(context, builder, signature.args, args)
+        return context.get_dummy_value()
+
+    return types.void(U, types.intp, v, w), codegen
+
+
+solve_four = cast(Callable[[Matrix, int, Vector], None], _solve_four)
+"""Four rows, from k on, of the unit upper triangular system Uz = v, given z after them. Overwrites v with z there.
+
+k is a multiple of LANES; v is padded with zeros like the rows of U. What waits for another value are four at a time.
+"""
+solve_four_twice = cast(Callable[[Matrix, int, Vector, Vector], None], _solve_four_twice)
+"""`solve_four` for two right-hand sides: the same bits."""
+
+
+ACROSS = 8  # right-hand sides that stand side by side
+BLOCK = 4  # rows of a triangle that meet them at once: with so many they fill the vector registers
+
+Across = Callable[[Matrix, int, Matrix, Matrix], None]
+
+
+def _make_across(rows: int, solves: bool) -> Across:
+    """Build the step of `rows` rows of a unit upper triangle, from row k on, over ACROSS columns of Z side by side.
+
+    If it `solves`, rows k … of Z become z with Uz = Z, given that those after them are solved. Otherwise row i of `out`
+    becomes row k + i of UZ. Each column is summed by itself: first over what comes after the rows, then among them.
+    """
+
+    @intrinsic
+    def across(typingctx: Any, U: Any, k: Any, Z: Any, out: Any) -> Any:
+        signature = types.void(U, types.intp, Z, out)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            triangle, columns, result = (
+                context.make_array(signature.args[i])(context, builder, args[i]) for i in (0, 2, 3)
+            )
+            k = args[1]
+            intp = k.type
+            width = cgutils.unpack_tuple(builder, triangle.shape)[1]
+            last = cgutils.unpack_tuple(builder, columns.shape)[0]
+            wide = ir.VectorType(_F64, ACROSS)
+            fused = _vector_fma(builder, wide)
+            places = [builder.add(k, intp(i)) for i in range(rows)]
+            U_rows = [builder.gep(triangle.data, [builder.mul(place, width)]) for place in places]
+
+            def at(data: Any, row: Any) -> Any:
+                return builder.bitcast(builder.gep(data, [builder.mul(row, intp(ACROSS))]), wide.as_pointer())
+
+            def spread(i: int, j: Any, negative: bool) -> Any:
+                u = builder.load(builder.gep(U_rows[i], [j]))
+                return _splat(builder, builder.fneg(u) if negative else u, wide)
+
+            sums = [cgutils.alloca_once(builder, wide) for _ in range(rows)]
+            for place in sums:
+                builder.store(ir.Constant(wide, [0.0] * ACROSS), place)
+            with cgutils.for_range_slice(builder, builder.add(k, intp(rows)), last, intp(1), intp) as (j, _):
+                z = builder.load(at(columns.data, j), align=8)
+                for i, place in enumerate(sums):
+                    builder.store(builder.call(fused, [spread(i, j, False), z, builder.load(place)]), place)
+            z = [builder.load(at(columns.data, place), align=8) for place in places]
+            for i in reversed(range(rows)):
+                beyond = builder.load(sums[i])
+                value = builder.fsub(z[i], beyond) if solves else builder.fadd(z[i], beyond)
+                for known in reversed(range(i + 1, rows)):
+                    value = builder.call(fused, [spread(i, places[known], solves), z[known], value])
+                if solves:
+                    z[i] = value
+                    builder.store(value, at(columns.data, places[i]), align=8)
+                else:
+                    builder.store(value, at(result.data, intp(i)), align=8)
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    return cast(Across, across)
+
+
+solve_block = _make_across(BLOCK, solves=True)
+solve_row = _make_across(1, solves=True)
+times_block = _make_across(BLOCK, solves=False)
+times_row = _make_across(1, solves=False)

@@ -13,7 +13,7 @@ from onward.core.simd import GROUP, absorb_group, absorb_single, fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW, make_unrolled
 
-COMPILED_FROM = "b4a2f8d145aecd52"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "7d75637e762d5e68"  # other files whose code is compiled into this one: see tools/digests.py
 
 TILE = 8  # rows absorbed together: enough to share each load of U, few enough to stay in the cache
 
