@@ -42,6 +42,9 @@ def refuse(self):
 caching.InTreeCacheLocator.ensure_cache_path = refuse
 """
 
+# On a busy machine compiling takes long enough to be told, which only one test here is about.
+SILENT = "import onward.core.compile_messages as told\ntold.TELL_LOG_AFTER = 1e9\n"
+
 RUN = """
 import loops, numpy as np
 print(loops.outer(np.arange(3.0)), loops.inner(np.arange(3.0)))
@@ -55,7 +58,7 @@ def run(tmp_path: Path, before: str = "", **env: str) -> tuple[list[str], str]:
     kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
     places = {"PYTHONPATH": f"{SOURCE}{os.pathsep}{tmp_path}", "HOME": "/proc/none", "TMPDIR": str(tmp_path)}
     found = subprocess.run(
-        [sys.executable, "-c", before + RUN],
+        [sys.executable, "-c", SILENT + before + RUN],
         env=kept | places | env,
         capture_output=True,
         text=True,

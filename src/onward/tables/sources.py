@@ -101,6 +101,7 @@ def find_files(source: Source | Sequence[Source], format: Format | None = None) 
     Raises:
         ValueError: if there is none, or if files, data frames and standard input come together.
         DataError: if one is not there, is given twice, or its name says no format.
+        TypeError: if it is no file and no data frame.
 
     Example:
         >>> from pathlib import Path
