@@ -5,7 +5,6 @@ At row 2,000 the noise becomes three times as large, at row 4,000 it is small ag
 alike: they miss far too often, then hardly ever. The conformal intervals are made of the model's own past errors
 and come back to 90% within some hundred rows, each time.
 """
-
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -28,3 +27,4 @@ axis.axhline(0.9, color="k", linewidth=0.8)
 axis.axvspan(2000, 4000, color="0.5", alpha=0.12, label="noise three times as large")
 axis.set(xlabel="row", ylabel="share inside, last 250 rows", title="Coverage of 90% intervals for the next target")
 axis.legend(loc="lower right")
+plt.show()

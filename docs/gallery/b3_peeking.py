@@ -5,7 +5,6 @@ In these tests the treatment does nothing. Whoever looks after every row with a 
 effect in more and more of them. The anytime interval, asked just as often, stays below 5% for ever. That is what its
 half again as large width buys.
 """
-
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy import stats
@@ -28,3 +27,4 @@ figure, axis = plt.subplots()
 axis.plot(rows, ever["t test"], "C1--", rows, ever["anytime"], "C0", rows, 0.05 + 0 * rows, "k:")
 axis.set(xscale="log", xlabel="rows so far", ylabel="share of tests", title=f"{tests} A/A tests: ever significant at 5%?")
 axis.legend([*ever, "5%"])
+plt.show()

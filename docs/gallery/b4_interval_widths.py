@@ -5,7 +5,6 @@ Four 95% intervals of one model, as rows come in. That for the next target canno
 are about one coefficient and shrink like 1/√n: least squares, which may be asked once; anytime, which may be asked after
 every row; and the joint set, which holds for all combinations of coefficients at once.
 """
-
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -28,3 +27,4 @@ for name, width, style in zip(names, np.transpose(widths), ("C3-.", "C1--", "C0"
     axis.plot(rows, width, style, label=name)
 axis.set(xscale="log", yscale="log", xlabel="rows", ylabel="width of the interval", title="What an interval costs, by what it promises")
 axis.legend()
+plt.show()

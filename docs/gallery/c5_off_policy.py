@@ -4,7 +4,6 @@ What would it have earned?
 A log of ε-greedy decisions says what another policy would have earned. Each bar is the 95% interval of one log of 1,600 events,
 less the truth; twenty logs, three estimators. One in twenty may miss, and the titles say how many of these hold.
 """
-
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -28,3 +27,4 @@ for axis, (method, ends) in zip(axes, found.items(), strict=True):
     holds = np.prod(ends, axis=1) <= 0  # the truth, 0, is between the ends
     axis.hlines(range(20), *np.transpose(ends), colors=np.where(holds, "C0", "C1"), linewidth=3)
     axis.set(title=f"{method}: {holds.sum()} of 20 hold", xlabel="interval less the truth", yticks=[], xticks=[-0.1, 0, 0.1])
+plt.show()

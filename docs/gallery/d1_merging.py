@@ -27,3 +27,4 @@ axis.set(xscale="log", yscale="log", xlabel="workers merged into a model", ylabe
 axis.set_xticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
 axis.set_title(f"Merged models add up (last two differ by {np.abs(models[0].coef_ - whole.coef_).max():.0e})")
 axis.legend()
+plt.show()

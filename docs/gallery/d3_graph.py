@@ -4,7 +4,6 @@ Arms on a graph
 100 nodes whose neighbours have similar rewards. A spectral bandit has tried a few of them (ringed) and knows something of all,
 because one reward teaches about every node nearby. Left is what it estimates, right the truth.
 """
-
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -28,3 +27,4 @@ for axis, values, name in zip(axes, (bandit.estimate(), truth), ("Estimated afte
     axis.plot(x[edges[:, :2].T], y[edges[:, :2].T], color="0.6", linewidth=0.4)
     axis.set(title=name, xticks=[], yticks=[])
 figure.colorbar(drawn, ax=axes)
+plt.show()
