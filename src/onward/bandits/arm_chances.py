@@ -11,7 +11,7 @@ from onward.bandits.settings import view_head
 from onward.core.compile import compiled, inlined
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "ac9ffee8f45810ba"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "5db4350804ba51cd"  # other files whose code is compiled into this one: see tools/digests.py
 
 REACH = 7.0  # beyond so many deviations an arm's law has ended
 PANEL = 2.0  # deviations of the narrowest arm that one set of nodes covers

@@ -48,7 +48,7 @@ from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "906cda04f0c5ab83"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "2912e343cb8587de"  # other files whose code is compiled into this one: see tools/digests.py
 
 MANY = 16  # of fewer actions than this, all are read
 

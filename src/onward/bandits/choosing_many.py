@@ -15,7 +15,7 @@ from onward.bandits.tuning import draws_to_explore, view_tuning
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "de2014a0c08b4f26"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "501aa8610d8d74ae"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

@@ -11,7 +11,7 @@ from onward.bandits.tuning import draws_to_explore
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "fc068171d75f8b7a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "dde6d4e9dff48ef7"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

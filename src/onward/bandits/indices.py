@@ -28,7 +28,7 @@ from onward.core.factor import ORDINARY, Factor, information_gain, load_row, rea
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 
-COMPILED_FROM = "e3deee20bb3585e9"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "74bbb259550cd345"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

@@ -14,7 +14,7 @@ from onward.core.factor import aligned
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "7ee386ac5b63cd39"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "15fb08c907e066d8"  # other files whose code is compiled into this one: see tools/digests.py
 
 SETTINGS = np.dtype(
     [

@@ -21,7 +21,7 @@ from onward.core.compile import compiled, inlined
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "372ab9353a365952"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "05c2299727599cf5"  # other files whose code is compiled into this one: see tools/digests.py
 
 Mask = NDArray[np.bool_]
 

@@ -9,7 +9,7 @@ from onward.core.factor import aligned, padded_to
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "7ee386ac5b63cd39"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "15fb08c907e066d8"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype(
     [

@@ -18,7 +18,7 @@ from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "1d1335118a08a12b"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "45144a6665df3e56"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

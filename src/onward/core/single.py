@@ -28,7 +28,7 @@ from onward.core.kernel import (
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "34421cb6891899b0"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ff1ad156e2ef8042"  # other files whose code is compiled into this one: see tools/digests.py
 
 Row: TypeAlias = Vector | tuple[float, ...]
 Loops: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]

@@ -37,7 +37,7 @@ from onward.core.factor import ALIGNED, ORDINARY, Factor, square_of, view_factor
 from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "f413d410df15298e"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "f0ab8bd733051b3c"  # other files whose code is compiled into this one: see tools/digests.py
 
 KINDS: tuple[type[Memory], ...] = (Everything, Discounted, Window, Restarting, Detecting)
 EVERYTHING, DISCOUNTED, WINDOW, RESTARTING, DETECTING = (memory.kind for memory in KINDS)

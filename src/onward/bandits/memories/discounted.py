@@ -13,7 +13,7 @@ from onward.core.shown import brief
 from onward.core.tiles import discount
 from onward.core.types import Vector
 
-COMPILED_FROM = "5153d7be43c81cca"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ac8db7711102e6a0"  # other files whose code is compiled into this one: see tools/digests.py
 
 FADED = 1e-20
 

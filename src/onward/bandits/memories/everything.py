@@ -10,7 +10,7 @@ from onward.core.compile import compiled, inlined
 from onward.core.factor import new_scratch
 from onward.core.types import Vector
 
-COMPILED_FROM = "f81c9cf4534c9e7b"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "2991b96b8b9a7290"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)

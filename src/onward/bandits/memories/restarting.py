@@ -17,7 +17,7 @@ from onward.core.shown import brief
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "e7ed5afbc26b1f5e"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "0da5fab884fbb9a8"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype([("next_point", "f8")])
 N_HEADER = 1

@@ -24,7 +24,7 @@ from onward.core.ring import (
 )
 from onward.core.types import Vector
 
-COMPILED_FROM = "1d8500eb231abd41"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "632b8f39fb924f32"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)
