@@ -8,8 +8,9 @@ from numpy.testing import assert_array_equal
 
 from onward.bandits.hybrid_factor import N_PIVOT, learn_hybrid
 from onward.core import Information
-from onward.core.factor import TAKEN_OVER, absorb_value
+from onward.core.factor import absorb_value
 from onward.core.types import Matrix, Vector
+from onward.core.unrolled import TAKEN_OVER
 
 EPS = 2.0**-52
 SIZES = [(d, m) for d in (2, 3, 5, 7, 11, 12, 13, 19) for m in (1, 2)]  # unrolled, in tiles, swept
@@ -78,7 +79,7 @@ def test_batches_make_no_difference_to_the_last_bit(d: int, m: int) -> None:
         X, w = growing(seed, d)
         whole = absorbed(X, w, m, (2 * d,))
         rng = np.random.default_rng(seed)
-        for sizes in ((1,) * (2 * d), tuple(rng.integers(0, 9, 2 * d).tolist()) + (2 * d,)):
+        for sizes in ((1,) * (2 * d), (*rng.integers(0, 9, 2 * d).tolist(), 2 * d)):
             assert_array_equal(absorbed(X, w, m, sizes).buffer, whole.buffer)
 
 

@@ -112,9 +112,9 @@ def _check_outweighed(state: "Information") -> None:
         of_lam = np.sum(state.lam[:, None] / state.D[suspects] * directions * directions, axis=0)
     if not (of_lam >= 0.5).all():
         raise TooExtremeError(
-            f"cannot merge the part: with lam={described(state.lam)} a column differs from those before it by less than "
-            f"{_LEAST_SINE:g} of its size, which is rounding in double precision, and by more than λ; rescale or leave "
-            "out columns, or take a larger lam"
+            f"cannot merge the part: with lam={described(state.lam)} a column differs from those before it by less "
+            f"than {_LEAST_SINE:g} of its size, which is rounding in double precision, and by more than λ; rescale or "
+            "leave out columns, or take a larger lam"
         )
 
 
