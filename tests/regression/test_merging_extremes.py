@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from onward import RidgeRegressor
+from onward import ForwardRegressor, RidgeRegressor
 from onward.core import Information, TooExtremeError
+from tests.fuzz.merges import merged
 
 
 def distance(merged: Information, one: Information) -> float:
@@ -66,12 +67,19 @@ def test_columns_that_are_alike_never_leave_a_negative_pivot() -> None:
     assert 0 < refused < 220  # where rounding would be taken for λ: where it is below 1e-21 of the columns' squares
 
 
-def test_rows_of_sizes_far_apart_are_refused_and_nothing_changes() -> None:
+def test_rows_of_sizes_far_apart_are_merged_rightly() -> None:
     X = np.array([[2.4e59, -1e-102], [5e-31, -2.6e-11], [-1.8e139, -7e-70]])
     y = np.array([1.0, 2.0, 3.0])
     model, other = (RidgeRegressor(1e-10, fit_intercept=False).fit(X[rows], y[rows]) for rows in ([0], [1, 2]))
+    predictions = model.merge(other).predict(X)
+    assert predictions == pytest.approx([-4.0000000000000006e-80, 1.3519999999908605e-11, 3.0], rel=1e-12)  # exactly
+
+
+def test_a_merge_that_is_refused_changes_nothing() -> None:
+    X, y = np.ones((3, 2)), np.array([1.0, 2.0, 3.0])
+    model, other = (RidgeRegressor(1e-45, fit_intercept=False).fit(X[rows], y[rows]) for rows in ([0], [1, 2]))
     before, others = model.to_bytes(), other.to_bytes()
-    with pytest.raises(TooExtremeError, match=r"with lam=1e-10 a column differs .* expected at least 1e-20"):
+    with pytest.raises(TooExtremeError, match=r"with lam=1e-45 a column differs .* expected at least 1e-20"):
         model.merge(other)
     assert (model.to_bytes(), other.to_bytes()) == (before, others)
 
@@ -107,6 +115,35 @@ def test_models_of_usual_sizes_are_never_refused() -> None:
         one, model, other = (RidgeRegressor(lam) for _ in range(3))
         model.fit(X[:cut], y[:cut]).merge(other.fit(X[cut:], y[cut:]))
         assert np.abs(model.predict(X) - one.fit(X, y).predict(X)).max() < 1e-9 * np.abs(y).max()
+
+
+@pytest.mark.parametrize("seed", [105332, 113569, 102247, 104071, 104173])
+def test_rows_that_take_pivots_over_are_merged_rightly(seed: int) -> None:
+    """Values 10^±150 apart, in parts and in weights: rounding of U's old rows was data of the parts' columns."""
+    assert merged(seed) == []
+
+
+@pytest.mark.parametrize("seed", [106274, 112856])
+def test_a_part_whose_rounding_outweighs_lam_is_refused(seed: int) -> None:
+    (words,) = merged(seed)
+    assert "cannot merge the part" in words
+    assert "rounding in double precision" in words
+
+
+@pytest.mark.parametrize("lam", [1e-9, 1.0])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e9])
+def test_parts_of_ordinary_rows_are_never_refused(scale: float, lam: float) -> None:
+    """Levels beside the constant, columns that are alike or sums of others, and models of few rows."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n = (8, 40, 4000)[seed % 3]
+        levels, X = np.eye(4)[rng.integers(4, size=n)], scale * rng.standard_normal((n, 4))
+        X[:, 1], X[:, 2] = X[:, 0], 100.0 * X[:, 0] if seed % 2 else X[:, 0] + X[:, 3]
+        X, y = np.column_stack([levels, X]), rng.standard_normal(n)
+        whole = ForwardRegressor(lam)
+        for rows in np.array_split(np.arange(n), 8):
+            whole.merge_part(ForwardRegressor(lam=0).fit(X[rows], y[rows]))
+        assert (whole.information_.D[1:] > 0.1 * lam).all()
 
 
 def test_refusals_of_settings_names_and_priors_are_short() -> None:

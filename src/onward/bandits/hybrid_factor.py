@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onward.core.compile import compiled, inlined
-from onward.core.factor import rotate
+from onward.core.factor import absorb_value, rotate
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "8dc54087fc7903ab"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "826f92bdf829620d"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_PIVOT = 2  # numbers of a pivot before U: D and c
 
@@ -67,8 +67,7 @@ def _absorb_pivots(
         rho = fma(-r, old, rho)
         gain += math.log(pivot[0] / before)
         for j in range(k + 1, row.shape[0] - start):
-            row[start + j] = fma(-r, pivot[N_PIVOT + j], row[start + j])
-            pivot[N_PIVOT + j] = fma(beta, row[start + j], pivot[N_PIVOT + j])
+            row[start + j], pivot[N_PIVOT + j] = absorb_value(row[start + j], pivot[N_PIVOT + j], r, beta, share)
     return a, rho, gain
 
 

@@ -15,10 +15,10 @@ import numpy as np
 from onward.core.compile import compiled, inlined
 from onward.core.simd import LANES, absorb_single, dot_from, fma, padded, read_single, solve_four, solve_four_twice
 from onward.core.types import Matrix, Records, Vector
-from onward.core.unrolled import FEW
+from onward.core.unrolled import FEW, TAKEN_OVER
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "f08dfa006e70177c"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "98a2ac4caec133b4"  # other files whose code is compiled into this one: see tools/digests.py
 
 COUNTS = np.dtype(
     [
@@ -133,6 +133,28 @@ def rotate(r: float, a: float, D: float) -> tuple[float, float, float, float, fl
 
 
 @inlined
+def absorb_value(x: float, u: float, r: float, beta: float, share: float) -> tuple[float, float]:
+    """A row's value x in a column, and U there, once the row has met the pivot: x − r·u, and share·u + β·x.
+
+    Mostly the latter is u + β·(x − r·u): sooner, and many rows do not wear it away. But of a row that takes the pivot
+    over, it would be rounding of the old u, many times the new one.
+    """
+    left = fma(-r, u, x)
+    anew, added = fma(share, u, beta * x), fma(beta, left, u)
+    return left, anew if share < TAKEN_OVER else added
+
+
+@compiled
+def take_over(U: Matrix, k: int, R: Matrix, b: int, r: float, beta: float, share: float, first: int) -> None:
+    """Row b of R meets pivot k, in columns from `first` on: what the sweeps do, for a row that may take it over.
+
+    Overwrites U and R.
+    """
+    for j in range(first, U.shape[1]):
+        R[b, j], U[k, j] = absorb_value(R[b, j], U[k, j], r, beta, share)
+
+
+@inlined
 def absorb_row(
     factor: Factor, scratch: Matrix, y: float, w: float, first: int, scored: bool, more: Matrix
 ) -> tuple[float, float]:
@@ -156,15 +178,17 @@ def absorb_row(
         if m > 1:
             _absorb_more(k, r, beta, share, c, more)
         if d < SWEPT or k + 1 == d:
-            for j in range(k + 1, d):
-                R[0, j] = fma(-r, U[k, j], R[0, j])
-                U[k, j] = fma(beta, R[0, j], U[k, j])
+            if share < TAKEN_OVER:
+                take_over(U, k, R, 0, r, beta, share, k + 1)
+            else:
+                for j in range(k + 1, d):
+                    R[0, j] = fma(-r, U[k, j], R[0, j])
+                    U[k, j] = fma(beta, R[0, j], U[k, j])
             k += 1
             continue
-        u = U[k, k + 1]
-        s = fma(-r, u, R[0, k + 1])
+        s, u = absorb_value(R[0, k + 1], U[k, k + 1], r, beta, share)
         S[0, 0], S[0, 1], S[0, 2] = r, beta, s
-        u = fma(beta, s, u)
+        beta_0, share_0 = beta, share
         old = c[k + 1, 0]
         if scored:
             q = fma(s * (1.0 / D[k + 1]), s, q)
@@ -175,7 +199,10 @@ def absorb_row(
         rho = fma(-s, old, rho)
         if m > 1:
             _absorb_more(k + 1, s, beta, share, c, more)
-        if k + 2 < d:
+        if k + 2 < d and (share_0 < TAKEN_OVER or share < TAKEN_OVER):
+            take_over(U, k, R, 0, r, beta_0, share_0, k + 2)
+            take_over(U, k + 1, R, 0, s, beta, share, k + 2)
+        elif k + 2 < d:
             absorb_single(U, k, R, 0, S, k + 2)
         U[k, k + 1] = u
         k += 2

@@ -5,14 +5,16 @@ looked at, and changed, before it is learned. The arithmetic of U and D is that 
 """
 
 from onward.core.compile import inlined
-from onward.core.factor import rotate
+from onward.core.factor import absorb_value, rotate, take_over
 from onward.core.simd import GROUP, absorb_group, absorb_single, fma
 from onward.core.types import Matrix, Vector
+from onward.core.unrolled import TAKEN_OVER
 
-COMPILED_FROM = "8dc54087fc7903ab"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "aec2b19738f7c656"  # other files whose code is compiled into this one: see tools/digests.py
 
 TILE = 8  # rows absorbed together
 R0, BETA0, R1, BETA1, A, Q = range(6)  # what the sweep needs of each row, its a = w/(1 + wq), and its leverage q
+SHARE0, SHARE1 = 6, 7  # D/D' at both pivots
 SCALARS = 8
 
 
@@ -33,22 +35,26 @@ def absorb_gains(U: Matrix, D: Vector, rows: int, R: Matrix, S: Matrix, gains: M
         for b in range(rows):
             r = R[b, k]
             q = fma(r * inverse_0, r, S[b, Q])
-            beta, _, a, D_0, inverse_0 = rotate(r, S[b, A], D_0)
-            S[b, R0], S[b, BETA0] = r, beta
+            beta, share, a, D_0, inverse_0 = rotate(r, S[b, A], D_0)
+            S[b, R0], S[b, BETA0], S[b, SHARE0] = r, beta, share
             gains[b, k], inverses[b, k] = beta, inverse_0
             if pair:
-                r = fma(-r, u, R[b, k + 1])
-                u = fma(beta, r, u)
+                r, u = absorb_value(R[b, k + 1], u, r, beta, share)
                 q = fma(r * inverse_1, r, q)
-                beta, _, a, D_1, inverse_1 = rotate(r, a, D_1)
-                S[b, R1], S[b, BETA1] = r, beta
+                beta, share, a, D_1, inverse_1 = rotate(r, a, D_1)
+                S[b, R1], S[b, BETA1], S[b, SHARE1] = r, beta, share
                 gains[b, k + 1], inverses[b, k + 1] = beta, inverse_1
             S[b, A], S[b, Q] = a, q
+        taken_over = not (D[k] > 2.0 * TAKEN_OVER * D_0 and (not pair or D[k + 1] > 2.0 * TAKEN_OVER * D_1))
         D[k] = D_0
         if pair:
             D[k + 1] = D_1
             if k + 2 < d:
                 b = 0
+                while taken_over and b < rows:
+                    take_over(U, k, R, b, S[b, R0], S[b, BETA0], S[b, SHARE0], k + 2)
+                    take_over(U, k + 1, R, b, S[b, R1], S[b, BETA1], S[b, SHARE1], k + 2)
+                    b += 1
                 while b + GROUP <= rows:
                     absorb_group(U, k, R, b, S, k + 2)
                     b += GROUP

@@ -185,6 +185,7 @@ class Information(StateView):
         """Add what another state knows from rows of its own; λ is counted once.
 
         The other has the same λ or none (0): a part that was started without regularisation is added as it is.
+        Into a state with λ a part without is refused where numbers are extreme and rounding of its columns outweighs λ.
         `places` says which coordinate of this state each of the other's is; None if they are the same.
         Of states that forget, the other's rows are the later ones. Two states with λ are refused where columns are so
         nearly collinear, or rows of such different sizes, that their factors are rounding along some direction.

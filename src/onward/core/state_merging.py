@@ -64,6 +64,8 @@ def merge_states(state: "Information", other: "Information", places: Sequence[in
         if given:
             _take_out_lam(state, embedding, other.lam)
             _check_sine(state, _LEAST_SINE)
+        elif state.lam.any():
+            _check_outweighed(state)
         with np.errstate(over="ignore"):
             sums = [state.loss, state.online_loss + other.online_loss, state.header["weight"] + other.header["weight"]]
         if not all(np.isfinite(each).all() for each in sums):
@@ -90,6 +92,29 @@ def _check_sine(state: "Information", least: float) -> None:
             f"cannot merge states: with lam={described(state.lam)} a column differs from those before it by "
             f"{sine:.2g} of its size, expected at least {least:g}: less is rounding in double precision; "
             "rescale or leave out columns, take a larger lam, or merge parts with lam=0"
+        )
+
+
+def _check_outweighed(state: "Information") -> None:
+    """Refuse a state with λ that took in a part without, where rounding of the part's columns outweighs λ.
+
+    A pivot is the least of xᵀGx with x_j = 1 and 0 behind: with x = U⁻¹e_j, λ has xᵀΛx of it, and rows have the rest.
+    Of columns that are alike the parts leave the pivot empty, so that λ has all of it: then there is nothing to refuse.
+    Nor where all is ordinary: rows then bring columns that are alike more rounding than a small λ, and fit as well.
+    """
+    if kernel.ordinary(state.buffer):
+        return
+    suspects = np.flatnonzero(state.sines() < _LEAST_SINE)
+    if not len(suspects):
+        return
+    with np.errstate(all="ignore"):  # a share beyond all numbers is none
+        directions = np.linalg.solve(state.triangle(), np.eye(len(state.D))[:, suspects])
+        of_lam = np.sum(state.lam[:, None] / state.D[suspects] * directions * directions, axis=0)
+    if not (of_lam >= 0.5).all():
+        raise TooExtremeError(
+            f"cannot merge the part: with lam={described(state.lam)} a column differs from those before it by less "
+            f"than {_LEAST_SINE:g} of its size, which is rounding in double precision, and by more than λ; rescale or "
+            "leave out columns, or take a larger lam"
         )
 
 

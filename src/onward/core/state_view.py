@@ -158,17 +158,22 @@ class StateView:
         return np.triu(self.U[:, :d], 1) + np.eye(d)
 
     def least_sine(self) -> float:
-        """The sine of the smallest angle between a column and those before it, λ included; 1 at right angles.
+        """The smallest of `sines`; 1 without coordinates."""
+        return float(self.sines().min(initial=1.0))
 
-        The smaller it is, the more of that column's pivot is rounding. Empty pivots do not count.
+    def sines(self) -> Vector:
+        """The sine of the angle between each column and those before it (d,), λ included; 1 at right angles.
+
+        The smaller it is, the more of that column's pivot is rounding. Empty pivots count as 1.
         """
         roots = np.sqrt(self.D)
         columns = roots[:, None] * self.triangle()
         largest = np.abs(columns).max(axis=0, initial=0.0)
         known = np.flatnonzero(self.D)
         shares = columns[:, known] / largest[known]
-        sines = roots[known] / largest[known] / np.sqrt(np.sum(shares * shares, axis=0))
-        return float(sines.min(initial=1.0))
+        sines = np.ones(len(roots))
+        sines[known] = roots[known] / largest[known] / np.sqrt(np.sum(shares * shares, axis=0))
+        return sines
 
     def second_moment(self) -> Matrix:
         """G = UᵀDU, multiplied out. For looking at, not for computing with."""

@@ -8,12 +8,21 @@ import numpy as np
 
 from onward.core.compile import compiled, inlined
 from onward.core.deficient import absorb_deficient
-from onward.core.factor import SWEPT, Factor, absorb_row, has_empty_pivots, rotate, scale_past
+from onward.core.factor import (
+    SWEPT,
+    Factor,
+    absorb_row,
+    absorb_value,
+    has_empty_pivots,
+    rotate,
+    scale_past,
+    take_over,
+)
 from onward.core.simd import GROUP, absorb_group, absorb_single, fma
 from onward.core.types import Matrix, Vector
-from onward.core.unrolled import FEW, make_unrolled
+from onward.core.unrolled import FEW, TAKEN_OVER, make_unrolled
 
-COMPILED_FROM = "7d75637e762d5e68"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "8d31b056b5f2966f"  # other files whose code is compiled into this one: see tools/digests.py
 
 TILE = 8  # rows absorbed together: enough to share each load of U, few enough to stay in the cache
 
@@ -213,9 +222,13 @@ def _absorb_tile(factor: Factor, first: int, rows: int, R: Matrix, S: Matrix, mo
     U, D, c, d = factor.U, factor.D, factor.c, factor.D.shape[0]
     k = first
     while k + 1 < d:
-        u = _absorb_pair(k, rows, R, S, more, U[k, k + 1], D, c, scored)
+        u, taken_over = _absorb_pair(k, rows, R, S, more, U[k, k + 1], D, c, scored)
         if k + 2 < d:
             b = 0
+            while taken_over and b < rows:
+                take_over(U, k, R, b, S[b, R0], S[b, BETA0], S[b, SHARE0], k + 2)
+                take_over(U, k + 1, R, b, S[b, R1], S[b, BETA1], S[b, SHARE1], k + 2)
+                b += 1
             while b + GROUP <= rows:
                 absorb_group(U, k, R, b, S, k + 2)
                 b += GROUP
@@ -231,9 +244,10 @@ def _absorb_tile(factor: Factor, first: int, rows: int, R: Matrix, S: Matrix, mo
 @inlined
 def _absorb_pair(
     k: int, rows: int, R: Matrix, S: Matrix, more: Matrix, u: float, D: Vector, c: Matrix, scored: bool
-) -> float:
+) -> tuple[float, bool]:
     """Absorb the rows, one after the other, into pivots k and k+1 and their coefficients; u = U[k, k+1], returned anew.
 
+    Returns, too, whether a row may have taken a pivot over: then `take_over` does what the sweeps do otherwise.
     Overwrites S, `more`, and both pivots' D and c. Leaves each row's residuals and β in S, for the columns that follow.
     The first target rides along in S; further ones take a loop each and keep p and ρ in `more`.
     """
@@ -249,8 +263,7 @@ def _absorb_pair(
         c_0 = fma(share, c_0, beta * rho)
         rho = fma(-r, c_old, rho)
         S[b, R0], S[b, BETA0], S[b, SHARE0] = r, beta, share
-        r = fma(-r, u, R[b, k + 1])
-        u = fma(beta, r, u)
+        r, u = absorb_value(R[b, k + 1], u, r, beta, share)
         if scored:
             p, q = fma(r, c_1, p), fma(r * inverse_1, r, q)
         beta, share, a, D_1, inverse_1 = rotate(r, a, D_1)
@@ -259,10 +272,12 @@ def _absorb_pair(
         rho = fma(-r, c_old, rho)
         S[b, R1], S[b, BETA1], S[b, SHARE1] = r, beta, share
         S[b, A], S[b, Q], S[b, P], S[b, RHO] = a, q, p, rho
+    # Pivots only grow, or only shrink: what has not grown so much by all rows has not by one.
+    taken_over = not (D[k] > 2.0 * TAKEN_OVER * D_0 and D[k + 1] > 2.0 * TAKEN_OVER * D_1)
     D[k], D[k + 1], c[k, 0], c[k + 1, 0] = D_0, D_1, c_0, c_1
     _absorb_more(k, rows, R0, SHARE0, S, more, c)
     _absorb_more(k + 1, rows, R1, SHARE1, S, more, c)
-    return u
+    return u, taken_over
 
 
 @inlined

@@ -14,6 +14,7 @@ from numba.extending import intrinsic
 
 from onward.core.types import Matrix, Vector
 
+TAKEN_OVER = 2.0**-10  # of a pivot that keeps less than this, a row makes U anew: five bits are lost at most
 FEW = 5  # beyond so many coordinates the factor no longer fits into the registers
 
 Unrolled = Callable[[int, Matrix, Matrix, Vector, bool, Matrix, Vector, Matrix, Vector, float, Matrix, Vector], float]
@@ -120,10 +121,16 @@ def make_unrolled(d: int) -> Unrolled:
                 known = builder.fma(r[k], c_k, known)
                 builder.store(builder.fma(share, c_k, builder.fmul(beta, rho)), c_[k])
                 rho = builder.fma(minus_r, c_k, rho)
+                before, u = list(r), {j: builder.load(U_[k, j]) for j in range(k + 1, d)}
                 for j in range(k + 1, d):
-                    u = builder.load(U_[k, j])
-                    r[j] = builder.fma(minus_r, u, r[j])
-                    builder.store(builder.fma(beta, r[j], u), U_[k, j])
+                    r[j] = builder.fma(minus_r, u[j], r[j])
+                    builder.store(builder.fma(beta, r[j], u[j]), U_[k, j])
+                if k + 1 < d:
+                    taken_over = builder.fcmp_ordered("<", share, _F64(TAKEN_OVER))
+                    with builder.if_then(taken_over, likely=False):  # see `factor.absorb_value`
+                        for j in range(k + 1, d):
+                            anew = builder.fma(share, u[j], builder.fmul(beta, before[j]))
+                            builder.store(anew, U_[k, j])
                 if k + 1 < d:
                     for slot, value in zip(way[k + 1], [*r, a, leverage, known, rho], strict=True):
                         builder.store(value, slot)
