@@ -204,7 +204,7 @@ def test_arms_and_nodes_are_overridden_by_name() -> None:
     decision = arms.decide(np.ones(2), "k")
     other = "y" if decision.action == "x" else "x"
     assert arms.pending["k"].action == decision.action
-    assert decision.probability == 0.5
+    assert decision.probability == pytest.approx(0.5)
     arms.override("k", other)
     assert arms.pending["k"][:2] == (other, None)
     with pytest.raises(ValueError, match="no arm 'z'"):

@@ -204,10 +204,10 @@ def test_a_header_that_is_too_wide_is_refused_at_once(tmp_path: Path, columns: i
     path = tmp_path / "t.csv"
     names = ",".join(f"c{number}" for number in range(columns))
     path.write_text(f"{names},y\n{','.join(['1.5'] * columns)},2\n")
-    begin = time.perf_counter()
+    begin = time.process_time()  # of this process: others may be busy
     with pytest.raises(DataError, match=f"t.csv: with {columns:,} features a model needs"):
         stream(path, "y")
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
     if columns < 100_000:
         with stream(path, Table("y", features=["c1", "c2"])) as rows:
             assert rows.names == ["c1", "c2"]
@@ -216,10 +216,10 @@ def test_a_header_that_is_too_wide_is_refused_at_once(tmp_path: Path, columns: i
 def test_new_names_on_each_line_take_no_more_than_their_text(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text("".join(f'{{"y": 1, "c{number}": 1.5}}\n' for number in range(60_000)))
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(DataError, match="the value is missing"):
         list(stream(path, "y"))
-    assert time.perf_counter() - begin < 5
+    assert time.process_time() - begin < 5
 
 
 @pytest.mark.parametrize(

@@ -104,12 +104,12 @@ class DisjointChances(Proposing, DisjointArms):
             table = self._table(contexts)
             masks = np.empty((0, 0), dtype=np.bool_)
             if available is not None:
-                if not is_many(available) or len(each := as_array(available, "available", "true or false")) != len(
-                    table
-                ):
-                    raise ValueError(
-                        f"available must have a row for each of {len(table)} contexts, got {came(available)}"
-                    )
+                expected = f"available must have a row for each of {len(table)} contexts"
+                if not is_many(available):
+                    raise ValueError(f"{expected}, got {came(available)}")
+                each = as_array(available, "available", "true or false")
+                if len(each) != len(table):
+                    raise ValueError(f"{expected}, got {len(each)}")
                 masks = np.array([as_mask(mask, len(self._names)) for mask in each])
             arms, serials = self._start(table[:1]), np.array(self._serials, dtype=np.float64)
             places = np.empty(len(table), dtype=np.int64)
