@@ -186,7 +186,8 @@ class PolicyChances(Proposing, PolicyBuffer):
         if not len(tables):
             raise ValueError("no context given: expected at least one table of actions, got none")
         if available is not None and not (is_many(available) and len(available) == len(tables)):
-            raise ValueError(f"available must have a row for each of {len(tables)} contexts, got {came(available)}")
+            got = len(available) if is_many(available) else came(available)
+            raise ValueError(f"available must have a row for each of {len(tables)} contexts, got {got}")
         masks = None if available is None else _masks(available, tables)
         if not self._has_compiled_choice:
             each = [None] * len(tables) if masks is None else masks
