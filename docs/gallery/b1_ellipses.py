@@ -16,7 +16,7 @@ theta = np.array([1.0, -0.5])
 X = rng.standard_normal((1000, 2)) * [2.0, 1.0]
 y = X @ theta + rng.standard_normal(1000)
 
-figure, axis = plt.subplots(figsize=(6.4, 4.6))
+figure, axis = plt.subplots(figsize=(7.6, 4.6))
 for color, n in zip(("C5", "C0", "C2", "C1"), (10, 30, 100, 1000), strict=True):
     model = RidgeRegressor(lam=1.0, fit_intercept=False).fit(X[:n], y[:n])
     edge = model.confidence_set(delta=0.05, sigma=1.0, theta_bound=2.0).boundary(0, 1)
@@ -24,5 +24,5 @@ for color, n in zip(("C5", "C0", "C2", "C1"), (10, 30, 100, 1000), strict=True):
     axis.plot(*edge.T, color=color, label=f"after {n:,} rows")
 axis.plot(*theta, "k*", markersize=11, label="the truth")
 axis.set(xlabel="first coefficient", ylabel="second coefficient", title="95% confidence sets that hold at every row at once")
-axis.legend()
+axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()

@@ -2,8 +2,8 @@
 When the relation changes
 =========================
 An alarm bets on the next residual out of a pot of 1. While nothing changes the game is fair, and the pot reaches 20 with a
-probability of 5% at most, ever. At row 5,000 two coefficients jump: the bets begin to win, and the alarm comes within dozens
-of rows. Then everything is forgotten, and it begins anew.
+probability of 5% at most, ever. At row 5,000 two coefficients jump: the bets begin to win, and the alarm comes about a
+hundred rows later. Then everything is forgotten, and it begins anew.
 """
 
 import matplotlib.pyplot as plt

@@ -10,8 +10,7 @@ import numpy as np
 from onward.bandits import EpsilonGreedy, Greedy, LoggedData, evaluate
 
 theta, n, found = np.array([0.3, -0.2, 0.5]), 1600, {"ips": [], "snips": [], "dr": []}
-for seed in range(20):
-    rng = np.random.default_rng(seed)
+for rng in map(np.random.default_rng, range(20)):
     offered = np.dstack([rng.uniform(-1, 1, (n, 4, 2)), np.ones((n, 4, 1))])
     logger, judged, warm = EpsilonGreedy(0.4, seed=0), Greedy(seed=0), offered[:50, 0]
     logger.learn_many(warm, warm @ [1.0, 1.0, 0.0])  # another lesson than the other's
@@ -26,5 +25,6 @@ figure, axes = plt.subplots(1, 3, sharex=True, sharey=True, figsize=(9, 3.8))
 for axis, (method, ends) in zip(axes, found.items(), strict=True):
     holds = np.prod(ends, axis=1) <= 0  # the truth, 0, is between the ends
     axis.hlines(range(20), *np.transpose(ends), colors=np.where(holds, "C0", "C1"), linewidth=3)
+    axis.axvline(0, color="k", linewidth=0.8)
     axis.set(title=f"{method}: {holds.sum()} of 20 hold", xlabel="interval less the truth", yticks=[], xticks=[-0.1, 0, 0.1])
 plt.show()
