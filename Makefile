@@ -109,7 +109,7 @@ examples: $(HAVE_RUNTIME) ## run the examples of README.md and docs/ and show wh
 
 docs: $(HAVE_DOCS) ## the documentation site, in docs/_build/html: pages, gallery and reference; warnings are errors
 	@echo "==> docs (some minutes the first time; later, what has changed)"
-	@$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@$(ONE_THREAD) $(BIN)/sphinx-build -W --keep-going -q -d docs/_build/doctrees -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 docs-check: docs ## every page of the site in Chromium: links, console, outside requests, contrast, labels, focus, phone
@@ -130,7 +130,7 @@ format: $(HAVE_DEV) ## rewrite the sources the way lint wants them
 	@$(BIN)/ruff format .
 
 clean: ## remove .venv, caches and build output
-	@rm -rf $(VENV) build dist docs/_build docs/api docs/pictures docs/explorer.rst .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build dist docs/_build docs/api docs/pictures .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 	@echo "==> clean"
 

@@ -30,6 +30,7 @@ exclude_patterns = ["_build", "gallery", "_static", "pictures/sg_execution_times
 templates_path = ["_templates"]
 default_role = "code"  # docstrings and pages are written with single backticks
 highlight_language = "text"
+smartquotes_action = "D"  # dashes; quotes stay as they are written
 pygments_style = "a11y-high-contrast-light"
 suppress_warnings = ["config.cache", "misc.highlighting_failure"]  # JSON and console lines with "…" in them
 
@@ -60,6 +61,7 @@ html_css_files = ["onward.css"]
 html_js_files = ["labels.js", "explorer_frame.js"]
 html_copy_source = True
 html_show_sphinx = False
+html_context = {"default_mode": "auto"}  # without it the theme complains on the console of each new reader
 html_last_updated_fmt = None
 html_sidebars = {page: [] for page in ("index", "pictures/index", EXPLORER)}  # pages with nothing beside them
 html_theme_options = {
@@ -78,7 +80,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
     # Two columns of code need the room.
-    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in TREE["coming_from/index"]}},
+    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in ("index", *TREE["coming_from/index"])}},
 }
 
 sphinx_gallery_conf = {

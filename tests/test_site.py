@@ -12,7 +12,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tools.docs_check import dead_links
-from tools.docs_site.docstrings import rst_lines
+from tools.docs_site.command_line import command_line_page
+from tools.docs_site.docstrings import rst_lines, to_rst
 from tools.docs_site.llms import REFERENCE_FILE, included_sources, llms_text, reference_text
 from tools.docs_site.markdown import site_text
 from tools.docs_site.public_names import MODULES, exported, public_names
@@ -79,6 +80,25 @@ def test_a_page_becomes_that_of_the_site() -> None:
 )
 def test_docstrings_mean_what_they_say(docstring: str, made: list[str]) -> None:
     assert rst_lines(docstring.split("\n")) == [*made, ""]
+
+
+def test_what_a_property_says_before_a_colon_is_no_type() -> None:
+    said = {}
+    for what in ("property", "method"):
+        lines = ["The coefficients. Forward shares them: it has one θ for each x."]
+        to_rst(None, what, "", None, None, lines)
+        said[what] = lines[0]
+    assert said["property"] == f":{said['method']}"  # napoleon's type is what stands before the first colon
+    assert said["method"].startswith("The coefficients.")
+
+
+def test_the_command_line_is_told_without_types_of_python() -> None:
+    page = command_line_page()
+    assert "| `DATA <str>` | CSV or TSV" in page
+    assert "| `FIGURE <str>` | figure1, " in page
+    assert "onward service replay [OPTIONS] [LOOP]...\n" in page
+    assert "must not fall: for `--half-life`." in page  # as code: hyphens in a text become a dash
+    assert "list[" not in page
 
 
 def test_the_reference_has_every_public_name() -> None:

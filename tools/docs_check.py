@@ -69,6 +69,10 @@ if (document.querySelector(".sphx-glr-download") && pictures.length !== 1) said.
 const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
 for (const id of new Set(ids.filter((each, n) => ids.indexOf(each) !== n))) said.push(`two elements have the id ${id}`);
 if (/ object at 0x[0-9a-f]/.test(document.body.textContent)) said.push("the address of an object in memory");
+const dashes = document.body.innerText.match(/(^|[\s(])[–—][a-z][\w-]*/);
+if (dashes) said.push(`an option whose hyphens became a dash: ${dashes[0].trim()}`);
+for (const e of document.querySelectorAll("dl.field-list > dt"))
+  if (/^Type/.test(e.textContent)) said.push(`a sentence taken for a type: ${short(e.nextElementSibling)}`);
 const frame = document.querySelector("iframe.explorer");
 if (frame && frame.clientHeight < 1000) said.push(`the explorer scrolls in a frame of ${frame.clientHeight} px`);
 const root = document.documentElement;
@@ -189,8 +193,7 @@ def look(driver: Any, site: Path, page: Path, shots: Path | None) -> Iterator[st
 
 def _logged(driver: Any, name: str) -> Iterator[str]:
     for entry in driver.get_log("browser"):
-        # The theme notes there which of its parts a page lacks, and that a new reader has chosen no colours yet.
-        if not any(words in entry["message"] for words in ("[PST]", "invalid theme mode: . Resetting to auto")):
+        if "[PST]" not in entry["message"]:  # the theme notes there which of its parts a page lacks
             yield f"{name}: console: {entry['message']}"
     for entry in driver.get_log("performance"):
         message = json.loads(entry["message"])["message"]

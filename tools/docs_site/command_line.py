@@ -1,5 +1,6 @@
 """The page of the command line, made of the typer app."""
 
+import re
 from typing import Any
 
 import typer
@@ -37,11 +38,11 @@ def _sentence(command: Any) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text that stays in its cell, where stars, angles and bars mean themselves."""
+    """A text that stays in its cell, where stars, angles, bars and the hyphens of options mean themselves."""
     words = " ".join(text.split())
     for sign in "\\*|<>[]_":
         words = words.replace(sign, f"\\{sign}")
-    return words
+    return re.sub(r"(?<![\w`-])--[a-z][a-z-]*", r"`\g<0>`", words)
 
 
 def _section(path: str, command: Any) -> str:
@@ -63,5 +64,6 @@ def _section(path: str, command: Any) -> str:
 def _row(parameter: Any, context: Any) -> str:
     """A line of a table: what typer itself says of a parameter, which is the same in all its versions."""
     names, said = parameter.get_help_record(context)
+    names = re.sub(r"<list\[(.+)\]>", r"<\1>", names)
     parts = [f"`{part}`" for part in names.strip("[]{}").split(", ")]
     return f"| {', '.join(parts).replace('|', BAR)} | {_cell(said)} |\n"

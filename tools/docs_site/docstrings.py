@@ -21,6 +21,8 @@ def to_rst(_app: Any, what: str, _name: str, value: Any, _options: Any, lines: l
     if what in ("data", "attribute") and "\n".join(lines).strip() == (inspect.getdoc(type(value)) or "").strip():
         lines[:] = []  # a dict's or a tuple's own docstring says nothing of this one
     lines[:] = rst_lines(lines)
+    if what in ("data", "attribute", "property") and lines:
+        lines[0] = f":{lines[0]}"  # napoleon takes what stands before the first colon for a type: nothing
 
 
 def rst_lines(lines: list[str]) -> list[str]:

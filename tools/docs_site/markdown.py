@@ -120,7 +120,7 @@ def _beside(text: str) -> str:
     """A grid of two columns. A line in bold begins a column."""
     columns = [part for part in re.split(r"^(?=\*\*)", text, flags=re.M) if part.strip()]
     items = "".join(f":::{{grid-item}}\n\n{column.strip()}\n\n:::\n" for column in columns)
-    return f"\n::::{{grid}} 1 1 1 2\n:gutter: 3\n\n{items}::::\n"
+    return f"\n::::{{grid}} 1 1 1 2\n:gutter: 3\n:class-container: beside\n\n{items}::::\n"
 
 
 def _cards(text: str) -> str:

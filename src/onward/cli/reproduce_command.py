@@ -33,8 +33,9 @@ def command(
     figures: Annotated[
         list[str] | None,
         typer.Argument(
+            metavar="FIGURE",
             help="figure1, figure2, figure3, figure4a, figure4b, sharp; all of them without any. Or extensions, which "
-            "are graphs and tasks."
+            "are graphs and tasks.",
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder for report, figures and results.")] = Path("reproduction"),

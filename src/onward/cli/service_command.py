@@ -74,7 +74,7 @@ def restore(
 def replay(
     loops: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[LOOP]...", help="Loops and models; all of them if none is named.", show_default=False),
+        typer.Argument(metavar="LOOP", help="Loops and models; all of them if none is named.", show_default=False),
     ] = None,
     database: Database = _DATABASE,
     json: o.Json = False,
