@@ -79,8 +79,11 @@ html_theme_options = {
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
-    # Two columns of code need the room.
-    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in ("index", *TREE["coming_from/index"])}},
+    # The explorer and two columns of code need the room.
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        **{page: [] for page in ("index", EXPLORER, *TREE["coming_from/index"])},
+    },
 }
 
 sphinx_gallery_conf = {
