@@ -15,7 +15,7 @@ from tools.docs_site.docstrings import to_rst
 from tools.docs_site.examples import ExampleError, page_outputs
 from tools.docs_site.http_page import http_page
 from tools.docs_site.llms import REFERENCE_FILE, included_sources, llms_text, reference_text
-from tools.docs_site.markdown import site_text
+from tools.docs_site.markdown import included_file, site_text
 from tools.docs_site.signatures import shorten_signature
 from tools.docs_site.tree import DOCS, EXPLORER, TREE
 
@@ -106,6 +106,8 @@ def _read(app: Sphinx, docname: str, source: list[str]) -> None:
     path = Path(app.env.doc2path(docname))
     if path.suffix != ".md" or docname.startswith(("api/", "pictures/")):
         return
+    if included := included_file(path):
+        app.env.note_dependency(str(included))  # so that the page is read again when that file has changed
     try:
         outputs = page_outputs(path, Path(app.outdir).parent / "outputs")
     except ExampleError as error:
