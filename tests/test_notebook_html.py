@@ -17,6 +17,7 @@ from onward.bandits import (
     LoggedData,
     Named,
     NamedArms,
+    Runs,
     SpectralBandit,
     evaluate,
 )
@@ -91,6 +92,14 @@ SHOWN: dict[str, tuple[Callable[[], Any], str]] = {
     "conformal": (lambda: ConformalIntervals([0.1]), "0.1"),
     "t": (lambda: TIntervals(RidgeRegressor().fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0]).state_for_sets()), "freedom"),
     "contrast": (lambda: Contrast(HOSTILE, 1.0, 0.1, 0.5, 1.5, 3.0, 0.0, 0.05, 10, False, 10.0), "[0.5, 1.5]"),
+    "difference of runs": (
+        lambda: Runs([HOSTILE, "b"], [[[1.0], [2.0]], [[3.0], [5.0]]]).difference(HOSTILE, "b"),
+        "-2.5 ± 0.5",
+    ),
+    "set without S": (
+        lambda: RidgeRegressor().fit([[1.0], [2.0]], [0.4, 0.6]).confidence_set(sigma=0.5),
+        "coordinate 1",
+    ),
     "ellipsoid": (lambda: region(RidgeRegressor), "coordinate 2"),
     "forward set": (lambda: region(ForwardRegressor), "coordinate 2"),
     "arms": (lambda: Disjoint(LinUCB(seed=0), [HOSTILE, "tea"]), "'tea' (0)"),
@@ -112,6 +121,16 @@ def test_objects_show_themselves(name: str) -> None:
     assert page.seen <= {"table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
     assert part in page.text
     assert " object at 0x" not in repr(shown)
+
+
+def test_intervals_are_told_in_words_that_a_terminal_does_not_obey() -> None:
+    contrast = Contrast("a\x1b[2J", 1.0, 0.1, 0.5, 1.5, 3.0, 0.0, 0.05, 1200, False, 10.0)
+    assert repr(contrast) == (
+        r"a\x1b[2J: 1, 95% interval [0.5, 1.5] at every row at once; "
+        "against 0: e-value 20.09, p-value 0.05 (1,200 rows)"
+    )
+    difference = Runs(["a\x1b[2J", "b"], [[[1.0], [2.0]], [[3.0], [5.0]]]).difference("a\x1b[2J", "b")
+    assert repr(difference) == r"a\x1b[2J − b: -2.5, 95% interval [-8.853, 3.853] over 2 repeats"
 
 
 def test_html_of_many_values_is_cut() -> None:

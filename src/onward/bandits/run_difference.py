@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from scipy import special
 
 from onward.core.checks import probability
+from onward.core.shown import printable
+from onward.core.shown_html import html_values, interval_text
 
 if TYPE_CHECKING:
     from onward.bandits.runs import Runs
@@ -30,11 +32,26 @@ class Difference:
 
     def __str__(self) -> str:
         if self.why_nan:
-            return f"{self.first} − {self.second}: nan, because {self.why_nan}"
+            return f"{self._name}: nan, because {self.why_nan}"
         return (
-            f"{self.first} − {self.second}: {self.mean:.4g}, {100 * (1 - self.delta):g}% interval "
-            f"[{self.lower:.4g}, {self.upper:.4g}] over {self.repeats} repeats"
+            f"{self._name}: {self.mean:.4g}, {100 * (1 - self.delta):g}% interval "
+            f"{interval_text(self.lower, self.upper)} over {self.repeats} repeats"
         )
+
+    __repr__ = __str__
+
+    @property
+    def _name(self) -> str:
+        return printable(f"{self.first} − {self.second}")
+
+    def _repr_html_(self) -> str:
+        shown = {
+            "difference": f"{self.mean:.4g} ± {self.standard_error:.2g}",
+            f"{100 * (1 - self.delta):g}% interval": interval_text(self.lower, self.upper),
+            "repeats": f"{self.repeats:,}",
+        }
+        why = [f"No number, because {self.why_nan}."] if self.why_nan else []
+        return html_values(f"Final regret, {self._name}", shown, why)
 
 
 def difference(runs: "Runs", first: str, second: str, delta: float) -> Difference:

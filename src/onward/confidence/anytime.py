@@ -33,7 +33,7 @@ from onward.confidence.ordinary import OrdinaryLeastSquares
 from onward.confidence.sandwich import Sandwich
 from onward.core.checks import positive, probability
 from onward.core.inference import TUNED_FOR
-from onward.core.shown import brief
+from onward.core.shown import brief, printable
 from onward.core.shown_html import html_values, interval_text
 from onward.core.types import Matrix, Vector
 
@@ -158,6 +158,15 @@ class Contrast:
     def p_value(self) -> float:
         """1/E, or 1: a p-value whenever one stops to look; the smallest that was ever seen is one, too."""
         return math.exp(-max(self.log_e_value, 0.0))
+
+    def __str__(self) -> str:
+        return (
+            f"{printable(self.name)}: {self.estimate:.4g}, {100 * (1 - self.delta):g}% interval "
+            f"{interval_text(self.lower, self.upper)} at every row at once; against {self.null:g}: "
+            f"e-value {self.e_value:.4g}, p-value {self.p_value:.2g} ({self.rows:,} rows)"
+        )
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         shown = {
