@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from onward import load
 from onward.bandits import Disjoint, Hybrid, LinTS, LinUCB, Named, NamedArms, replay_journal
 
-SONGS = [{"minutes": 3.0, "genre": "jazz"}, {"minutes": 2.0, "genre": "pop"}, {"minutes": 4.0}]
+SONGS: list[dict[str, Any]] = [{"minutes": 3.0, "genre": "jazz"}, {"minutes": 2.0, "genre": "pop"}, {"minutes": 4.0}]
 VISITOR = {"age": 3.0, "city": "Bern"}
 
 MAKES: dict[str, Callable[[], Any]] = {
@@ -263,14 +263,15 @@ def test_many_rounds_are_chosen_for_as_one_after_the_other() -> None:
         assert taken in (0, 1)
         assert 0.0 < probability <= 1.0
         assert set(one.propose(frame, 2, hours[0]).actions) == {0, 1}
-    for wrong, match in (
+    wrong: list[tuple[Callable[[], Any], str]] = [
         (lambda: one.choose_many(frame), "contexts must have a row for each round"),
         (lambda: one.choose_many([]), "at least one"),
         (lambda: one.choose_many([frame], hours), "contexts must have 1 rows"),
         (lambda: one.choose_many([frame], hours[:1], [[True]] * 2), "available must have a row for each of 1 rounds"),
-    ):
+    ]
+    for call, match in wrong:
         with pytest.raises(ValueError, match=match):
-            wrong()
+            call()
     arms = NamedArms(Disjoint(LinUCB(seed=0), ["x", "y", "z"]))
     arms.learn("x", VISITOR, 1.0)
     other = copy.deepcopy(arms)

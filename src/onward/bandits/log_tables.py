@@ -181,9 +181,10 @@ def checked_arms(n_arms: int) -> int:
     return whole("n_arms", n_arms, most=_MOST_ARMS)
 
 
-def number_and_names(n_arms: NumberOrNames) -> tuple[int | None, tuple[Hashable, ...] | None]:
+def number_and_names(n_arms: Any) -> tuple[int | None, tuple[Hashable, ...] | None]:
     """How many arms there are, and their names if these were given; neither of a log of actions."""
-    if n_arms is None or not isinstance(n_arms, Sequence | np.ndarray) or isinstance(n_arms, str | bytes):
+    several_given = isinstance(n_arms, Sequence | np.ndarray) and not isinstance(n_arms, str | bytes)
+    if not several_given:
         return None if n_arms is None else checked_arms(n_arms), None
     if not are_names(n_arms):
         raise ValueError(f"n_arms must be a number, or different names, got {brief(n_arms)}")
