@@ -67,11 +67,9 @@ LOGGERS: dict[str, Callable[[int], Any]] = {
     "softmax": lambda seed: Softmax(THETA * np.array([1, 1, -1, 1, 1]), 4.0),
     "Thompson, learning": lambda seed: LinTS(seed=seed),
     "Thompson with a tenth uniform, learning": lambda seed: LinTS(seed=seed),
-    "Thompson, deciding": lambda seed: LinTS(seed=seed),
     "Thompson with explore = 0.05, deciding": lambda seed: LinTS(explore=0.05, seed=seed),
-    "Thompson with explore = 0.02, deciding": lambda seed: LinTS(explore=0.02, seed=seed),
 }
-DECIDES = "deciding"  # what the names of those end with that log what `decide` gives
+DECIDES = "deciding"  # ends the names of those that log what `decide` gives
 TARGETS: dict[str, tuple[Callable[[], Any], Learn]] = {
     "softmax, fixed": (lambda: Softmax(THETA, 6.0), "none"),
     "greedy, fixed": (lambda: Softmax(THETA, 400.0), "none"),
