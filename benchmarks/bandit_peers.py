@@ -66,13 +66,13 @@ def fixed_ball(rng: np.random.Generator, n: int) -> Iterator[Round]:
         yield Round(np.ones(1), actions, means, means + rng.standard_normal())
 
 
-def multi_armed(rng: np.random.Generator, n: int, jumps: bool = False) -> Iterator[Round]:
-    """10 arms of means in [0, 1], σ = 0.5; all means may jump, half way."""
+def multi_armed(rng: np.random.Generator, n: int, jumps: bool = False, sigma: float = 0.5) -> Iterator[Round]:
+    """10 arms of means in [0, 1]; all means may jump, half way."""
     means = rng.random(10)
     for t in range(n):
         if jumps and t == n // 2:
             means = rng.random(10)
-        yield Round(np.ones(1), np.eye(10), means, means + 0.5 * rng.standard_normal())
+        yield Round(np.ones(1), np.eye(10), means, means + sigma * rng.standard_normal())
 
 
 def clicks(rng: np.random.Generator, n: int) -> Iterator[Round]:
@@ -127,6 +127,11 @@ WORLDS: dict[str, tuple[Callable[[np.random.Generator, int], Iterator[Round]], b
     "segments": (labelled(segments), True),
 }
 """Rounds, and whether the mean reward is told rather than the regret."""
+EIGHT = list(WORLDS)
+WORLDS |= {  # where libraries that take σ for 1 explore by more deviations, or by fewer
+    "multi-armed, σ = 0.1": (lambda rng, n: multi_armed(rng, n, sigma=0.1), False),
+    "multi-armed, σ = 2": (lambda rng, n: multi_armed(rng, n, sigma=2.0), False),
+}
 OF_ACTIONS = ("fresh sphere", "θ* turns")  # where only features of actions tell them apart
 
 
@@ -351,7 +356,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="2 repeats of 500 rounds instead of 8 of 2,000")
     parser.add_argument("--repeats", type=int, help="another number of repeats")
     parser.add_argument("--players", nargs="+", choices=[*OWN, *PEERS], help="these only, beside LinUCB")
-    parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=list(WORLDS), help="these only")
+    parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=EIGHT, help="these, in place of the eight")
     parser.add_argument("--results", type=Path, help="a file of what was played, to go on from")
     given = parser.parse_args()
     rounds, repeats = 500 if given.quick else 2000, given.repeats or (2 if given.quick else 8)

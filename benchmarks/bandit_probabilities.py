@@ -2,9 +2,10 @@
 
     python benchmarks/bandit_probabilities.py    # a minute
 
-`choose` is one choice, `probabilities` the default of that method, `logged` a choice with its probability. The error is
-the root of the mean square over actions and policies, against a million samples; what so many plain samples are off by
-is known. The best time of short runs counts, for other work on the machine only adds to it.
+`choose` is one choice, `probabilities` the default of that method, `logged` a choice with its probability: of a policy
+with one scale; "both, tuned" says how many times its own choice they take where scales are tuned. The error is the root
+of the mean square over actions and policies, against a million samples; what so many plain samples are off by is known.
+The best time of short runs counts, for other work on the machine only adds to it.
 """
 
 import time
@@ -72,17 +73,24 @@ def line(d: int, k: int, rng: np.random.Generator) -> str:
     choose = best_time(lambda i: policy.choose(offers[i % 64]))
     asked = best_time(lambda i: policy.probabilities(offers[i % 64]))
     logged = best_time(lambda i: policy.draw_with_probability(offers[i % 64], EVERYTHING))
+    tuned = LinTS(seed=0)
+    for actions in offers:
+        tuned.learn(actions[tuned.choose(actions)], float(rng.standard_normal()))
+    tuned_choose = best_time(lambda i: tuned.choose(offers[i % 64]))
+    tuned_asked = best_time(lambda i: tuned.probabilities(offers[i % 64])) / tuned_choose
+    tuned_logged = best_time(lambda i: tuned.draw_with_probability(offers[i % 64], EVERYTHING)) / tuned_choose
     batch = np.array(offers)
     many = best_time(lambda i: policy.choose_many(batch), 1) / len(batch)
     cells = [f"{d}", f"{k}", f"{choose:.1f}", f"{asked:.0f} ({asked / choose:.1f})"]
-    cells += [f"{logged:.0f} ({logged / choose:.1f})", f"{many:.2f}", f"{np.sqrt(np.mean(squares)):.4f}"]
+    cells += [f"{logged:.0f} ({logged / choose:.1f})", f"{tuned_asked:.1f}, {tuned_logged:.1f}"]
+    cells += [f"{many:.2f}", f"{np.sqrt(np.mean(squares)):.4f}"]
     cells += [f"{np.sqrt(np.mean(claimed)):.4f}", f"{np.mean(variance) / np.mean(squares):,.0f}"]
     return "| " + " | ".join(cells) + " |"
 
 
 def main() -> None:
     """Print the table."""
-    heads = ["features", "actions", "choose, µs", "probabilities (times that)", "logged (times that)"]
+    heads = ["features", "actions", "choose, µs", "probabilities (times that)", "logged (times that)", "both, tuned"]
     heads += ["each of choose_many, µs", "error", "standard error", "plain samples of that error"]
     print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
     for d, k in SHAPES:

@@ -5,7 +5,8 @@
 
 A policy of this library plays a world in which the value of every policy is known exactly (eight sets of four actions,
 rewards of 0 and 1) and writes a log; two others are judged on it, one that stays as it is and one that learns as it
-goes. Then propensities in the log are made wrong by a factor of two, in several ways.
+goes. Then propensities in the log are made wrong by a factor of two, in several ways. Those that decide log what
+`decide` gives, an action and its probability; of the others the probabilities of all actions are asked first.
 """
 
 import argparse
@@ -66,12 +67,26 @@ LOGGERS: dict[str, Callable[[int], Any]] = {
     "softmax": lambda seed: Softmax(THETA * np.array([1, 1, -1, 1, 1]), 4.0),
     "Thompson, learning": lambda seed: LinTS(seed=seed),
     "Thompson with a tenth uniform, learning": lambda seed: LinTS(seed=seed),
+    "Thompson with explore = 0.05, deciding": lambda seed: LinTS(explore=0.05, seed=seed),
 }
+DECIDES = "deciding"  # ends the names of those that log what `decide` gives
 TARGETS: dict[str, tuple[Callable[[], Any], Learn]] = {
     "softmax, fixed": (lambda: Softmax(THETA, 6.0), "none"),
     "greedy, fixed": (lambda: Softmax(THETA, 400.0), "none"),
     "ε-greedy, learning": (lambda: EpsilonGreedy(0.1, seed=1), "all"),
 }
+
+
+def decided(name: str, seed: int, n: int) -> LoggedData:
+    """A log of what a policy decided, with the probabilities that it told."""
+    rng, policy = np.random.default_rng([31, seed]), LOGGERS[name](seed)
+    which = rng.integers(N_SETS, size=n)
+    taken, propensity, reward = np.empty(n, dtype=int), np.empty(n), np.empty(n)
+    for t in range(n):
+        taken[t], propensity[t], key = policy.decide(SETS[which[t]])
+        reward[t] = float(rng.random() < MEANS[which[t], taken[t]])
+        policy.reward(key, reward[t])
+    return LoggedData(SETS[which], taken, propensity, reward)
 
 
 def written(name: str, seed: int, n: int) -> tuple[LoggedData, Matrix]:
@@ -114,12 +129,15 @@ class Watched:
         return np.asarray(self.policy.probabilities(actions))
 
 
-def coverage(logs: int, n: int, first: int) -> None:
+def coverage(loggers: list[str], logs: int, n: int, first: int) -> None:
     print(f"\nShare of {logs} logs of {n:,} events in which the 95% interval holds the policy's value, and its width\n")
     print("| log of | policy | " + " | ".join(METHODS) + " | ips, anytime | flagged | dr, not flagged |")
     print("|---|---|" + "---|" * (len(METHODS) + 3))
-    for logger in LOGGERS:
-        kept = [written(logger, seed, n)[0] for seed in range(first, first + logs)]
+    for logger in loggers:
+        decides = logger.endswith(DECIDES)
+        kept = [
+            decided(logger, seed, n) if decides else written(logger, seed, n)[0] for seed in range(first, first + logs)
+        ]
         for name, (make, learn) in TARGETS.items():
             held: dict[str, list[tuple[bool, float]]] = defaultdict(list)
             flagged = 0
@@ -177,15 +195,15 @@ WRONG: dict[str, Callable[[Matrix], Matrix]] = {
 }
 
 
-def flags(logs: int, n: int, first: int) -> None:
+def flags(loggers: list[str], logs: int, n: int, first: int) -> None:
     print(f"\nShare of {logs} logs of {n:,} events that are flagged (by propensities of what was taken; of all)\n")
-    print("| propensities | " + " | ".join(LOGGERS) + " |")
-    print("|---|" + "---|" * len(LOGGERS))
+    print("| propensities | " + " | ".join(loggers) + " |")
+    print("|---|" + "---|" * len(loggers))
     seeds = range(first, first + logs)
-    kept = {logger: [written(logger, seed, n) for seed in seeds] for logger in LOGGERS}
+    kept = {logger: [written(logger, seed, n) for seed in seeds] for logger in loggers}
     for wrong, change in WRONG.items():
         cells = []
-        for logger in LOGGERS:
+        for logger in loggers:
             alone, full = 0, 0
             for log, chances in kept[logger]:
                 said = np.clip(change(np.maximum(chances, 1e-12)), 1e-12, 1.0)
@@ -209,14 +227,16 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0, help="number of the first log")
     parser.add_argument("--only", choices=["coverage", "flags"])
+    parser.add_argument("--loggers", nargs="+", choices=LOGGERS, default=list(LOGGERS), help="these only")
     given = parser.parse_args()
     logs = 100 if given.quick else given.logs
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if given.only != "flags":
-            coverage(logs, given.events, given.first)
+            coverage(given.loggers, logs, given.events, given.first)
         if given.only != "coverage":
-            flags(min(logs, FLAG_LOGS), given.events, FIRST_FLAGGED + given.first)
+            whole = [name for name in given.loggers if not name.endswith(DECIDES)]
+            flags(whole, min(logs, FLAG_LOGS), given.events, FIRST_FLAGGED + given.first)
 
 
 if __name__ == "__main__":

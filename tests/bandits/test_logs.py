@@ -138,6 +138,25 @@ def test_columns_by_other_names_and_some_features_only() -> None:
     assert LoggedData.from_frame(with_id, n_arms=4).actions.dimension == 12
 
 
+@pytest.mark.parametrize("names", [["x", "y", "z", "w"], [17, 23, 5, 99]])
+def test_arms_of_a_table_by_name(tmp_path: Path, names: list[Any]) -> None:
+    named = wide_frame().with_columns(taken=pl.Series([names[place] for place in TAKEN]))
+    wide = LoggedData.disjoint(CONTEXTS, 4, TAKEN, PROPENSITY, REWARD, arms=names)
+    for log in (
+        LoggedData.from_frame(named, n_arms=names),
+        LoggedData.read(write(named, tmp_path / "named.csv"), n_arms=tuple(map(str, names))),
+    ):
+        assert_same(log, wide)
+        assert log.arms is not None
+        assert list(map(str, log.arms)) == list(map(str, names))
+        assert log.columns == ("c0", "c1", "c2")
+        assert repr(log) == "LoggedData(5 events, 4 arms of features ['c0', 'c1', 'c2'])"
+    with pytest.raises(ValueError, match=r"column 'taken' holds .* in row \d, expected an arm of \['a', 'b'\]"):
+        LoggedData.from_frame(named, n_arms=["a", "b"])
+    with pytest.raises(ValueError, match="n_arms must be a number, or different names"):
+        LoggedData.from_frame(named, n_arms=["a", "a"])
+
+
 ARRAYS: list[tuple[dict[str, Any], str]] = [
     ({"actions": np.ones((2, 2))}, r"actions must have shape \(n, k, d\) or be a list of n sets, got shape \(2, 2\)"),
     ({"actions": []}, r"taken must have shape \(0,\) as actions hold 0 events"),

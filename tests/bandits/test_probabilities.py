@@ -28,7 +28,10 @@ from onward.bandits import (
     SquareCB,
 )
 from onward.bandits.arm_chances import best_of_normal
+from onward.bandits.buffers import head_in
 from onward.bandits.directions import chi_law, spread_directions
+from onward.bandits.policy_chances import directions_needed
+from onward.bandits.sampling_chances import sampled_chances
 from onward.core.types import Matrix, Vector
 
 EVERYTHING = np.empty(0, dtype=np.bool_)
@@ -362,3 +365,31 @@ def test_a_slate_is_as_likely_as_it_says(make: Any) -> None:
     assert policy.propose(actions, 3).probabilities[-1] == 1.0
     optimistic = taught(OFUL(seed=0), 2)
     assert optimistic.propose(actions, 3).actions == tuple(optimistic.rank(actions, 3))
+
+
+@pytest.mark.parametrize(("k", "d", "explore"), [(5, 3, 0.0), (4, 12, 0.1), (12, 6, 0.0)])
+def test_one_walk_along_a_line_is_for_all_scales(k: int, d: int, explore: float) -> None:
+    policy, rng = LinTS(explore=explore, seed=0), np.random.default_rng(1)
+    for _ in range(3 * d):
+        actions = rng.standard_normal((k, d))
+        policy.learn(actions[policy.choose(actions)], float(rng.standard_normal()))
+    actions = rng.standard_normal((k, d))
+    m = directions_needed(actions, EVERYTHING)
+    design, law = spread_directions(m, 64), chi_law(m)
+
+    def rows(buffer: Vector) -> tuple[Vector, Matrix]:
+        return sampled_chances(buffer, actions, EVERYTHING, design.rows, law.table, law.step, design.blocks, False)
+
+    taken, every = rows(policy._buffer)
+    assert len(taken) == 3
+    assert_allclose(every[0], taken @ every[2:], rtol=1e-14)
+    assert_array_equal(every[0], policy.probabilities(actions, samples=64))
+    for j in range(3):
+        one = policy._buffer.copy()
+        settings = head_in(one).settings
+        settings["scale"] *= 2.0**j
+        settings["scales"] = 0.0
+        alone = rows(one)[1]
+        assert_array_equal(every[2 + j], alone[0])
+        assert_array_equal(alone[2], alone[0])
+    assert np.ptp(every[2:], axis=0).max() > 0.01  # scales differ

@@ -261,7 +261,7 @@ def n_scales(policy: Any) -> int:
     """How many are taken now."""
     if isinstance(policy, Disjoint):
         return int(policy._record[: len(TUNING.names or ())].view(TUNING)["scales"][0])
-    return len(policy.at_scales(policy._buffer)[0])
+    return int(head_in(policy._buffer).settings["scales"][0])
 
 
 def played(policy: Any, rounds: int = 60) -> list[int]:

@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from onward import load
 from onward.bandits import Disjoint, Hybrid, LinTS, LinUCB, Named, NamedArms, replay_journal
 
-SONGS = [{"minutes": 3.0, "genre": "jazz"}, {"minutes": 2.0, "genre": "pop"}, {"minutes": 4.0}]
+SONGS: list[dict[str, Any]] = [{"minutes": 3.0, "genre": "jazz"}, {"minutes": 2.0, "genre": "pop"}, {"minutes": 4.0}]
 VISITOR = {"age": 3.0, "city": "Bern"}
 
 MAKES: dict[str, Callable[[], Any]] = {
@@ -152,9 +152,131 @@ def test_a_decision_waits_and_is_counted(name: str, tmp_path: Path) -> None:
         assert one.digest() == policy.digest()
     n = policy.n_learned
     assert (sum(n.values()) if isinstance(n, dict) else n) == 2
-    with pytest.raises(ValueError, match="keeps no journal"):
-        policy.journal(tmp_path / "journal")
-    assert not (tmp_path / "journal").exists()
+
+
+def do_what_is_wrapped(policy: Any, name: str, n: int, seed: int) -> None:
+    """Steps of every kind, names that are new and things that are refused among them, with reading in between."""
+    rng, (_, offered, other) = np.random.default_rng(seed), WRAPPED[name]
+    for i in range(n):
+        key, reward = policy.decide(*offered, at=float(i)).key, float(rng.standard_normal())
+        policy.choose(*offered, available=[True] * (3 if "Named" in name else 2))
+        if isinstance(policy, Named):
+            policy.learn(SONGS[i % 3], reward, weight=1.0 if i % 2 else 2.0)
+            policy.choose([*SONGS, {f"new {seed} {i // 3}": np.int64(2)}], {"hour": np.float32(0.3)})
+            policy.choose_many([SONGS, SONGS[:2]], [{"hour": 1}, {"hour": 2}])
+            policy.learn_many(pd.DataFrame(SONGS[:2]), [0.1, reward], {"hour": 3})
+            policy.merge(copy.deepcopy(policy))
+            with pytest.raises(ValueError, match="k must be at most"):
+                policy.rank([{f"refused {i}": 1.0}], 4)
+        elif isinstance(policy, NamedArms):
+            policy.learn(policy.arms[i % 3], VISITOR | {f"new {seed} {i // 3}": True}, reward)
+            policy.choose_many(pd.DataFrame([VISITOR] * 3), np.ones((3, 3), dtype=int))
+            policy.learn_many(["z", "z"], [VISITOR, {"age": 2}], [0.1, reward])
+            with pytest.raises(ValueError, match="k must be at most"):
+                policy.rank({f"refused {seed} {i}": 1.0}, 4)
+        else:
+            policy.learn("y", np.ones(2), np.ones(2), reward)
+        if not isinstance(policy, Hybrid):
+            policy.choose_with_probability(*offered)
+            policy.rank(*offered, 2), policy.propose(*offered, 2)
+        policy.index(*offered), policy.estimate(*offered), policy.probabilities(*offered)
+        if i % 3 == 0:
+            policy.reward(key, reward)
+        elif i % 3 == 1:
+            policy.override(key, *other)
+        if i % 5 == 4:
+            policy.expire(2.0, default=0.5, now=float(i))
+            policy.reward_many(dict.fromkeys(list(policy.pending)[:1], 0.25))
+            policy.reseed(seed)
+        if not isinstance(policy, Named) and i == 2:
+            policy.add_arm(f"arm {seed}")
+            policy.learn(f"arm {seed}", *(other[1:] if isinstance(policy, Hybrid) else offered), 1.0)
+            policy.learn("y", *(other[1:] if isinstance(policy, Hybrid) else offered), 1.0)
+            policy.remove_arm(f"arm {seed}")
+    if seed == 3:
+        policy.restart()
+    policy.reward(policy.decide(*offered).key, 0.5)
+    policy.index(*offered)
+
+
+@by_name
+def test_a_journal_of_what_is_wrapped_gives_the_same_bits(name: str, tmp_path: Path) -> None:
+    policy, without, path = WRAPPED[name][0](), WRAPPED[name][0](), tmp_path / "journal"
+    for one in (policy, without):
+        do_what_is_wrapped(one, name, 4, 1)
+    with policy.journal(path):
+        do_what_is_wrapped(policy, name, 11, 2)
+    do_what_is_wrapped(without, name, 11, 2)
+    again, offered = replay_journal(path), WRAPPED[name][1]
+    assert again.digest() == policy.digest()
+    assert_array_equal(policy.index(*offered), without.index(*offered))  # to write it down changes nothing
+    with again.journal(path):
+        do_what_is_wrapped(again, name, 3, 3)
+    do_what_is_wrapped(policy, name, 3, 3)
+    assert replay_journal(path).digest() == again.digest()
+    assert_array_equal(policy.index(*offered), again.index(*offered))
+
+
+@by_name
+def test_a_forked_worker_leaves_the_journal_of_what_is_wrapped(name: str, tmp_path: Path) -> None:
+    make, offered, _ = WRAPPED[name]
+    policy = make()
+    with policy.journal(tmp_path / "journal"):
+        policy.decide(*offered)
+        policy._after_fork()
+        with pytest.raises(ValueError, match="forked from"):
+            policy.decide(*offered)
+    assert pickle.loads(pickle.dumps(policy)).digest() == policy.digest()
+
+
+def test_what_is_refused_leaves_no_names() -> None:
+    policy = Named(LinUCB(1.0, action_bound=5.0, seed=0))
+    policy.choose(SONGS)
+    before = policy.digest()
+    for refused in (
+        lambda: policy.choose([{"long": 9.0}]),
+        lambda: policy.decide([{"long": 9.0}]),
+        lambda: policy.choose_many([SONGS, [{"long": 9.0}]]),
+        lambda: policy.propose([{"new": 1.0}], 2),
+    ):
+        with pytest.raises(ValueError, match=r"norm|at most"):
+            refused()
+    assert policy.digest() == before
+
+
+def test_many_rounds_are_chosen_for_as_one_after_the_other() -> None:
+    frame, hours = pd.DataFrame(SONGS[:2]), [{"hour": float(hour)} for hour in range(12)]
+    makes: list[Callable[[], Any]] = [
+        lambda: Named(LinUCB(seed=0), interactions=True),
+        lambda: Named(LinTS(seed=0), interactions=True),
+    ]
+    for make in makes:
+        one, many = make(), make()
+        for policy in (one, many):
+            policy.learn_many([SONGS[i % 2] for i in range(20)], np.linspace(0, 1, 20), hours[0])
+        each = [one.choose(frame, hour) for hour in hours]
+        assert many.choose_many(frame, pd.DataFrame(hours)).tolist() == each
+        masks = [[True, False]] * 6 + [[False, True]] * 6
+        assert many.choose_many([frame] * 12, hours, masks).tolist() == [0] * 6 + [1] * 6
+        assert sorted(one.rank(frame, 2, hours[0])) == [0, 1]
+        taken, probability = one.choose_with_probability(frame, hours[0])
+        assert taken in (0, 1)
+        assert 0.0 < probability <= 1.0
+        assert set(one.propose(frame, 2, hours[0]).actions) == {0, 1}
+    wrong: list[tuple[Callable[[], Any], str]] = [
+        (lambda: one.choose_many(frame), "contexts must have a row for each round"),
+        (lambda: one.choose_many([]), "at least one"),
+        (lambda: one.choose_many([frame], hours), "contexts must have 1 rows"),
+        (lambda: one.choose_many([frame], hours[:1], [[True]] * 2), "available must have a row for each of 1 rounds"),
+    ]
+    for call, match in wrong:
+        with pytest.raises(ValueError, match=match):
+            call()
+    arms = NamedArms(Disjoint(LinUCB(seed=0), ["x", "y", "z"]))
+    arms.learn("x", VISITOR, 1.0)
+    other = copy.deepcopy(arms)
+    assert arms.choose_many([VISITOR] * 4) == [other.choose(VISITOR) for _ in range(4)]
+    assert len(arms.rank(VISITOR, 2)) == len(arms.propose(VISITOR, 2).actions) == 2
 
 
 def test_decisions_outlive_names_that_come_later() -> None:

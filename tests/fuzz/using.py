@@ -333,6 +333,9 @@ def _named(policy: Named) -> list[Callable[[], Any]]:
         for row in rows:
             policy.learn(row, 1.0, {"c": 1.0})
         policy.choose(rows)
+        policy.choose_many(rows, [{"c": 1.0}, {"c": 2.0}])
+        policy.rank(rows, 2, {"c": 1.0})
+        policy.propose(rows, 2)
 
     def late() -> None:
         policy.decide(rows, "new", {"c": 1.0})
@@ -352,6 +355,9 @@ def _named_arms(policy: NamedArms) -> list[Callable[[], Any]]:
         for arm in policy.arms:
             policy.learn(arm, row, 1.0)
         policy.choose(row | {"new": 2.0})
+        policy.choose_many([row, row])
+        policy.rank(row, 1)
+        policy.propose(row, 1)
 
     def late() -> None:
         policy.decide(row, "new")

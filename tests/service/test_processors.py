@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from onward.bandits.policy_chances import averaged
+from onward.bandits.recorded_choices import averaged
 from onward.service.configuration import LoopConfig
 from onward.service.entries import Action, Begin, Entry
 from onward.service.loop import Loop

@@ -321,22 +321,15 @@ def tuned_chances(buffer: Vector, actions: Matrix, available: Mask) -> Vector:
 
 
 @compiled
-def taken_scales(buffer: Vector) -> Vector:
-    """How often each of the scales is taken that are tuned."""
-    return shares(tuning_in(buffer), int(view_head(buffer).settings[0].scales))
-
-
-@compiled
 def credit_row(buffer: Vector, x: Vector, reward: float) -> None:
     """Let scales gain from a reward whose row is learned as another one, because of its weight."""
     credit(tuning_in(buffer), square_of(x), mark_of(x), reward)
 
 
 @compiled
-def note_drawn(buffer: Vector, x: Vector, each: Vector) -> None:
-    """Note an action that was drawn, given its chance at each scale, the floor included."""
-    tuning, n = tuning_in(buffer), int(view_head(buffer).settings[0].scales)
-    note_choice(tuning, shares(tuning, n), each, 0.0, 0.0, square_of(x), mark_of(x))
+def note_drawn(buffer: Vector, x: Vector, taken: Vector, each: Vector) -> None:
+    """Note an action that was drawn, given how often each scale was taken, and its chance at each, floor included."""
+    note_choice(tuning_in(buffer), taken, each, 0.0, 0.0, square_of(x), mark_of(x))
 
 
 @inlined

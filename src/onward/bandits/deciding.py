@@ -125,4 +125,4 @@ class Deciding(LateRewards, PolicyChances, PolicyLearning):
         """
         with names_unless_refused(self):
             row, place = self.checked_row(action), UNKNOWN if number is None else whole("number", number, 0, 2**53)
-            self._override(key, row, place, {"number": number})
+            self._override(key, row, place, {"action": row, "number": number})

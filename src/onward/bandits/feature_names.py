@@ -205,3 +205,13 @@ def names_unless_refused(policy: Any) -> Iterator[None]:
     except BaseException:
         policy._columns = columns
         raise
+
+
+def plain_row(row: Mapping[str, Any]) -> dict[str, float | str]:
+    """A row that was encoded, as plain values that are encoded alike."""
+    return {str(name): str(value) if isinstance(value, str) else float(value) for name, value in row.items()}
+
+
+def plain_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, float | str]]:
+    """`plain_row` of each."""
+    return [plain_row(row) for row in rows]

@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from onward.bandits.buffer_checks import check_hybrid, checked_arms
 from onward.bandits.buffers import PolicySettings
 from onward.bandits.chances import draw_from
 from onward.bandits.hybrid_arms import HybridArms
-from onward.bandits.hybrid_factor import learn_hybrid, read_hybrid, sample_hybrid, solve_hybrid
+from onward.bandits.hybrid_factor import learn_hybrid, read_hybrid, sample_hybrid
 from onward.bandits.hybrid_inputs import as_features, check_fits_hybrid
 from onward.bandits.inputs import as_mask, as_reward
 from onward.bandits.late_rewards import When, as_time
@@ -110,7 +110,18 @@ class Hybrid(HybridArms):
                 places = np.flatnonzero(free)
             else:
                 places = np.flatnonzero(share_of_best(index, free))
-            return names[int(places[0] if len(places) == 1 else places[int(self._rng.random() * len(places))])]
+            chosen = names[int(places[0] if len(places) == 1 else places[int(self._rng.random() * len(places))])]
+            self._note_offer("choose", X, Z, available, {}, chosen)
+        return chosen
+
+    def _note_offer(
+        self, done: str, X: Matrix, Z: Matrix, available: ArrayLike | None, given: Mapping[str, Any], result: Any
+    ) -> None:
+        """Write down what was done with the features of arms; the lock is held."""
+        if self._is_noting:
+            own = {"context": X[0] if len(X) == 1 else X, "shared": Z[0] if len(Z) == 1 else Z}
+            mask = None if available is None else self._mask(available)
+            self._note(done, {**own, "available": mask, **given}, result)
 
     def _mask(self, available: ArrayLike | None) -> NDArray[np.bool_]:
         n = len(self._slots)
@@ -221,34 +232,14 @@ class Hybrid(HybridArms):
         with self._lock:
             slot = self._slot(arm)
             self._check_sizes(len(x), len(z))
-            self._learn(slot, x, z, reward)
+            with interrupts_deferred():
+                self._learn(slot, x, z, reward)
+                self._note("learn", {"arm": arm, "context": x, "shared": z, "reward": reward})
 
     def _learn(self, slot: int, x: Vector, z: Vector, reward: float) -> None:
         self._start(x.reshape(1, -1), z.reshape(1, -1))
-        with interrupts_deferred():
-            loss, gain = learn_hybrid(self._own, self._shared, slot, x, z, reward)
-            self._sums += (1.0, loss, reward * reward, gain)
-
-    def coef(self, arm: Hashable) -> Vector:
-        """The estimate of an arm's own coefficients (d,)."""
-        return self._coefficients(arm)[: self._sizes[0]]
-
-    @property
-    def shared_coef(self) -> Vector:
-        """The estimate of the shared coefficients (k,)."""
-        return self._coefficients(next(iter(self._slots)))[self._sizes[0] :]
-
-    def _coefficients(self, arm: Hashable) -> Vector:
-        with self._lock:
-            slot = self._slot(arm)
-            if not self._sizes[0]:
-                raise ValueError("nothing is known yet, not even how many features there are: let it choose or learn")
-            return solve_hybrid(self._own, self._shared, slot, self._sizes[0])
-
-    @property
-    def n_learned(self) -> int:
-        """How many rewards were learned."""
-        return int(self._sums[0])
+        loss, gain = learn_hybrid(self._own, self._shared, slot, x, z, reward)
+        self._sums += (1.0, loss, reward * reward, gain)
 
     def restart(self) -> None:
         """Forget all rewards; what is waiting stays."""
@@ -256,6 +247,7 @@ class Hybrid(HybridArms):
             self._sums = np.zeros(4)
             if self._sizes[0]:
                 self._clear_all(*self._sizes)
+            self._note("restart", {})
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers.
@@ -266,6 +258,7 @@ class Hybrid(HybridArms):
         with self._lock:
             self._policy.reseed(seed)
             self._rng = self._policy.generator
+            self._note_state()
 
     # Rewards that come later
 
@@ -298,7 +291,9 @@ class Hybrid(HybridArms):
             arm, probability = self.arms[place], float(chances[place])
             x, z = X[place if len(X) > 1 else 0], Z[place if len(Z) > 1 else 0]
             self._pending.add(own, np.concatenate([x, z]), now, probability, self._slots[arm])
-            return Decision(arm, probability, own)
+            decision = Decision(arm, probability, own)
+            self._note_offer("decide", X, Z, available, {"key": own, "at": now}, decision)
+        return decision
 
     def _learn_waiting(self, slots: Sequence[int], rewards: Vector) -> None:
         d = self._sizes[0]
@@ -317,7 +312,7 @@ class Hybrid(HybridArms):
         x, z = as_features("context", context), as_features("shared", shared)
         with self._lock:
             self._check_sizes(len(x), len(z))
-            self._override(key, np.concatenate([x, z]), self._slot(arm), {})
+            self._override(key, np.concatenate([x, z]), self._slot(arm), {"arm": arm, "context": x, "shared": z})
 
     def _decision(self, key: Hashable) -> PendingDecision:
         with self._lock:

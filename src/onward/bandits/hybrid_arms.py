@@ -7,17 +7,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits.arm_names import check_new_arm, no_arm
 from onward.bandits.buffers import usual_lam
-from onward.bandits.hybrid_factor import N_PIVOT
+from onward.bandits.hybrid_factor import N_PIVOT, solve_hybrid
 from onward.bandits.hybrid_inputs import as_features_of_arms
 from onward.bandits.pending import Pending
 from onward.bandits.policy import Policy
-from onward.bandits.without_journal import WithoutJournal
+from onward.bandits.wrapping import Wrapping
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
 
-class HybridArms(WithoutJournal):
+class HybridArms(Wrapping):
     """The part of `Hybrid` that has its arms, and room for what they learn."""
 
     _policy: Policy
@@ -29,6 +29,10 @@ class HybridArms(WithoutJournal):
     _sizes: tuple[int, int]  # d and k
     _lam: float  # that counts, once it has begun
     _sums: Vector  # rewards, the regularised loss, Σ y², the information gain
+
+    @property
+    def _wrapped(self) -> Policy:
+        return self._policy
 
     @property
     def arms(self) -> tuple[Hashable, ...]:
@@ -48,6 +52,7 @@ class HybridArms(WithoutJournal):
             if self._sizes[0]:
                 self._make_room()
                 self._clear(slot)
+            self._note("add_arm", {"name": name})
 
     def remove_arm(self, name: Hashable) -> None:
         """Forget an arm's own coefficients, cancel its decisions; what it taught of the shared ones stays.
@@ -66,6 +71,7 @@ class HybridArms(WithoutJournal):
                 self._sums[3] -= float(np.log(pivots / self._lam).sum())
             del self._slots[name]
             self._free.append(slot)
+            self._note("remove_arm", {"name": name})
 
     def _slot(self, name: Hashable) -> int:
         if not isinstance(name, str | int) or isinstance(name, bool) or name not in self._slots:
@@ -74,6 +80,29 @@ class HybridArms(WithoutJournal):
 
     def _places(self) -> NDArray[np.int64]:
         return np.fromiter(self._slots.values(), dtype=np.int64, count=len(self._slots))
+
+    # What is known
+
+    def coef(self, arm: Hashable) -> Vector:
+        """The estimate of an arm's own coefficients (d,)."""
+        return self._coefficients(arm)[: self._sizes[0]]
+
+    @property
+    def shared_coef(self) -> Vector:
+        """The estimate of the shared coefficients (k,)."""
+        return self._coefficients(next(iter(self._slots)))[self._sizes[0] :]
+
+    def _coefficients(self, arm: Hashable) -> Vector:
+        with self._lock:
+            slot = self._slot(arm)
+            if not self._sizes[0]:
+                raise ValueError("nothing is known yet, not even how many features there are: let it choose or learn")
+            return solve_hybrid(self._own, self._shared, slot, self._sizes[0])
+
+    @property
+    def n_learned(self) -> int:
+        """How many rewards were learned."""
+        return int(self._sums[0])
 
     # Room
 

@@ -3,7 +3,8 @@
 It is binary, because a replay must give the same bits, and numbers as text take three times the room and ten times
 the time. Layout, all little-endian: 8 bytes of signature, then records. A record is its length (uint32), the CRC-32 of
 its contents (uint32) and of these 8 bytes (uint32), and the contents: the length of a header (uint32), the header
-(JSON: what was done, with what, and what came of it), and the arrays that the header speaks of.
+(JSON: what was done, with what, and what came of it; a dict that was given stands under "dict"), and the arrays that
+the header speaks of.
 
 A process that dies while it writes leaves a last record that ends too early: it is passed over, with a warning, and cut
 off when the journal is opened again. Whatever else does not fit is an error that says where.
@@ -222,6 +223,8 @@ def _packed(done: str, given: Mapping[str, Any], result: Any, repeats: _Repeats)
     arrays: list[bytes] = []
 
     def plain(name: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {"dict": value}
         if isinstance(value, bytes):
             value = np.frombuffer(value, np.uint8)
         if not isinstance(value, np.ndarray):
@@ -251,7 +254,9 @@ def _unpacked(number: int, contents: bytes, repeats: _Repeats) -> Record:
         raise ValueError(f"expected what was given, by name, got {brief(header.get('given'))}")
     given: dict[str, Any] = {}
     for name, value in header["given"].items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and isinstance(value.get("dict"), dict):
+            value = value["dict"]
+        elif isinstance(value, dict):
             described = _described(name, value)
             code, *shape = described
             size = math.prod(shape) * _TYPES[code].itemsize

@@ -18,7 +18,9 @@ from onward.core.shown import brief, shortened
 from onward.storage import StorageError
 
 _STEPS = ("choose", "decide", "learn", "learn_many", "reward", "reward_many", "cancel", "expire", "override")
-_DONE = frozenset((*_STEPS, "choose_with_probability", "rank", "propose", "restart", "add_arm", "remove_arm"))
+_DONE = frozenset(
+    (*_STEPS, "choose_many", "choose_with_probability", "rank", "propose", "restart", "add_arm", "remove_arm")
+)
 
 
 class Journaled(Filed, Shared):
@@ -28,6 +30,7 @@ class Journaled(Filed, Shared):
     _journal: Journal | None = None
     _inside = False  # a step that is written down as a whole
     _replaying = False  # being made again from a journal
+    _reads_for_journal = False  # one of these holds of the policy that wraps it
     _replayed: tuple[str, str] | None = None  # of which journal it is the end, and its digest then
 
     def journal(self, path: str | os.PathLike[str], *, fsync: bool = False) -> Journal:
@@ -74,7 +77,7 @@ class Journaled(Filed, Shared):
     @property
     def _reads_copies(self) -> bool:
         """Whether reading must leave buffers as they are: it keeps what it finds there, and is not written down."""
-        return self._journal is not None or self._replaying
+        return self._journal is not None or self._replaying or self._reads_for_journal
 
     @property
     def _is_noting(self) -> bool:

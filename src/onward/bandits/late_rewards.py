@@ -140,12 +140,11 @@ class LateRewards(Journaled):
         for key, slot in zip(keys, slots, strict=True):
             self._pending.drop(key, slot)
 
-    def _override(self, key: Hashable, row: Vector | None, action: int, about: Mapping[str, Any]) -> None:
+    def _override(self, key: Hashable, row: Vector | None, action: int, given: Mapping[str, Any]) -> None:
+        """Let another action wait under the key; `given` is what `override` was told beside the key."""
         with self._lock, interrupts_deferred():
             self._pending.replace(key, row, action)
-            self._note(
-                "override", {"key": self._pending.plain(key), **({} if row is None else {"action": row}), **about}
-            )
+            self._note("override", {"key": self._pending.plain(key), **given})
 
     # What waits
 

@@ -25,6 +25,8 @@ KINDS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
 }
 
 
+NumberOrNames = int | Sequence[Hashable] | None
+"""How many arms there are, or their names; None for a log of actions."""
 _MOST_ARMS = 2**31
 
 
@@ -42,10 +44,9 @@ class Table:
     """The columns of a log that came as a table; errors say where it came from, which column and which row."""
 
     def __init__(
-        self, table: Any, source: str, names: Names, features: Sequence[str] | None, n_arms: int | None
+        self, table: Any, source: str, names: Names, features: Sequence[str] | None, n_arms: NumberOrNames
     ) -> None:
-        if n_arms is not None:
-            checked_arms(n_arms)
+        self.n_arms, self.arms = number_and_names(n_arms)
         try:
             frame = nw.from_native(table)
         except TypeError as error:
@@ -60,7 +61,7 @@ class Table:
             raise ValueError(f"features must be different names of columns, at least one, got {brief(features)}")
         if features is None:
             features = [name for name in columns if name not in special]
-        needed = special[:3] if n_arms is not None else special
+        needed = special[:3] if self.n_arms is not None else special
         missing = [name for name in [*needed, *features] if name not in columns]
         if missing:
             raise ValueError(f"{source}there is no column {brief(missing[0])}, expected it among {several(columns)}")
@@ -68,13 +69,13 @@ class Table:
             raise ValueError(f"{source}expected at least one column of features beside {needed}, got none")
         frame = frame.select(*dict.fromkeys([*needed, *features]))
         self._frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-        self._features = list(features)
+        self.columns = tuple(features)
         self.source = source
         if not len(self._frame):
             raise ValueError(f"{source}a log must hold at least one event, got none")
 
     @classmethod
-    def read(cls, file: Path, names: Names, features: Sequence[str] | None, n_arms: int | None) -> Self:
+    def read(cls, file: Path, names: Names, features: Sequence[str] | None, n_arms: NumberOrNames) -> Self:
         """The columns of a Parquet, CSV or JSON lines file."""
         import polars as pl  # here, so that what reads no file does not wait for it
 
@@ -113,11 +114,30 @@ class Table:
 
     def features(self) -> Matrix:
         """The features, all finite, (rows, c)."""
-        out = np.empty((len(self._frame), len(self._features)))
-        for j, name in enumerate(self._features):
+        out = np.empty((len(self._frame), len(self.columns)))
+        for j, name in enumerate(self.columns):
             out[:, j] = self.numbers(name)
             self.check(name, out[:, j], np.isfinite(out[:, j]), "a finite number")
         return out
+
+    def places(self, name: str) -> Vector:
+        """The number of the arm in each row: the column holds it, or the arm's name where arms have names."""
+        if self.arms is None:
+            taken = self.numbers(name)
+            most = (self.n_arms or 1) - 1
+            self.check(name, taken, (taken >= 0) & (taken <= most) & (taken == np.floor(taken)), f"an arm, 0 … {most}")
+            return taken
+        known = {arm: float(place) for place, arm in enumerate(self.arms)}
+        places = np.empty(len(self._frame))
+        for row, value in enumerate(self._frame[name].to_list()):
+            place = known.get(value, known.get(str(value))) if is_hashable(value) else None
+            if place is None:
+                raise ValueError(
+                    f"{self.source}column {brief(name)} holds {brief(value)} in row {row}, "
+                    f"expected an arm of {several(self.arms)}"
+                )
+            places[row] = place
+        return places
 
     def check(
         self, name: str, values: Vector, right: NDArray[np.bool_], expected: str, rows: Any = slice(None)
@@ -159,6 +179,16 @@ def checked_kind(file: Path) -> Literal["csv", "jsonl", "parquet"]:
 def checked_arms(n_arms: int) -> int:
     """A number of arms, or an error."""
     return whole("n_arms", n_arms, most=_MOST_ARMS)
+
+
+def number_and_names(n_arms: Any) -> tuple[int | None, tuple[Hashable, ...] | None]:
+    """How many arms there are, and their names if these were given; neither of a log of actions."""
+    several_given = isinstance(n_arms, Sequence | np.ndarray) and not isinstance(n_arms, str | bytes)
+    if not several_given:
+        return None if n_arms is None else checked_arms(n_arms), None
+    if not are_names(n_arms):
+        raise ValueError(f"n_arms must be a number, or different names, got {brief(n_arms)}")
+    return len(n_arms), tuple(n_arms)
 
 
 def are_names(arms: object) -> bool:

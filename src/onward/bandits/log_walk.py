@@ -13,7 +13,7 @@ from onward.bandits.disjoint import Disjoint
 from onward.bandits.logs import LARGEST_REWARD, LoggedData
 from onward.bandits.policy_value import Learn
 from onward.bandits.rules import AtRandom
-from onward.bandits.without_journal import WithoutJournal
+from onward.bandits.wrapping import Wrapping
 from onward.core.shown import brief, several
 from onward.core.types import Matrix, Vector
 
@@ -56,7 +56,7 @@ class Subject:
     """A copy of the policy that is judged, asked event by event, whichever way it wants to be asked."""
 
     def __init__(self, policy: Policy | Disjoint, log: LoggedData) -> None:
-        if isinstance(policy, WithoutJournal):
+        if isinstance(policy, Wrapping):
             raise ValueError(
                 f"a {type(policy).__name__} cannot be judged on a log of arrays: expected a Policy or a Disjoint, "
                 "which take numbers"

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits.action_sets import ActionSets, ArmsInContext, Chances, StackedSets, Whole, fixed
 from onward.bandits.log_records import LogWarning, Records, read_records
-from onward.bandits.log_tables import Names, Table, are_names, checked_arms
-from onward.core.shown import brief
+from onward.bandits.log_tables import Names, NumberOrNames, Table, are_names, checked_arms, number_and_names
+from onward.core.shown import brief, several
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.tables.number_arrays import as_numbers
@@ -55,6 +55,8 @@ class LoggedData:
     probabilities: Chances | None
     arms: tuple[Hashable, ...] | None
     """The names of the arms of a log of contexts, in its order; None if it has none."""
+    columns: tuple[str, ...] | None
+    """The columns of a table that its features are from; None if it is from none."""
 
     def __init__(
         self,
@@ -105,7 +107,7 @@ class LoggedData:
         cls,
         frame: Any,
         *,
-        n_arms: int | None = None,
+        n_arms: NumberOrNames = None,
         features: Sequence[str] | None = None,
         taken: str = "taken",
         propensity: str = "propensity",
@@ -115,13 +117,14 @@ class LoggedData:
         """A log from a data frame, eager or lazy, of any library that narwhals knows.
 
         Wide, if `n_arms` is given: a row is an event, its features are the context that all arms share, and `taken` is
-        the arm's number, from 0 (see `disjoint`). Long otherwise: a row is an action that was offered, `event` says in
-        which event, and `taken` is true on the one row that was taken; only there are `propensity` and `reward` read.
-        The rows of an event need not stand together: events come in the order of their first row.
+        the arm's number, from 0, or its name if names are given (see `disjoint`). Long otherwise: a row is an action
+        that was offered, `event` says in which event, and `taken` is true on the one row that was taken; only there are
+        `propensity` and `reward` read. The rows of an event need not stand together: events come in the order of their
+        first row.
 
         Args:
             frame: the table.
-            n_arms: how many arms there are, for the wide layout.
+            n_arms: how many arms there are, or their names, for the wide layout.
             features: the columns that hold features; by default all that are not named by another parameter.
             taken, propensity, reward, event: the names of these columns.
 
@@ -129,14 +132,14 @@ class LoggedData:
             The log.
         """
         names = Names(taken, propensity, reward, event)
-        return cls._from_table(Table(frame, "", names, features, n_arms), names, n_arms)
+        return cls._from_table(Table(frame, "", names, features, n_arms), names)
 
     @classmethod
     def read(
         cls,
         path: str | os.PathLike[str],
         *,
-        n_arms: int | None = None,
+        n_arms: NumberOrNames = None,
         features: Sequence[str] | None = None,
         taken: str = "taken",
         propensity: str = "propensity",
@@ -156,13 +159,17 @@ class LoggedData:
             The log.
         """
         names = Names(taken, propensity, reward, event)
-        records = read_records(Path(path), names, n_arms)
+        count, told = number_and_names(n_arms)
+        records = read_records(Path(path), names, count)
         if records is not None:
+            if told is not None and records.arms not in (None, told):
+                raise ValueError(f"{path}: holds arms {several(records.arms)}, expected {several(told)}")
+            records.arms = records.arms or told
             if features is not None or (n_arms is not None and records.contexts is None):
                 given = "features" if features is not None else "arms"
                 raise ValueError(f"{path}: holds decisions with what was offered; expected no {given}, got some")
             return cls._from_records(records)
-        return cls._from_table(Table.read(Path(path), names, features, n_arms), names, n_arms)
+        return cls._from_table(Table.read(Path(path), names, features, n_arms), names)
 
     @classmethod
     def _from_records(cls, records: Records) -> Self:
@@ -195,16 +202,10 @@ class LoggedData:
             raise ValueError(f"{records.source}{error}") from error
 
     @classmethod
-    def _from_table(cls, table: Table, names: Names, n_arms: int | None) -> Self:
-        contexts = table.features()
+    def _from_table(cls, table: Table, names: Names) -> Self:
+        contexts, n_arms = table.features(), table.n_arms
         if n_arms is not None:
-            taken = table.numbers(names.taken)
-            table.check(
-                names.taken,
-                taken,
-                (taken >= 0) & (taken < n_arms) & (taken == np.floor(taken)),
-                f"an arm, 0 … {n_arms - 1}",
-            )
+            taken = table.places(names.taken)
             actions: ActionSets = ArmsInContext(contexts, n_arms)
             rows = np.arange(len(taken))
         else:
@@ -233,7 +234,10 @@ class LoggedData:
             sums = np.add.reduceat(propensity[order], starts)
             if (np.abs(sums - 1) < 1e-6).all() and (propensity >= 0).all():
                 chances = np.split(propensity[order], starts[1:])
-        return cls._of(actions, taken, propensity[rows], reward[rows], chances)
+        log = cls._of(actions, taken, propensity[rows], reward[rows], chances)
+        object.__setattr__(log, "arms", table.arms)
+        object.__setattr__(log, "columns", table.columns)
+        return log
 
     @classmethod
     def _of(
@@ -271,6 +275,7 @@ class LoggedData:
                 f"in event {event}, got {positions[event]:g}"
             )
         object.__setattr__(self, "arms", None)
+        object.__setattr__(self, "columns", None)
         object.__setattr__(self, "actions", actions)
         object.__setattr__(self, "taken", fixed(positions.astype(np.int64)))
         object.__setattr__(self, "propensity", fixed(chances))
@@ -283,7 +288,10 @@ class LoggedData:
     def __repr__(self) -> str:
         least, most = self.actions.sizes.min(), self.actions.sizes.max()
         offered = f"{least}" if least == most else f"{least} to {most}"
-        return f"LoggedData({len(self):,} events, {offered} actions of {self.actions.dimension} features)"
+        held = f"{self.actions.dimension} features"
+        if self.columns is not None:
+            held = f"features {several(self.columns)}"
+        return f"LoggedData({len(self):,} events, {offered} {'actions' if self.contexts is None else 'arms'} of {held})"
 
 
 def _action_sets(actions: Any) -> ActionSets:

@@ -9,24 +9,20 @@ from numpy.typing import ArrayLike
 
 from onward import storage
 from onward.bandits.disjoint import Disjoint
-from onward.bandits.feature_names import FeatureNames, Interactions, named_row, named_rows
+from onward.bandits.feature_names import FeatureNames, Interactions, named_row, named_rows, plain_row, plain_rows
 from onward.bandits.feature_start import Start
-from onward.bandits.inputs import as_mask, as_reward, as_rewards, as_weights
-from onward.bandits.late_rewards import When, as_time
-from onward.bandits.pending import Decision, Pending, PendingDecision
-from onward.bandits.proposing import ALL_AVAILABLE
-from onward.bandits.without_journal import WithoutJournal
+from onward.bandits.inputs import as_reward, as_rewards, as_weights
+from onward.bandits.named_arms_choosing import NamedArmsChoices, Names
+from onward.bandits.pending import Pending, PendingDecision
 from onward.core.checks import positive
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
 from onward.core.shown_html import html_values
-from onward.core.types import Matrix, Vector
-
-Names = Mapping[str, Any]
+from onward.core.types import Vector
 
 
 @storage.kind("named arms")
-class NamedArms(WithoutJournal):
+class NamedArms(NamedArmsChoices):
     """Arms that share a context, a dict: `{"age": 31, "city": "Bern"}`. What `Named` is to a policy, for `Disjoint`.
 
     Args:
@@ -79,15 +75,12 @@ class NamedArms(WithoutJournal):
 
     # Arms
 
-    @property
-    def arms(self) -> tuple[Hashable, ...]:
-        """Their names, in the order of `index`."""
-        return self._arms.arms
-
     def add_arm(self, name: Hashable = None) -> Hashable:
         """A new arm that knows nothing; its name."""
-        with self._lock:
-            return self._arms.add_arm(name)
+        with self._lock, interrupts_deferred():
+            added = self._arms.add_arm(name)
+            self._note("add_arm", {"name": added}, added)
+        return added
 
     def remove_arm(self, name: Hashable) -> None:
         """Forget an arm, and cancel its decisions that still wait for a reward.
@@ -99,53 +92,7 @@ class NamedArms(WithoutJournal):
             serial = self._arms._serials[self._arms._place(name)]
             self._arms.remove_arm(name)
             self._pending.cancel_of(serial)
-
-    # Choosing
-
-    def choose(self, context: Names, available: ArrayLike | None = None) -> Hashable:
-        """The name of the arm to play for a context, a dict. Ties are broken at random.
-
-        Args:
-            available: whether each may be played; None if all may.
-        """
-        with self._lock, interrupts_deferred():
-            row, mask = self._offer(context, available)
-            return self._arms.choose(row, mask)
-
-    def _offer(self, context: Names, available: ArrayLike | None) -> tuple[Vector, Any]:
-        """The context as numbers, whose features are known from now on, and the mask or None; the lock is held."""
-        row = named_row(context, "context")
-        mask = None if available is None else as_mask(available, len(self.arms))
-        table, _ = self._encode([row], keep=True)
-        return table[0], mask
-
-    def index(self, context: Names) -> Vector:
-        """The index of each arm, in the order of `arms`. Changes nothing.
-
-        Args:
-            context: a dict, of what the actions or arms have in common.
-        """
-        table, arms = self._encode([named_row(context, "context")], keep=False)
-        return arms.index(table[0])
-
-    def estimate(self, context: Names) -> Vector:
-        """The estimated reward of each arm, in the order of `arms`. Changes nothing.
-
-        Args:
-            context: a dict, of what the actions or arms have in common.
-        """
-        table, arms = self._encode([named_row(context, "context")], keep=False)
-        return arms.estimate(table[0])
-
-    def probabilities(self, context: Names, available: ArrayLike | None = None) -> Vector:
-        """The chance with which each arm would be chosen now, in the order of `arms`. Changes nothing.
-
-        Args:
-            context: a dict, of what the actions or arms have in common.
-            available: whether each may be played; None if all may.
-        """
-        table, arms = self._encode([named_row(context, "context")], keep=False)
-        return arms.probabilities(table[0], available)
+            self._note("remove_arm", {"name": name})
 
     # Learning
 
@@ -156,10 +103,12 @@ class NamedArms(WithoutJournal):
             weight: how much it counts.
         """
         row, paid, w = named_row(context, "context"), as_reward(reward), positive("weight", weight)
-        with self._lock:
+        with self._lock, interrupts_deferred(), self._noting_what_is_left():
             self._arms._place(arm)
             table, arms = self._encode([row], keep=True)
             arms.learn(arm, table[0], paid, w)
+            if self._is_noting:
+                self._note("learn", {"arm": arm, "context": plain_row(row), "reward": paid, "weight": w})
 
     def learn_many(self, arms: Sequence[Hashable], contexts: Any, rewards: ArrayLike, weights: Any = None) -> None:
         """Learn a log, all of it or nothing: the arms played, their contexts (dicts or a data frame) and rewards.
@@ -169,18 +118,22 @@ class NamedArms(WithoutJournal):
         """
         rows = named_rows(contexts, "contexts")
         column, w = as_rewards(rewards, len(rows)), as_weights(weights, len(rows))
-        with self._lock:
+        with self._lock, interrupts_deferred(), self._noting_what_is_left():
             for arm in arms:
                 self._arms._place(arm)
             if len(arms) != len(rows):
                 raise ValueError(f"arms must be {len(rows)} names, one for each context, got {len(arms)}")
             table, mine = self._encode(rows, keep=True)
             mine.learn_many(arms, table, column, w)
+            if self._is_noting:
+                given = {"arms": list(arms), "contexts": plain_rows(rows), "rewards": column, "weights": w}
+                self._note("learn_many", given)
 
     def restart(self, arm: Hashable = None) -> None:
         """Forget all rewards of an arm, or of all arms; names and what is waiting stay."""
-        with self._lock:
+        with self._lock, interrupts_deferred():
             self._arms.restart(arm)
+            self._note("restart", {"arm": arm})
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers.
@@ -190,23 +143,7 @@ class NamedArms(WithoutJournal):
         """
         with self._lock:
             self._arms.reseed(seed)
-
-    def _encode(self, rows: Sequence[Names], keep: bool) -> tuple[Matrix, Disjoint]:
-        """The rows as numbers, and the arms that know their features: themselves if that is kept, else others."""
-        with self._lock, interrupts_deferred():
-            encoded = self._features.encode(rows, None)
-            new = self._features.new_in(encoded)
-            table = self._features.matrix(encoded, new)
-            arms = self._arms
-            arms._policy.checked_table(table)
-            if new:
-                arms = arms if keep else copy.deepcopy(arms)
-                names = [*self._features.columns, *new]
-                arms.grow(self._start.settings(arms.as_policy(), names, table), len(names))
-            if keep:
-                self._features.add(new, encoded.kinds)
-                self._pending.widen(len(self._features.columns))
-            return table, arms
+            self._note_state()
 
     # What is known
 
@@ -232,24 +169,6 @@ class NamedArms(WithoutJournal):
 
     # Rewards that come later
 
-    def decide(
-        self, context: Names, key: Hashable = None, available: ArrayLike | None = None, *, at: When = None
-    ) -> Decision:
-        """`choose`, and remember arm and context under a key until the `reward` comes: see `Policy.decide`.
-
-        Args:
-            available: whether each may be played; None if all may.
-            at: when it is decided, for `expire`: a date, or seconds by your own clock; None for `time.time()`.
-        """
-        now = as_time("at", at)
-        with self._lock, interrupts_deferred():
-            own, arms = self._pending.new_key(key), self._arms
-            row, mask = self._offer(context, available)
-            with arms._lock:
-                place, probability = arms.choose_to_decide(row, ALL_AVAILABLE if mask is None else mask)
-            self._pending.add(own, row, now, probability, arms._serials[place])
-            return Decision(arms._names[place], probability, own)
-
     def _learn_waiting(self, slots: Sequence[int], rewards: Vector) -> None:
         for slot, reward in zip(slots, rewards.tolist(), strict=True):
             self._arms.learn(self._arm_of(self._pending.actions[slot]), self._pending.row(slot), reward)
@@ -261,7 +180,7 @@ class NamedArms(WithoutJournal):
             key: that of the decision.
         """
         with self._lock:
-            self._override(key, None, self._arms._serials[self._arms._place(arm)], {})
+            self._override(key, None, self._arms._serials[self._arms._place(arm)], {"arm": arm})
 
     def _arm_of(self, serial: int) -> Hashable:
         return self._arms._names[self._arms._place_of(serial)]

@@ -9,28 +9,24 @@ from numpy.typing import ArrayLike
 
 from onward import storage
 from onward.bandits.buffer_checks import check_size, check_whole, lam_in
-from onward.bandits.feature_names import FeatureNames, Interactions, named_row, named_rows
+from onward.bandits.feature_names import FeatureNames, Interactions, named_row, named_rows, plain_row, plain_rows
 from onward.bandits.feature_start import Start
-from onward.bandits.inputs import as_mask, as_reward, as_rewards, as_weights
+from onward.bandits.inputs import as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
-from onward.bandits.late_rewards import When, as_time
 from onward.bandits.legacy import with_room_for_settings
-from onward.bandits.pending import UNKNOWN, Decision, Pending
+from onward.bandits.named_choosing import NamedChoices, Names
+from onward.bandits.pending import UNKNOWN, Pending
 from onward.bandits.policy import Policy
-from onward.bandits.proposing import ALL_AVAILABLE
-from onward.bandits.without_journal import WithoutJournal
 from onward.core import Information
 from onward.core.checks import positive, whole
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
 from onward.core.shown_html import html_values
-from onward.core.types import Matrix, Vector
-
-Names = Mapping[str, Any]
+from onward.core.types import Vector
 
 
 @storage.kind("named policy")
-class Named(WithoutJournal):
+class Named(NamedChoices):
     """A policy whose actions are dicts or rows of a data frame, by name: `{"price": 3.5, "genre": "jazz"}`.
 
     A number is a feature of its name, True and False are 1 and 0, and a text is a category: each of its levels is a
@@ -92,73 +88,6 @@ class Named(WithoutJournal):
         products = {"interactions": repr(self._features.interactions)} if self._features.interactions else {}
         return html_values("Named", {"policy": repr(self._policy), "features": known, **products})
 
-    # Choosing
-
-    def choose(self, actions: Any, context: Names | None = None, available: ArrayLike | None = None) -> int:
-        """The number of the action to play. Ties are broken at random.
-
-        Args:
-            actions: a list of dicts or a data frame, a row for each action; another set each round, if you like.
-            context: a dict, of what the actions have in common.
-            available: whether each may be played; None if all may.
-        """
-        with self._lock, interrupts_deferred():
-            table, mask = self._offer(actions, context, available)
-            return self._policy.choose(table, mask)
-
-    def _offer(self, actions: Any, context: Names | None, available: ArrayLike | None) -> tuple[Matrix, Any]:
-        """The actions as numbers, whose features are known from now on, and the mask or None; the lock is held."""
-        table, new, kinds = self._encode(named_rows(actions, "actions"), context)
-        mask = None if available is None else as_mask(available, len(table))
-        self._commit(self._checked(self._policy, table, new), new, kinds)
-        return table, mask
-
-    def index(self, actions: Any, context: Names | None = None) -> Vector:
-        """The index of each action: `choose` takes the largest. Changes nothing.
-
-        Args:
-            actions: a list of dicts or a data frame, a row for each action.
-            context: a dict, of what the actions or arms have in common.
-        """
-        policy, table = self._read(actions, context)
-        return policy.index(table)
-
-    def estimate(self, actions: Any, context: Names | None = None) -> Vector:
-        """The estimated reward of each action. Changes nothing.
-
-        Args:
-            actions: a list of dicts or a data frame, a row for each action.
-            context: a dict, of what the actions or arms have in common.
-        """
-        policy, table = self._read(actions, context)
-        return policy.estimate(table)
-
-    def leverage(self, actions: Any, context: Names | None = None) -> Vector:
-        """xᵀG⁻¹x of each action: how little is known in its direction. Changes nothing.
-
-        Args:
-            actions: a list of dicts or a data frame, a row for each action.
-            context: a dict, of what the actions or arms have in common.
-        """
-        policy, table = self._read(actions, context)
-        return policy.leverage(table)
-
-    def probabilities(self, actions: Any, context: Names | None = None, available: ArrayLike | None = None) -> Vector:
-        """The chance with which each action would be chosen now. Changes nothing.
-
-        Args:
-            actions: a list of dicts or a data frame, a row for each action.
-            context: a dict, of what the actions or arms have in common.
-            available: whether each may be played; None if all may.
-        """
-        policy, table = self._read(actions, context)
-        return policy.probabilities(table, available)
-
-    def _read(self, actions: Any, context: Names | None) -> tuple[Policy, Matrix]:
-        with self._lock:
-            table, new, _ = self._encode(named_rows(actions, "actions"), context)
-            return self._checked(self._policy, table, new), table
-
     # Learning
 
     def learn(self, action: Names, reward: float, context: Names | None = None, weight: float = 1.0) -> None:
@@ -167,7 +96,11 @@ class Named(WithoutJournal):
         A reward of weight w counts as w rewards do: as one whose noise has the variance σ²/w.
         """
         row, paid, w = named_row(action, "action"), as_reward(reward), positive("weight", weight)
-        self._learn([row], context, np.array([paid]), np.array([w]), past=False)
+        with self._lock, interrupts_deferred():
+            self._learn([row], context, np.array([paid]), np.array([w]), past=False)
+            if self._is_noting:
+                around = None if context is None else plain_row(named_row(context, "context"))
+                self._note("learn", {"action": plain_row(row), "reward": paid, "context": around, "weight": w})
 
     def learn_many(self, actions: Any, rewards: ArrayLike, contexts: Any = None, weights: Any = None) -> None:
         """Learn a log, all of it or nothing: the actions that were played with their rewards, in order.
@@ -185,15 +118,19 @@ class Named(WithoutJournal):
             around = named_rows(contexts, "contexts")
             if len(around) != len(rows):
                 raise ValueError(f"contexts must have {len(rows)} rows, one for each action, got {len(around)}")
-        self._learn(rows, around, column, w, past=True)
+        with self._lock, interrupts_deferred():
+            self._learn(rows, around, column, w, past=True)
+            if self._is_noting:
+                told = plain_rows(around) if isinstance(around, list) else around and plain_row(around)
+                given = {"actions": plain_rows(rows), "rewards": column, "contexts": told, "weights": w}
+                self._note("learn_many", given)
 
     def _learn(self, rows: Sequence[Names], contexts: Any, rewards: Vector, weights: Vector, past: bool) -> None:
-        with self._lock:
-            table, new, kinds = self._encode(rows, contexts)
-            policy = self._checked(self._policy, table, new)
-            with interrupts_deferred():
-                policy._learn_rows(table, rewards, weights, past=past)
-                self._commit(policy, new, kinds)
+        """Learn rows, all of them or none; the lock is held."""
+        table, new, kinds = self._encode(rows, contexts)
+        policy = self._checked(self._policy, table, new)
+        policy._learn_rows(table, rewards, weights, past=past)
+        self._commit(policy, new, kinds)
 
     def merge(self, other: "Named") -> None:
         """Know also what another one has learned, name by name; names that are only there are added.
@@ -206,8 +143,9 @@ class Named(WithoutJournal):
         if not isinstance(other, Named):
             raise ValueError(f"cannot merge: expected another Named, got {brief(other)}")
         other = copy.deepcopy(other)  # as it is now, whatever other threads do to it
-        with self._lock:
+        with self._lock, interrupts_deferred():
             self._merge(other)
+            self._note_state()
 
     def _merge(self, other: "Named") -> None:
         check_mergeable(self._policy.design, other._policy.design)
@@ -226,14 +164,14 @@ class Named(WithoutJournal):
         places = [columns.index(name) for name in other.names]
         mine = policy.buffer_for(zeros)
         buffer = joined(policy._settings, mine, other._policy._buffer, places)
-        with interrupts_deferred():
-            policy._buffer, policy._dimension = buffer, len(columns)
-            self._commit(policy, new, theirs)
+        policy._buffer, policy._dimension = buffer, len(columns)
+        self._commit(policy, new, theirs)
 
     def restart(self) -> None:
         """Forget all rewards; names and what is waiting stay."""
-        with self._lock:
+        with self._lock, interrupts_deferred():
             self._policy.restart()
+            self._note("restart", {})
 
     def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
         """Begin another sequence of random numbers.
@@ -243,32 +181,9 @@ class Named(WithoutJournal):
         """
         with self._lock:
             self._policy.reseed(seed)
+            self._note_state()
 
     # Names
-
-    def _encode(self, rows: Sequence[Names], contexts: Any) -> tuple[Matrix, list[str], dict[str, str]]:
-        """The rows as numbers, the features among them that are new, and the kinds of their columns."""
-        around = contexts if contexts is None or isinstance(contexts, list) else [named_row(contexts, "context")]
-        if around is not None and len(around) == 1:
-            around = around * len(rows)
-        encoded = self._features.encode(rows, around)
-        new = self._features.new_in(encoded)
-        return self._features.matrix(encoded, new), new, encoded.kinds
-
-    def _checked(self, policy: Policy, table: Matrix, new: Sequence[str]) -> Policy:
-        """The policy, or one that knows the `new` features too; ValueError if it cannot take the table."""
-        if not new:
-            policy.checked_table(table)
-            return policy
-        larger = self._start.grown(policy, [*self._features.columns, *new], table)
-        larger.checked_table(table)
-        return larger
-
-    def _commit(self, policy: Policy, new: Sequence[str], kinds: Mapping[str, str]) -> None:
-        self._policy = policy
-        self._features.add(new, kinds)
-        if new:
-            self._pending.widen(len(self._features.columns))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -287,33 +202,6 @@ class Named(WithoutJournal):
 
     # Rewards that come later
 
-    def decide(
-        self,
-        actions: Any,
-        key: Hashable = None,
-        context: Names | None = None,
-        available: ArrayLike | None = None,
-        *,
-        at: When = None,
-    ) -> Decision:
-        """`choose`, and remember the action under a key until its `reward` comes: see `Policy.decide`.
-
-        Args:
-            actions: a list of dicts or a data frame, a row for each action.
-            context: a dict, of what the actions or arms have in common.
-            available: whether each may be played; None if all may.
-            at: when it is decided, for `expire`: a date, or seconds by your own clock; None for `time.time()`.
-        """
-        now = as_time("at", at)
-        with self._lock, interrupts_deferred():
-            own = self._pending.new_key(key)
-            table, mask = self._offer(actions, context, available)
-            policy = self._policy
-            with policy._lock:
-                chosen, probability = policy.choose_to_decide(table, ALL_AVAILABLE if mask is None else mask)
-            self._pending.add(own, table[chosen], now, probability, chosen)
-            return Decision(chosen, probability, own)
-
     def _learn_waiting(self, slots: Sequence[int], rewards: Vector) -> None:
         self._policy._learn_rows(np.array([self._pending.row(slot) for slot in slots]), rewards, past=False)
 
@@ -324,11 +212,14 @@ class Named(WithoutJournal):
             key: that of the decision.
             number: which one it was of those offered, if it was one of them.
         """
-        place = UNKNOWN if number is None else whole("number", number, 0)
+        place = UNKNOWN if number is None else whole("number", number, 0, 2**53)
         with self._lock, interrupts_deferred():
             self._pending.slot(key)
-            table, _ = self._offer([named_row(action, "action")], context, None)
-            self._override(key, table[0], place, {})
+            row = named_row(action, "action")
+            table, new, kinds = self._encode([row], context)
+            self._commit(self._checked(self._policy, table, new), new, kinds)
+            around = None if context is None else plain_row(named_row(context, "context"))
+            self._override(key, table[0], place, {"action": plain_row(row), "context": around, "number": number})
 
     # What is known
 

@@ -1,14 +1,14 @@
 """The probabilities of a policy's choices, and many choices at once: the part of `Policy` that a log needs."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits import choosing
-from onward.bandits.buffers import OFFERED, head_in, refusal
+from onward.bandits.buffers import head_in, refusal
 from onward.bandits.chances import chances_of, draw_from
 from onward.bandits.choosing_many import choose_each
 from onward.bandits.directions import chi_law, drawn_directions, spread_directions
@@ -18,7 +18,7 @@ from onward.bandits.policy_buffer import PolicyBuffer
 from onward.bandits.proposing import ALL_AVAILABLE, LOGGED_SAMPLES, Proposing, stacked
 from onward.bandits.randomness import draw, share_of_best
 from onward.bandits.sampling_chances import sampled_chances
-from onward.bandits.settings import N_SETTINGS, OPTIMISTIC, SAMPLING, SETTINGS, Status
+from onward.bandits.settings import OPTIMISTIC, SAMPLING, Status
 from onward.bandits.tuning import N_TUNING, last_choice
 from onward.core.checks import is_many
 from onward.core.fast_path import is_float64_array
@@ -71,14 +71,8 @@ class PolicyChances(Proposing, PolicyBuffer):
         if self.rule.kind == SAMPLING and self._has_compiled_index:
             m = directions_needed(checked, mask)
             design, law = spread_directions(m, samples), chi_law(m)
-            with self._closed() as own:  # what is learned meanwhile must not come between scales
-                taken, buffers = self.at_scales(own if self._dimension else self.buffer_for(checked))
-            each = [
-                sampled_chances(each, checked, mask, design.rows, law.table, law.step, design.blocks, False)
-                for each in buffers
-            ]
-            # Directions are the same at all scales, so errors add up.
-            return averaged(taken, each)
+            buffer = self._to_read(checked)
+            return sampled_chances(buffer, checked, mask, design.rows, law.table, law.step, design.blocks, False)[1][:2]
         if self._has_compiled_index:
             buffer = self._to_read(checked)
             if self.rule.kind == OPTIMISTIC and self.is_tuned:
@@ -96,17 +90,6 @@ class PolicyChances(Proposing, PolicyBuffer):
         else:
             chances = self._chances_by_index(self._own_index(checked), mask)
         return np.array([chances, np.zeros(len(chances))])
-
-    def at_scales(self, buffer: Vector) -> tuple[Vector, list[Vector]]:
-        """How often each scale is taken, and the buffer with each: the buffer itself where none are tuned."""
-        if not self.is_tuned:
-            return np.ones(1), [buffer]
-        taken, buffers = choosing.taken_scales(buffer), []
-        for j in range(len(taken)):
-            other = buffer.copy()
-            other[:N_SETTINGS].view(SETTINGS)["scale"] *= 2.0**j
-            buffers.append(other)
-        return taken, buffers
 
     def _chances_by_index(self, index: Vector, mask: NDArray[np.bool_]) -> Vector:
         """Those of an index of one's own, whatever the rule: the largest is taken, but for what `explore` leaves."""
@@ -132,24 +115,11 @@ class PolicyChances(Proposing, PolicyBuffer):
         if self.rule.kind == SAMPLING:
             m = directions_needed(checked, mask)
             directions, law = drawn_directions(self._rng, m, LOGGED_SAMPLES), chi_law(m)
-            if not self.is_tuned:
-                chances = sampled_chances(buffer, checked, mask, directions, law.table, law.step, 1, True)[0]
-                place = draw_from(chances, self._rng.random())
-                return place, float(chances[place])
-            with self._closed() as own:  # what is learned meanwhile must not come between scales
-                taken, buffers = self.at_scales(own)
-                each = np.array(
-                    [
-                        sampled_chances(one, checked, mask, directions, law.table, law.step, 1, True)[0]
-                        for one in buffers
-                    ]
-                )
-                chances = averaged(taken, each)
-                place = draw_from(chances, self._rng.random())
-                own[OFFERED] = buffers[0][OFFERED]
-                choosing.note_drawn(own, checked[place], each[:, place].copy())
-                self._buffer = own
-            return place, float(chances[place])
+            taken, rows = sampled_chances(buffer, checked, mask, directions, law.table, law.step, 1, True)
+            place = draw_from(rows[0], self._rng.random())
+            if self.is_tuned:
+                choosing.note_drawn(buffer, checked[place], taken, rows[2:, place].copy())
+            return place, float(rows[0, place])
         if self.rule.kind == OPTIMISTIC:  # of many actions few need to be read
             best, _, index = choosing.choose(buffer, NO_LOTS, checked, mask)
             if best < 0:
@@ -226,14 +196,6 @@ class PolicyChances(Proposing, PolicyBuffer):
 
     def _label(self, place: int) -> int:
         return place
-
-
-def averaged(shares: Vector, each: Sequence[Any] | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Σ share · array, added in order: BLAS adds in an order of its own on each kind of processor."""
-    total = np.asarray(shares[0] * each[0])
-    for share, one in zip(shares[1:], each[1:], strict=True):
-        total = total + share * one
-    return total
 
 
 def directions_needed(table: Matrix, mask: NDArray[np.bool_]) -> int:

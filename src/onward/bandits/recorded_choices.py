@@ -15,7 +15,7 @@ from onward.bandits.chances import add_floor, chances_of, rewards_and_noise, ste
 from onward.bandits.choosing import count_available
 from onward.bandits.directions import chi_law, spread_directions
 from onward.bandits.policy import Policy
-from onward.bandits.policy_chances import averaged, directions_needed
+from onward.bandits.policy_chances import directions_needed
 from onward.bandits.pruning import Mask
 from onward.bandits.reading import longest_of, new_rows, read_actions, view_read
 from onward.bandits.sampling_chances import sampled_chances
@@ -25,7 +25,7 @@ from onward.core.compile import compiled
 from onward.core.factor import square_of
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "65135d2eda6c63fd"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "2ac416e1b33cddb5"  # other files whose code is compiled into this one: see tools/digests.py
 
 DIRECTIONS = 64  # that the probabilities of a sampling rule are averaged over
 
@@ -99,18 +99,21 @@ def offered(
         return Offered(rows[0], rows[1], rows[2], rows[4], taken, rows[5:], longest, typical)
     m = directions_needed(actions, available)
     design, law = spread_directions(m, DIRECTIONS), chi_law(m)
-    taken, buffers = policy.at_scales(buffer)
-    by_scale = np.array(
-        [
-            sampled_chances(each, actions, available, design.rows, law.table, law.step, design.blocks, False)[0]
-            for each in buffers
-        ]
-    )
+    taken, each = sampled_chances(buffer, actions, available, design.rows, law.table, law.step, design.blocks, False)
+    by_scale = each[2:]
     if explore:
         free = available if len(available) else np.ones(len(actions), dtype=np.bool_)
         by_scale = (1.0 - explore) * by_scale + explore * free / free.sum()
     chances = by_scale[0] if len(taken) == 1 else averaged(taken, by_scale)
     return Offered(rows[0], rows[1], rows[2], chances, taken, by_scale, longest, typical)
+
+
+def averaged(shares: Vector, each: Matrix) -> Vector:
+    """Σ share · array, added in order: BLAS adds in an order of its own on each kind of processor."""
+    total = np.asarray(shares[0] * each[0])
+    for share, one in zip(shares[1:], each[1:], strict=True):
+        total = total + share * one
+    return total
 
 
 @compiled

@@ -16,13 +16,14 @@ from onward.bandits.memories import acting_model
 from onward.bandits.pruning import Mask
 from onward.bandits.reading import add_multiple, longest_of, new_rows, radii, view_read
 from onward.bandits.settings import FORWARD, view_head
+from onward.bandits.tuning import multiple, shares, tuning_in
 from onward.core.compile import compiled, inlined
 from onward.core.factor import copy_vector, padded_to
 from onward.core.reading_tiles import substitute
 from onward.core.simd import dot_from, fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "ce5c2e1c95379255"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "dad1c457f704e823"  # other files whose code is compiled into this one: see tools/digests.py
 
 SAME = 1e-12  # what is left of a difference in other differences' span, as a share of it, and counts as nothing
 
@@ -172,23 +173,39 @@ def _least(values: Vector) -> float:
 
 @compiled
 def _walk(
-    sign: float, top: int, heights: Vector, slopes: Vector, law: Matrix, step: float, out: Vector, room: Vector
+    sign: float,
+    top: int,
+    heights: Vector,
+    slopes: Vector,
+    law: Matrix,
+    step: float,
+    out: Matrix,
+    left: Vector,
+    room: Vector,
 ) -> None:
-    """Add the chances along half a line: from r = 0, where `top` is the best, to where the law has ended."""
-    at, best, left = 0.0, top, 0.5
+    """Add the chances along half a line: from r = 0, where `top` is the best, to where the law has ended.
+
+    At several scales, a row of `out` for each: where lines are so many times as steep they cross so much earlier.
+    """
+    at, best = 0.0, top
+    left[:] = 0.5
     while True:
         _cross(sign, best, heights, slopes, room)
         crossing = _least(room)
         at = max(at, crossing)
-        beyond = _beyond(law, step, at)
-        out[best] += left - beyond
-        if beyond == 0.0:
+        farthest = 0.0
+        for scale in range(left.shape[0]):
+            beyond = _beyond(law, step, at / multiple(scale))
+            out[scale, best] += left[scale] - beyond
+            left[scale] = beyond
+            farthest = max(farthest, beyond)
+        if farthest == 0.0:
             return
         following = best
         for j in range(room.shape[0]):  # of those that cross here, the steepest
             if room[j] == crossing and (following == best or sign * slopes[j] > sign * slopes[following]):
                 following = j
-        best, left = following, beyond
+        best = following
 
 
 @compiled
@@ -201,14 +218,17 @@ def sampled_chances(
     step: float,
     blocks: int,
     chooses: bool,
-) -> Matrix:
-    """The chance of each action, the floor of `explore` included, and its standard error, as two rows.
+) -> tuple[Vector, Matrix]:
+    """How often each scale is taken, and rows: chances of actions, their standard errors, and chances at each scale.
 
-    Of the directions each of `blocks` as many are a design of their own, for the error. If it `chooses`, they are drawn
-    anew, of any length, and the actions count as offered.
+    Where no scales are tuned there is one. The floor of `explore` is included. Of the directions each of `blocks` as
+    many are a design of their own, for the error. If it `chooses`, they are drawn anew, of any length, and the actions
+    count as offered.
     """
     n, d, m, head = actions.shape[0], actions.shape[1], directions.shape[1], view_head(buffer)
     p, W = spread_of(buffer, actions)
+    scales = max(1, int(head.settings[0].scales))
+    taken = shares(tuning_in(buffer), scales) if head.settings[0].scales > 0.0 else np.ones(1)
     if chooses:
         log = head.log[0]
         log.offered = max(log.offered, longest_of(actions, view_read(new_rows(n, d))))
@@ -231,29 +251,33 @@ def sampled_chances(
     T = _in_fewer(S, m) if m < d else S.T[:d].copy()
     if not chooses and m > 1:
         _reflect(heights, T)
-    each, size, slopes = np.zeros((blocks, count)), directions.shape[0] // blocks, np.empty(count)
-    room = np.empty(count)
+    each, size = np.zeros((blocks, scales, count)), directions.shape[0] // blocks
+    slopes, left, room = np.empty(count), np.empty(scales), np.empty(count)
     for b in range(blocks):
         for s in range(b * size, (b + 1) * size):
             slopes[:] = 0.0
             for k in range(m):
                 add_multiple(directions[s, k], T[k], slopes)
-            _walk(1.0, top, heights, slopes, law, step, each[b], room)
-            _walk(-1.0, top, heights, slopes, law, step, each[b], room)
-    out = np.zeros((2, n))
-    for i in range(count):
-        mean, squares = 0.0, 0.0
-        for b in range(blocks):
-            mean += each[b, i] / (size * blocks)
-        for b in range(blocks):
-            squares += (each[b, i] / size - mean) ** 2
-        for j in range(places[i], n):
-            if first[j] == places[i]:
-                # A sum of differences of the law may come out below 0 by rounding.
-                out[0, j] = max(mean, 0.0) / shared[places[i]]
-                if blocks > 1:
-                    out[1, j] = math.sqrt(squares / (blocks * (blocks - 1.0))) / shared[places[i]]
-    add_floor(head, available, out[0])
-    for i in range(n):
-        out[1, i] *= 1.0 - head.settings[0].explore
-    return out
+            _walk(1.0, top, heights, slopes, law, step, each[b], left, room)
+            _walk(-1.0, top, heights, slopes, law, step, each[b], left, room)
+    out = np.zeros((2 + scales, n))
+    for scale in range(scales):
+        chances, errors = out[2 + scale], np.zeros(n)
+        for i in range(count):
+            mean, squares = 0.0, 0.0
+            for b in range(blocks):
+                mean += each[b, scale, i] / (size * blocks)
+            for b in range(blocks):
+                squares += (each[b, scale, i] / size - mean) ** 2
+            for j in range(places[i], n):
+                if first[j] == places[i]:
+                    # A sum of differences of the law may come out below 0 by rounding.
+                    chances[j] = max(mean, 0.0) / shared[places[i]]
+                    if blocks > 1:
+                        errors[j] = math.sqrt(squares / (blocks * (blocks - 1.0))) / shared[places[i]]
+        add_floor(head, available, chances)
+        for i in range(n):
+            out[0, i] += taken[scale] * chances[i]
+            # Directions are the same at all scales, so errors add up.
+            out[1, i] += taken[scale] * ((1.0 - head.settings[0].explore) * errors[i])
+    return taken, out

@@ -20,7 +20,7 @@ from onward.bandits.players import Player, copied, is_compiled, new_player
 from onward.bandits.runs import Runs
 from onward.bandits.spectral import SpectralBandit
 from onward.bandits.stepped_game import SteppedGame, Terms
-from onward.bandits.without_journal import WithoutJournal
+from onward.bandits.wrapping import Wrapping
 from onward.core.checks import whole
 from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
@@ -212,7 +212,7 @@ def _check_players(policies: Mapping[str, Any]) -> None:
         if isinstance(policy, type) or not methods:
             what = f"the class {policy.__name__} itself" if isinstance(policy, type) else type(policy).__name__
             raise ValueError(f"policy {name!r} must be an object with methods choose and learn, got {what}")
-        if isinstance(policy, WithoutJournal):
+        if isinstance(policy, Wrapping):
             raise ValueError(
                 f"policy {name!r} is a {type(policy).__name__}, which plays in no world yet: "
                 "expected a Policy or a Disjoint, which take arrays of numbers"

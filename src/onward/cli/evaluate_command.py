@@ -108,11 +108,11 @@ def command(
         ),
     ] = False,
     arms: Annotated[
-        int | None,
+        str | None,
         typer.Option(
             "--arms",
-            min=1,
-            help="A row is an event, its columns are a context that so many arms share.",
+            metavar="NUMBER|NAME,...",
+            help="A row is an event, its columns are a context that so many arms share, or arms of these names.",
             rich_help_panel=_LOG,
             show_default=False,
         ),
@@ -157,7 +157,7 @@ def command(
     names = {"taken": taken, "propensity": propensity, "reward": reward, "event": event}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LogWarning)
-        events = LoggedData.read(log, n_arms=arms, features=split_names(features) or None, **names)
+        events = LoggedData.read(log, n_arms=_arms(arms), features=split_names(features) or None, **names)
     remarks = [str(each.message) for each in caught]
     policies = _policies(policy, events, seed)
     values: dict[str, Value] = {}
@@ -178,6 +178,15 @@ def command(
         show_values(str(log), events, values, gaps, remarks)
     if strict and (remarks or any(each.warnings or not each.reliable for each in values.values())):
         raise typer.Exit(1)
+
+
+def _arms(text: str | None) -> int | list[str] | None:
+    if text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        return split_names([text])
 
 
 def _range(text: str | None) -> tuple[float, float] | None:
