@@ -13,12 +13,22 @@ from typing import NamedTuple
 import numpy as np
 
 from onward.core.compile import compiled, inlined
-from onward.core.simd import LANES, absorb_single, dot_from, fma, padded, read_single, solve_four, solve_four_twice
+from onward.core.simd import (
+    LANES,
+    absorb_single,
+    dot_from,
+    fma,
+    padded,
+    rarely,
+    read_single,
+    solve_four,
+    solve_four_twice,
+)
 from onward.core.types import Matrix, Records, Vector
 from onward.core.unrolled import FEW, TAKEN_OVER
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "98a2ac4caec133b4"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "480c7f26695e86b5"  # other files whose code is compiled into this one: see tools/digests.py
 
 COUNTS = np.dtype(
     [
@@ -140,8 +150,9 @@ def absorb_value(x: float, u: float, r: float, beta: float, share: float) -> tup
     over, it would be rounding of the old u, many times the new one.
     """
     left = fma(-r, u, x)
-    anew, added = fma(share, u, beta * x), fma(beta, left, u)
-    return left, anew if share < TAKEN_OVER else added
+    if rarely(share < TAKEN_OVER):
+        return left, fma(share, u, beta * x)
+    return left, fma(beta, left, u)
 
 
 @compiled

@@ -11,7 +11,7 @@ from onward.core.simd import GROUP, fma, read_group, read_single
 from onward.core.tiles import R0, R1, SCALARS, TILE, P, Q, load_rows, size_of_row
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "f7d86fe7621d0f24"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "5253ed88109af3d5"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @compiled

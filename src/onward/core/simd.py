@@ -40,6 +40,20 @@ def _fma(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
 fma = cast(Callable[[float, float, float], float], _fma)
 """a·b + c, rounded once."""
 
+
+@intrinsic
+def _rarely(typingctx: Any, condition: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(ir.IntType(1), [ir.IntType(1)] * 2)
+        expect = cgutils.get_or_insert_function(builder.module, kind, "llvm.expect.i1")
+        return builder.call(expect, [args[0], ir.IntType(1)(0)])
+
+    return types.boolean(types.boolean), codegen
+
+
+rarely = cast(Callable[[bool], bool], _rarely)
+"""The condition, which is mostly false: what hangs on it is then a branch apart, and nothing waits for it."""
+
 Sweep = Callable[[Matrix, int, Matrix, int, Matrix, int], None]
 
 
