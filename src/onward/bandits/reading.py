@@ -35,14 +35,15 @@ from onward.bandits.settings import (
 )
 from onward.confidence.widths import radius_of_bias
 from onward.core.compile import compiled, inlined
-from onward.core.factor import Factor, copy_vector, padded_to, solve_both, substitute_back
-from onward.core.reading_tiles import read_full_rows, substitute
-from onward.core.simd import ACROSS, BLOCK, dot_from, dot_thrice, fma, solve_block, solve_row, times_block, times_row
+from onward.core.factor import Factor, copy_vector, solve_both, substitute_back
+from onward.core.reading_tiles import Tile, new_tile, put_in_tile, read_full_rows, read_tile
+from onward.core.side_by_side import ACROSS, BLOCK, solve_block, solve_row, times_block, times_row
+from onward.core.simd import dot_from, dot_thrice, fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "b5624624803f4b03"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "494145a8ecd621a2"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_ROWS = 7  # of what was read, before the columns
 
@@ -170,12 +171,9 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
     if d <= FEW:
         _read_few(read.columns, head.lam, model.factor, second, double, p, q, reach)
     elif double:
-        R = np.zeros((n, padded_to(d)))
-        for i in range(n):
-            copy_vector(actions[i], R[i])
-        read_doubly(head.lam, model.factor, second, R, p, q, reach)
+        _read_doubly(head.lam, model.factor, second, actions, p, q, reach)
     else:
-        read_full_rows(model.factor, actions, False, as_matrix(p, n, 1), q)
+        read_full_rows(model.factor, actions, as_matrix(p, n, 1), q)
     if greedy:
         for i in range(n):
             p[i] = p[i] / (1.0 + q[i]) if forward else p[i]
@@ -272,55 +270,52 @@ def _scaled_draws(factor: Factor, draws: Vector) -> Vector:
     return z
 
 
-@compiled
-def read_doubly(lam: Vector, V: Factor, second: Factor, R: Matrix, p: Vector, q: Vector, reach: Vector) -> None:
-    """p and q of the rows of R, padded, as `read_rows` has them, and xᵀV⁻¹ṼV⁻¹x for V = UᵀDU and Ṽ = WᵀEW + rest·Λ.
-
-    Overwrites R, p, q and reach. With z = V⁻¹x from two substitutions, the last is Σ E_k (Wz)_k² + rest·Σ λ_k z_k².
-    From the second one on, rows stand side by side: what is done to one is done to all in a vector.
-    """
-    n, d, rest = R.shape[0], V.D.shape[0], 1.0 - second.counts[0].counted
-    substitute(V, R, False)
-    Z, along = np.empty((d, ACROSS)), np.empty((BLOCK, ACROSS))
-    P, Q, reached = np.empty(ACROSS), np.empty(ACROSS), np.empty(ACROSS)
-    for first in range(0, n, ACROSS):
-        rows = min(ACROSS, n - first)
-        P[:], Q[:], reached[:] = 0.0, 0.0, 0.0
-        _lay_side_by_side(V, R, first, rows, Z, P, Q)
-        k = d
-        while k >= BLOCK:
-            k -= BLOCK
-            solve_block(V.U, k, Z, along)
-        while k > 0:
-            k -= 1
-            solve_row(V.U, k, Z, along)
-        while k < d:
-            block = BLOCK if k + BLOCK <= d else 1
-            if block == BLOCK:
-                times_block(second.U, k, Z, along)
-            else:
-                times_row(second.U, k, Z, along)
-            for i in range(block):
-                scale, share = second.D[k + i], rest * lam[k + i]
-                for b in range(ACROSS):
-                    reached[b] = fma(scale * along[i, b], along[i, b], reached[b])
-                    reached[b] = fma(share * Z[k + i, b], Z[k + i, b], reached[b])
-            k += block
-        for b in range(rows):
-            p[first + b], q[first + b], reach[first + b] = P[b], Q[b], reached[b]
-
-
 @inlined
-def _lay_side_by_side(V: Factor, R: Matrix, first: int, rows: int, Z: Matrix, P: Vector, Q: Vector) -> None:
-    """Columns D⁻¹r of the rows r from `first` on, and p and q of each; columns for which there is no row are 0."""
-    Z[:] = 0.0
-    for k in range(Z.shape[0]):
-        inverse, c = 1.0 / V.D[k], V.c[k, 0]
+def _read_doubly(lam: Vector, V: Factor, second: Factor, X: Matrix, p: Vector, q: Vector, reach: Vector) -> None:
+    """p and q of the rows of X, and what `read_tile_doubly` says of them. Overwrites p, q and reach."""
+    tile, reached = new_tile(V), np.empty(ACROSS)
+    for first in range(0, X.shape[0], ACROSS):
+        rows = min(ACROSS, X.shape[0] - first)
         for b in range(rows):
-            r = R[first + b, k]
-            Q[b] = fma(r * inverse, r, Q[b])
-            P[b] = fma(r, c, P[b])
-            Z[k, b] = r * inverse
+            put_in_tile(tile, b, X, first + b)
+        read_tile_doubly(lam, V, second, tile, reached)
+        for b in range(rows):
+            p[first + b], q[first + b], reach[first + b] = tile.P[0, b], tile.Q[b], reached[b]
+
+
+@compiled
+def read_tile_doubly(lam: Vector, V: Factor, second: Factor, tile: Tile, reached: Vector) -> None:
+    """Read a tile, and xᵀV⁻¹ṼV⁻¹x of each of its rows for V = UᵀDU and Ṽ = WᵀEW + rest·Λ. Overwrites all but its rows.
+
+    With z = V⁻¹x from two substitutions, it is Σ E_k (Wz)_k² + rest·Σ λ_k z_k².
+    """
+    read_tile(V, tile)
+    d, rest, along = V.D.shape[0], 1.0 - second.counts[0].counted, np.empty((BLOCK, ACROSS))
+    Z = tile.Z[:d]
+    for k in range(d):
+        for b in range(ACROSS):
+            Z[k, b] *= tile.inverse[k]
+    for b in range(ACROSS):
+        reached[b] = 0.0
+    k = d
+    while k >= BLOCK:
+        k -= BLOCK
+        solve_block(V.U, k, Z, along)
+    while k > 0:
+        k -= 1
+        solve_row(V.U, k, Z, along)
+    while k < d:
+        block = BLOCK if k + BLOCK <= d else 1
+        if block == BLOCK:
+            times_block(second.U, k, Z, along)
+        else:
+            times_row(second.U, k, Z, along)
+        for i in range(block):
+            scale, share = second.D[k + i], rest * lam[k + i]
+            for b in range(ACROSS):
+                reached[b] = fma(scale * along[i, b], along[i, b], reached[b])
+                reached[b] = fma(share * Z[k + i, b], Z[k + i, b], reached[b])
+        k += block
 
 
 # Few coordinates: a row for each coordinate and a column for each action, for that is where the vectors are

@@ -17,12 +17,13 @@ from onward.bandits.pruning import Mask
 from onward.bandits.reading import add_multiple, longest_of, new_rows, radii, view_read
 from onward.bandits.settings import FORWARD, view_head
 from onward.core.compile import compiled, inlined
-from onward.core.factor import copy_vector, padded_to
-from onward.core.reading_tiles import substitute
+from onward.core.factor import padded_to
+from onward.core.reading_tiles import new_tile, put_in_tile, read_tile
+from onward.core.side_by_side import ACROSS
 from onward.core.simd import dot_from, fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "568716e0737cc42a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "ea25e07300993d91"  # other files whose code is compiled into this one: see tools/digests.py
 
 SAME = 1e-12  # what is left of a difference in other differences' span, as a share of it, and counts as nothing
 
@@ -38,15 +39,19 @@ def spread_of(buffer: Vector, actions: Matrix) -> tuple[Vector, Matrix]:
     factor, forward = model.factor, head.settings[0].estimator == FORWARD
     noise = noise_radius(head, factor, second, factor.counts[0].counted, window, longest_counted(head, longest))
     radii(head, noise, actions, read)
-    R = np.zeros((n, padded_to(d)))
-    for i in range(n):
-        copy_vector(actions[i], R[i])
-    substitute(factor, R, False)
-    p = np.zeros(n)
+    p, R, tile = np.empty(n), np.zeros((n, padded_to(d))), new_tile(factor)
+    for first in range(0, n, ACROSS):
+        rows = min(ACROSS, n - first)
+        for b in range(rows):
+            put_in_tile(tile, b, actions, first + b)
+        read_tile(factor, tile)
+        for b in range(rows):
+            p[first + b] = tile.P[0, b]
+            for k in range(d):
+                R[first + b, k] = tile.Z[k, b]
     for i in range(n):
         q = 0.0
         for k in range(d):
-            p[i] = fma(R[i, k], factor.c[k, 0], p[i])
             R[i, k] /= math.sqrt(factor.D[k])
             q = fma(R[i, k], R[i, k], q)
         shrinkage = 1.0 + q if forward else 1.0

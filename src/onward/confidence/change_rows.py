@@ -12,7 +12,7 @@ from onward.core.quads import move_quads, read_quads
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "0e54c2c79fda87f0"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "df04dc1987a502dd"  # other files whose code is compiled into this one: see tools/digests.py
 
 RIDGE = 1e-14  # λ of a coordinate, in units of the first value other than 0 in it: next to nothing
 LEAST_RIDGE = 1e-250  # smaller ones would lose their digits: such a value counts as 0

@@ -18,7 +18,7 @@ from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "6532f7f93f8e1634"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "37771327ae92005e"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

@@ -10,7 +10,7 @@ from onward.core.simd import GROUP, absorb_group, absorb_single, fma
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import TAKEN_OVER
 
-COMPILED_FROM = "eedf1bfddc4885a7"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e0fd470e93dbb0cd"  # other files whose code is compiled into this one: see tools/digests.py
 
 TILE = 8  # rows absorbed together
 R0, BETA0, R1, BETA1, A, Q = range(6)  # what the sweep needs of each row, its a = w/(1 + wq), and its leverage q

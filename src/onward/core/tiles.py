@@ -22,7 +22,7 @@ from onward.core.simd import GROUP, absorb_group, absorb_single, fma, rarely
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW, TAKEN_OVER, make_unrolled
 
-COMPILED_FROM = "f30ff296d7d38850"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "6450044f96a51ed1"  # other files whose code is compiled into this one: see tools/digests.py
 
 STRETCH = 256  # rows that are absorbed before it is looked whether one may have taken a pivot over
 TILE = 8  # rows absorbed together: enough to share each load of U, few enough to stay in the cache

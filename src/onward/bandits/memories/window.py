@@ -24,7 +24,7 @@ from onward.core.ring import (
 )
 from onward.core.types import Vector
 
-COMPILED_FROM = "21f6dd7f611922a4"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "0d42e7941225050a"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)
