@@ -15,7 +15,7 @@ from onward.bandits.tuning import draws_to_explore, view_tuning
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "8bf2eb86e7ae2bea"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "78027ecf15681245"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked
