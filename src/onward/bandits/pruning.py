@@ -19,7 +19,7 @@ from onward.bandits.indices import (
     sharpened,
 )
 from onward.bandits.memories import acting_model, keeps_floor
-from onward.bandits.model import Model, raise_floor, solved
+from onward.bandits.model import LOOK_AGAIN, Model, raise_floor, solved
 from onward.bandits.reading import radii, read_tile_doubly, view_read
 from onward.bandits.settings import (
     AS_PRINTED,
@@ -39,6 +39,7 @@ COMPILED_FROM = "eebd1119b8039ae0"  # other files whose code is compiled into th
 
 ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
+LOOK_COST = 25  # to find the smallest eigenvalue takes as long as to read so many actions for each coordinate
 SKIPPED = 8.0  # for so many choices all are read, once bounds have spared less than a quarter of them
 
 Mask = NDArray[np.bool_]
@@ -137,9 +138,26 @@ def read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) ->
         i += 1
     if 4 * count > 3 * n:
         model.about[0].skip = SKIPPED
-    if 4 * count > n and keeps_floor(head) and model.factor.counts[0].counted >= model.about[0].look_at:
+    if 4 * count > n and keeps_floor(head) and is_floor_worth_a_look(model, count):
         raise_floor(model)
     return True
+
+
+@inlined
+def is_floor_worth_a_look(model: Model, count: int) -> bool:
+    """Whether to find the smallest eigenvalue anew may save more than it takes, if choices read `count` actions.
+
+    It is at most the least pivot, and bounds fall with its root. What is found serves until it is looked for again.
+    """
+    factor, about = model.factor, model.about[0]
+    rows = factor.counts[0].counted
+    if rows < about.look_at:
+        return False
+    least = np.inf
+    for pivot in factor.D:
+        least = min(least, pivot)
+    saved = (LOOK_AGAIN - 1.0) * rows * count * (1.0 - math.sqrt(about.floor / least))
+    return bool(saved > LOOK_COST * factor.D.shape[0])
 
 
 @inlined
