@@ -19,6 +19,7 @@ from onward.bandits.indices import (
     whole_radius,
 )
 from onward.bandits.memories import acting_model
+from onward.bandits.reading_few import add_squares, copy_column, read_few
 from onward.bandits.settings import (
     AS_PRINTED,
     EPSILON_GREEDY,
@@ -35,15 +36,16 @@ from onward.bandits.settings import (
 )
 from onward.confidence.widths import radius_of_bias
 from onward.core.compile import compiled, inlined
-from onward.core.factor import Factor, copy_vector, solve_both, substitute_back
+from onward.core.factor import Factor, copy_vector
 from onward.core.reading_tiles import Tile, new_tile, put_in_tile, read_full_rows, read_tile
 from onward.core.side_by_side import ACROSS, BLOCK, solve_block, solve_row, times_block, times_row
 from onward.core.simd import dot_from, dot_thrice, fma
+from onward.core.solving import solve_both, substitute_back
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "caaa546011064a3b"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "46b7c20e7762d3a3"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_ROWS = 7  # of what was read, before the columns
 
@@ -83,10 +85,10 @@ def longest_of(actions: Matrix, read: Read) -> float:
     out = read.squares
     if d <= FEW:
         for j in range(d):
-            _column(actions, j, read.columns[j])
+            copy_column(actions, j, read.columns[j])
         out[:] = 0.0
         for j in range(d):
-            _add_squares(1.0, read.columns[j], out)
+            add_squares(1.0, read.columns[j], out)
     else:
         for i in range(n):
             out[i] = dot_from(actions, i, actions[i], 0)
@@ -169,7 +171,7 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
         radii(head, noise, actions, read)
     reach = read.reach if double else q
     if d <= FEW:
-        _read_few(read.columns, head.lam, model.factor, second, double, p, q, reach)
+        read_few(read.columns, head.lam, model.factor, second, double, p, q, reach)
     elif double:
         _read_doubly(head.lam, model.factor, second, actions, p, q, reach)
     else:
@@ -316,72 +318,3 @@ def read_tile_doubly(lam: Vector, V: Factor, second: Factor, tile: Tile, reached
                 reached[b] = fma(scale * along[i, b], along[i, b], reached[b])
                 reached[b] = fma(share * Z[k + i, b], Z[k + i, b], reached[b])
         k += block
-
-
-# Few coordinates: a row for each coordinate and a column for each action, for that is where the vectors are
-
-
-@inlined
-def _read_few(
-    R: Matrix, lam: Vector, V: Factor, second: Factor, double: bool, p: Vector, q: Vector, reach: Vector
-) -> None:
-    """`read_rows` for few coordinates, or if `double` `read_doubly`. Overwrites p, q and reach, and R."""
-    U, D, c, W, E, d = V.U, V.D, V.c, second.U, second.D, V.D.shape[0]
-    _first_pivot(1.0 / D[0], c[0, 0], R[0], q, p)
-    for k in range(1, d):
-        for j in range(k, d):
-            add_multiple(-U[k - 1, j], R[k - 1], R[j])
-        _next_pivot(1.0 / D[k], c[k, 0], R[k], q, p)
-    if not double:
-        return
-    for k in range(d - 1, -1, -1):
-        _divide(R[k], D[k])
-        for j in range(k + 1, d):
-            add_multiple(-U[k, j], R[j], R[k])
-    reach[:] = 0.0
-    along = R[d]
-    for k in range(d):
-        copy_vector(R[k], along)
-        for j in range(k + 1, d):
-            add_multiple(W[k, j], R[j], along)
-        _add_squares(E[k], along, reach)
-        _add_squares((1.0 - second.counts[0].counted) * lam[k], R[k], reach)
-
-
-@inlined
-def _column(actions: Matrix, j: int, out: Vector) -> None:
-    for i in range(actions.shape[0]):
-        out[i] = actions[i, j]
-
-
-@inlined
-def _first_pivot(inverse: float, coefficient: float, x: Vector, q: Vector, p: Vector) -> None:
-    for i in range(x.shape[0]):
-        q[i] = x[i] * inverse * x[i]
-        p[i] = x[i] * coefficient
-
-
-@inlined
-def _next_pivot(inverse: float, coefficient: float, x: Vector, q: Vector, p: Vector) -> None:
-    for i in range(x.shape[0]):
-        q[i] = fma(x[i] * inverse, x[i], q[i])
-        p[i] = fma(x[i], coefficient, p[i])
-
-
-@inlined
-def add_multiple(factor: float, x: Vector, out: Vector) -> None:
-    """Add a multiple of x. Overwrites out."""
-    for i in range(x.shape[0]):
-        out[i] = fma(x[i], factor, out[i])
-
-
-@inlined
-def _add_squares(factor: float, x: Vector, out: Vector) -> None:
-    for i in range(x.shape[0]):
-        out[i] = fma(x[i] * factor, x[i], out[i])
-
-
-@inlined
-def _divide(x: Vector, divisor: float) -> None:
-    for i in range(x.shape[0]):
-        x[i] /= divisor

@@ -14,7 +14,8 @@ from onward.bandits.chances import add_floor
 from onward.bandits.indices import longest_counted, noise_radius, prior_part
 from onward.bandits.memories import acting_model
 from onward.bandits.pruning import Mask
-from onward.bandits.reading import add_multiple, longest_of, new_rows, radii, view_read
+from onward.bandits.reading import longest_of, new_rows, radii, view_read
+from onward.bandits.reading_few import add_multiple
 from onward.bandits.settings import FORWARD, view_head
 from onward.core.compile import compiled, inlined
 from onward.core.factor import padded_to
@@ -23,7 +24,7 @@ from onward.core.side_by_side import ACROSS
 from onward.core.simd import dot_from, fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "9cc89086dd6db734"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a174b1262549536a"  # other files whose code is compiled into this one: see tools/digests.py
 
 SAME = 1e-12  # what is left of a difference in other differences' span, as a share of it, and counts as nothing
 

@@ -22,7 +22,7 @@ from onward.core.simd import GROUP, absorb_group, absorb_single, fma, rarely
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW, TAKEN_OVER, make_unrolled
 
-COMPILED_FROM = "6450044f96a51ed1"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "fb56a4ea2f5702b9"  # other files whose code is compiled into this one: see tools/digests.py
 
 STRETCH = 256  # rows that are absorbed before it is looked whether one may have taken a pivot over
 TILE = 8  # rows absorbed together: enough to share each load of U, few enough to stay in the cache
@@ -251,20 +251,30 @@ def _absorb_tile(factor: Factor, first: int, rows: int, R: Matrix, S: Matrix, mo
     k = first
     while k + 1 < d:
         u, taken_over = _absorb_pair(k, rows, R, S, more, U[k, k + 1], D, c, scored)
-        if k + 2 < d:
-            b = 0
-            if rarely(taken_over):
-                b = _take_over_rows(U, k, rows, R, S)
-            while b + GROUP <= rows:
-                absorb_group(U, k, R, b, S, k + 2)
-                b += GROUP
-            while b < rows:
-                absorb_single(U, k, R, b, S, k + 2)
-                b += 1
+        sweep(U, k, rows, R, S, taken_over)
         U[k, k + 1] = u
         k += 2
     if k < d:
         _absorb_last(k, rows, R, S, more, D, c)
+
+
+@inlined
+def sweep(U: Matrix, k: int, rows: int, R: Matrix, S: Matrix, taken_over: bool) -> None:
+    """Let the rows of a tile meet pivots k and k+1 in the columns behind them. Overwrites R and U.
+
+    S has each row's residuals, β and shares; `taken_over` says whether one may have taken a pivot over.
+    """
+    if k + 2 >= U.shape[0]:
+        return
+    b = 0
+    if rarely(taken_over):
+        b = _take_over_rows(U, k, rows, R, S)
+    while b + GROUP <= rows:
+        absorb_group(U, k, R, b, S, k + 2)
+        b += GROUP
+    while b < rows:
+        absorb_single(U, k, R, b, S, k + 2)
+        b += 1
 
 
 @compiled

@@ -24,7 +24,7 @@ from onward.core.ring import (
 )
 from onward.core.types import Vector
 
-COMPILED_FROM = "98cc86dfb39dc82e"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "b1124daf2cda4051"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)
