@@ -42,11 +42,11 @@ def spread_of(buffer: Vector, actions: Matrix) -> tuple[Vector, Matrix]:
     radii(head, noise, actions, read)
     p, R, tile = np.empty(n), np.zeros((n, padded_to(d))), new_tile(factor)
     for first in range(0, n, ACROSS):
-        rows = min(ACROSS, n - first)
-        for b in range(rows):
+        filled = min(ACROSS, n - first)
+        for b in range(filled):
             put_in_tile(tile, b, actions, first + b)
         read_tile(factor, tile)
-        for b in range(rows):
+        for b in range(filled):
             p[first + b] = tile.P[0, b]
             for k in range(d):
                 R[first + b, k] = tile.Z[k, b]
