@@ -11,7 +11,7 @@ from onward.bandits.settings import view_head
 from onward.core.compile import compiled, inlined
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "4e34c4ac68dd2260"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "bf29dfb336f807c5"  # other files whose code is compiled into this one: see tools/digests.py
 
 REACH = 7.0  # beyond so many deviations an arm's law has ended
 PANEL = 2.0  # deviations of the narrowest arm that one set of nodes covers

@@ -15,7 +15,7 @@ from onward.bandits.tuning import draws_to_explore, view_tuning
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "aa3471b2a3f5da21"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "93ae3057e738b69a"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

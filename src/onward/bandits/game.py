@@ -11,7 +11,7 @@ from onward.bandits.tuning import draws_to_explore
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "df7a46f6c7be074e"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "b0081f3aa30ba6af"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

@@ -15,6 +15,8 @@ from numba.extending import intrinsic
 from onward.core.simd import LANES, splat, vector_fma
 from onward.core.types import Matrix, Vector
 
+COMPILED_FROM = "fe7bc45c174f4b11"  # other files whose code is compiled into this one: see tools/digests.py
+
 ACROSS = 8  # rows that stand side by side, as columns of Z
 BLOCK = 4  # rows of a triangle that meet them at once, from the last to the first
 PIVOTS = 6  # pivots that meet them at once: they fill the registers of processors with vectors of 4 numbers
