@@ -163,6 +163,16 @@ def test_few_actions_are_read_once_much_is_known_and_again_after_a_restart() -> 
     assert floor() > 10
 
 
+@pytest.mark.parametrize(("count", "pays"), [(20, False), (2000, True)])
+def test_the_smallest_eigenvalue_is_looked_for_where_that_pays(count: int, pays: bool) -> None:
+    rng = np.random.default_rng(0)
+    X, actions = rng.standard_normal((100, 20)), rng.standard_normal((count, 20))
+    policy = OFUL(1.0, sigma=0.3, theta_bound=1.0, seed=0)
+    policy.learn_many(X / np.linalg.norm(X, axis=1, keepdims=True), np.zeros(100))
+    policy.choose(actions / np.linalg.norm(actions, axis=1, keepdims=True))
+    assert (acting(policy._buffer).about["floor"][0] > 1.0) == pays
+
+
 def test_results_depend_on_nothing_but_seed_and_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
     policies = {name: make() for name, make in MAKES.items()}
     whole = play(policies, WORLD, 130, repeats=4, seed=5, chosen=True)

@@ -27,6 +27,7 @@ from onward.bandits import (
     Random,
     SWLinUCB,
 )
+from onward.bandits.memories.window import memory_in as window_in
 from onward.core.types import Matrix, Vector
 
 Make = Callable[..., Policy]
@@ -400,6 +401,25 @@ def test_a_window_of_shrinking_rows_keeps_its_digits(ratio: float, window: int, 
             exact = b / G, (mp.sqrt(mp.mpf(lam)) + noise) / mp.sqrt(G)
         got = policy.index(np.ones((1, 1)))[0]
         assert abs(got - float(sum(exact))) <= 1e-9 * float(abs(exact[0]) + exact[1])
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_a_window_of_rows_short_beside_lam_is_made_anew_once_in_its_length(short: bool) -> None:
+    """λ holds up every direction then, and rounding cannot come to count more, whatever leaves."""
+    rng, d, window = np.random.default_rng(0), 30, 40
+    X = rng.standard_normal((3 * window, d))
+    X *= (1.0 if short else 30.0) / np.linalg.norm(X, axis=1, keepdims=True)
+    y = rng.standard_normal(len(X))
+    policy = SWLinUCB(window, 0.1, sigma=1.0, theta_bound=1.0)
+    times_anew = 0
+    for t in range(len(X)):
+        policy.learn(X[t], y[t])
+        if t >= window:  # from now on a row leaves for each that comes
+            times_anew += window_in(policy._buffer, d, window).ring.header["n_removed"][0] == 0.0
+            rows = X[t + 1 - window : t + 1]
+            direct = np.einsum("ij,ij->i", X[:5], np.linalg.solve(rows.T @ rows + 0.1 * np.eye(d), X[:5].T).T)
+            assert np.allclose(policy.leverage(X[:5]), direct, rtol=1e-11)
+    assert (times_anew == 2) == short
 
 
 @given(st.integers(1, 6), st.integers(0, 30), st.integers(1, 40), st.sampled_from(ESTIMATORS), st.integers(0, 99))

@@ -9,8 +9,8 @@ from onward.bandits.memories import model_in
 from onward.bandits.quick_normals import draw_normals, source_of
 from onward.bandits.reading import _sample
 from onward.core.compile import compiled
-from onward.core.factor import solve, solve_both
 from onward.core.simd import dot_from, dot_thrice
+from onward.core.solving import solve, solve_both
 from onward.core.types import Matrix, Vector
 
 

@@ -9,8 +9,9 @@ from numpy.testing import assert_array_equal
 from onward.bandits.hybrid_factor import N_PIVOT, learn_hybrid
 from onward.core import Information
 from onward.core.factor import absorb_value
+from onward.core.tiles import STRETCH
 from onward.core.types import Matrix, Vector
-from onward.core.unrolled import TAKEN_OVER
+from onward.core.unrolled import FEW, TAKEN_OVER
 
 EPS = 2.0**-52
 SIZES = [(d, m) for d in (2, 3, 5, 7, 11, 12, 13, 19) for m in (1, 2)]  # unrolled, in tiles, swept
@@ -81,6 +82,21 @@ def test_batches_make_no_difference_to_the_last_bit(d: int, m: int) -> None:
         rng = np.random.default_rng(seed)
         for sizes in ((1,) * (2 * d), (*rng.integers(0, 9, 2 * d).tolist(), 2 * d)):
             assert_array_equal(absorbed(X, w, m, sizes).buffer, whole.buffer)
+
+
+@pytest.mark.parametrize("d", range(1, FEW + 1))
+def test_rows_that_take_pivots_over_late_are_seen(d: int) -> None:
+    """Of few coordinates a stretch of rows is absorbed before it is looked whether one took a pivot over."""
+    rng, n = np.random.default_rng(d), 3 * STRETCH + 7
+    X, w = rng.standard_normal((n, d)), rng.uniform(0.5, 2.0, n)
+    X[STRETCH + 9] *= 1e5
+    X[-3] *= 1e9
+    whole, in_tiles = absorbed(X, w, 1, (n,)), absorbed(X, w, 2, (n,))
+    assert_array_equal(whole.D, in_tiles.D)
+    assert_array_equal(whole.triangle(), in_tiles.triangle())
+    assert_array_equal(whole.c[:, 0], in_tiles.c[:, 0])
+    for sizes in ((1,) * n, (STRETCH + 9, n), tuple(rng.integers(0, 99, n).tolist())):
+        assert_array_equal(absorbed(X, w, 1, sizes).buffer, whole.buffer)
 
 
 def test_only_rows_that_take_a_pivot_over_are_added_otherwise() -> None:

@@ -18,7 +18,7 @@ from onward.core.factor import absorb_value, rotate
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "826f92bdf829620d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "315a09ccefbb46cb"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_PIVOT = 2  # numbers of a pivot before U: D and c
 

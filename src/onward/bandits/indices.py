@@ -28,7 +28,7 @@ from onward.core.factor import ORDINARY, Factor, information_gain, load_row, rea
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 
-COMPILED_FROM = "6798eaf03c345350"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "79952744d7c72d68"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

@@ -14,13 +14,13 @@ from onward.core.factor import (
     count_row,
     factor_size,
     padded_to,
-    solve,
     view_factor,
 )
+from onward.core.solving import solve
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "34ccb661a413a9dc"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a9e226f57bf53b0f"  # other files whose code is compiled into this one: see tools/digests.py
 
 MODEL = np.dtype(
     [

@@ -19,8 +19,8 @@ from onward.bandits.indices import (
     sharpened,
 )
 from onward.bandits.memories import acting_model, keeps_floor
-from onward.bandits.model import Model, raise_floor, solved
-from onward.bandits.reading import radii, read_doubly, view_read
+from onward.bandits.model import LOOK_AGAIN, Model, raise_floor, solved
+from onward.bandits.reading import radii, read_tile_doubly, view_read
 from onward.bandits.settings import (
     AS_PRINTED,
     BY_FUNCTION,
@@ -31,14 +31,15 @@ from onward.bandits.settings import (
 from onward.core.compile import compiled, inlined
 from onward.core.factor import from_zero, square_of
 from onward.core.reading_tiles import new_tile, put_in_tile, read_tile
+from onward.core.side_by_side import ACROSS
 from onward.core.simd import dot_from
-from onward.core.tiles import TILE
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "bbf528aef2bfc13f"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e1875a46847f19c6"  # other files whose code is compiled into this one: see tools/digests.py
 
 ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this
+LOOK_COST = 25  # to find the smallest eigenvalue takes as long as to read so many actions for each coordinate
 SKIPPED = 8.0  # for so many choices all are read, once bounds have spared less than a quarter of them
 
 Mask = NDArray[np.bool_]
@@ -101,26 +102,26 @@ def read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) ->
         for i in range(n):
             limit[i] = limit[i] if available[i] else -np.inf
     # First those that promise most, then whichever else can still be better than the best of them.
-    places, tile = np.empty(TILE, dtype=np.int64), new_tile(model.factor)
+    places, tile = np.empty(ACROSS, dtype=np.int64), new_tile(model.factor)
     waiting = from_zero()
     for i in range(n):
         if limit[i] > -np.inf:
             waiting = insert(places, waiting, limit, i)
     for b in range(waiting):
         limit[places[b]] = -np.inf
-        put_in_tile(tile, b, actions[places[b]])
-    p, q, reach = np.empty(TILE), np.empty(TILE), np.empty(TILE)
+        put_in_tile(tile, b, actions, places[b])
+    p, q, reach = tile.P[0], tile.Q, np.empty(ACROSS) if double else tile.Q
     largest, count, i = -np.inf, 0, 0
     while True:
-        if waiting == TILE or i == n:
+        if waiting == ACROSS or i == n:
             if double:
-                read_doubly(head.lam, model.factor, second, tile.R[:waiting], p, q, reach)
+                read_tile_doubly(head.lam, model.factor, second, tile, reach)
             else:
-                read_tile(model.factor, tile, waiting, p, q)
+                read_tile(model.factor, tile)
             count += waiting
             for b in range(waiting):
-                at, spread = places[b], reach[b] if double else q[b]
-                index[at] = optimistic_index(p[b], q[b], spread, radius[at], forward and not sharp, double)[0]
+                at = places[b]
+                index[at] = optimistic_index(p[b], q[b], reach[b], radius[at], forward and not sharp, double)[0]
                 if sharp:
                     index[at] = sharpened(index[at], q[b], scale * read.most[at])
                 if settings.clipped != 0.0:
@@ -132,14 +133,31 @@ def read_best(buffer: Vector, actions: Matrix, available: Mask, rows: Matrix) ->
                 break
         if limit[i] >= largest and limit[i] > -np.inf:
             places[waiting] = i
-            put_in_tile(tile, waiting, actions[i])
+            put_in_tile(tile, waiting, actions, i)
             waiting += 1
         i += 1
     if 4 * count > 3 * n:
         model.about[0].skip = SKIPPED
-    if 4 * count > n and keeps_floor(head) and model.factor.counts[0].counted >= model.about[0].look_at:
+    if 4 * count > n and keeps_floor(head) and is_floor_worth_a_look(model, count):
         raise_floor(model)
     return True
+
+
+@inlined
+def is_floor_worth_a_look(model: Model, count: int) -> bool:
+    """Whether to find the smallest eigenvalue anew may save more than it takes, if choices read `count` actions.
+
+    It is at most the least pivot, and bounds fall with its root. What is found serves until it is looked for again.
+    """
+    factor, about = model.factor, model.about[0]
+    rows = factor.counts[0].counted
+    if rows < about.look_at:
+        return False
+    least = np.inf
+    for pivot in factor.D:
+        least = min(least, pivot)
+    saved = (LOOK_AGAIN - 1.0) * rows * count * (1.0 - math.sqrt(about.floor / least))
+    return bool(saved > LOOK_COST * factor.D.shape[0])
 
 
 @inlined

@@ -19,6 +19,7 @@ from onward.bandits.indices import (
     whole_radius,
 )
 from onward.bandits.memories import acting_model
+from onward.bandits.reading_few import add_squares, copy_column, read_few
 from onward.bandits.settings import (
     AS_PRINTED,
     EPSILON_GREEDY,
@@ -35,14 +36,16 @@ from onward.bandits.settings import (
 )
 from onward.confidence.widths import radius_of_bias
 from onward.core.compile import compiled, inlined
-from onward.core.factor import Factor, copy_vector, padded_to, solve_both, substitute_back
-from onward.core.reading_tiles import read_full_rows, substitute
-from onward.core.simd import ACROSS, BLOCK, dot_from, dot_thrice, fma, solve_block, solve_row, times_block, times_row
+from onward.core.factor import Factor, copy_vector
+from onward.core.reading_tiles import Tile, new_tile, put_in_tile, read_full_rows, read_tile
+from onward.core.side_by_side import ACROSS, BLOCK, solve_block, solve_row, times_block, times_row
+from onward.core.simd import dot_from, dot_thrice, fma
+from onward.core.solving import solve_both, substitute_back
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "3e4b75f7000dfcf5"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "89956fc05d34704e"  # other files whose code is compiled into this one: see tools/digests.py
 
 N_ROWS = 7  # of what was read, before the columns
 
@@ -82,10 +85,10 @@ def longest_of(actions: Matrix, read: Read) -> float:
     out = read.squares
     if d <= FEW:
         for j in range(d):
-            _column(actions, j, read.columns[j])
+            copy_column(actions, j, read.columns[j])
         out[:] = 0.0
         for j in range(d):
-            _add_squares(1.0, read.columns[j], out)
+            add_squares(1.0, read.columns[j], out)
     else:
         for i in range(n):
             out[i] = dot_from(actions, i, actions[i], 0)
@@ -168,14 +171,11 @@ def read_actions(buffer: Vector, draws: Vector, actions: Matrix, rows: Matrix) -
         radii(head, noise, actions, read)
     reach = read.reach if double else q
     if d <= FEW:
-        _read_few(read.columns, head.lam, model.factor, second, double, p, q, reach)
+        read_few(read.columns, head.lam, model.factor, second, double, p, q, reach)
     elif double:
-        R = np.zeros((n, padded_to(d)))
-        for i in range(n):
-            copy_vector(actions[i], R[i])
-        read_doubly(head.lam, model.factor, second, R, p, q, reach)
+        _read_doubly(head.lam, model.factor, second, actions, p, q, reach)
     else:
-        read_full_rows(model.factor, actions, False, as_matrix(p, n, 1), q)
+        read_full_rows(model.factor, actions, as_matrix(p, n, 1), q)
     if greedy:
         for i in range(n):
             p[i] = p[i] / (1.0 + q[i]) if forward else p[i]
@@ -272,121 +272,49 @@ def _scaled_draws(factor: Factor, draws: Vector) -> Vector:
     return z
 
 
+@inlined
+def _read_doubly(lam: Vector, V: Factor, second: Factor, X: Matrix, p: Vector, q: Vector, reach: Vector) -> None:
+    """p and q of the rows of X, and what `read_tile_doubly` says of them. Overwrites p, q and reach."""
+    tile, reached = new_tile(V), np.empty(ACROSS)
+    for first in range(0, X.shape[0], ACROSS):
+        rows = min(ACROSS, X.shape[0] - first)
+        for b in range(rows):
+            put_in_tile(tile, b, X, first + b)
+        read_tile_doubly(lam, V, second, tile, reached)
+        for b in range(rows):
+            p[first + b], q[first + b], reach[first + b] = tile.P[0, b], tile.Q[b], reached[b]
+
+
 @compiled
-def read_doubly(lam: Vector, V: Factor, second: Factor, R: Matrix, p: Vector, q: Vector, reach: Vector) -> None:
-    """p and q of the rows of R, padded, as `read_rows` has them, and xᵀV⁻¹ṼV⁻¹x for V = UᵀDU and Ṽ = WᵀEW + rest·Λ.
+def read_tile_doubly(lam: Vector, V: Factor, second: Factor, tile: Tile, reached: Vector) -> None:
+    """Read a tile, and xᵀV⁻¹ṼV⁻¹x of each of its rows for V = UᵀDU and Ṽ = WᵀEW + rest·Λ. Overwrites all but its rows.
 
-    Overwrites R, p, q and reach. With z = V⁻¹x from two substitutions, the last is Σ E_k (Wz)_k² + rest·Σ λ_k z_k².
-    From the second one on, rows stand side by side: what is done to one is done to all in a vector.
+    With z = V⁻¹x from two substitutions, it is Σ E_k (Wz)_k² + rest·Σ λ_k z_k².
     """
-    n, d, rest = R.shape[0], V.D.shape[0], 1.0 - second.counts[0].counted
-    substitute(V, R, False)
-    Z, along = np.empty((d, ACROSS)), np.empty((BLOCK, ACROSS))
-    P, Q, reached = np.empty(ACROSS), np.empty(ACROSS), np.empty(ACROSS)
-    for first in range(0, n, ACROSS):
-        rows = min(ACROSS, n - first)
-        P[:], Q[:], reached[:] = 0.0, 0.0, 0.0
-        _lay_side_by_side(V, R, first, rows, Z, P, Q)
-        k = d
-        while k >= BLOCK:
-            k -= BLOCK
-            solve_block(V.U, k, Z, along)
-        while k > 0:
-            k -= 1
-            solve_row(V.U, k, Z, along)
-        while k < d:
-            block = BLOCK if k + BLOCK <= d else 1
-            if block == BLOCK:
-                times_block(second.U, k, Z, along)
-            else:
-                times_row(second.U, k, Z, along)
-            for i in range(block):
-                scale, share = second.D[k + i], rest * lam[k + i]
-                for b in range(ACROSS):
-                    reached[b] = fma(scale * along[i, b], along[i, b], reached[b])
-                    reached[b] = fma(share * Z[k + i, b], Z[k + i, b], reached[b])
-            k += block
-        for b in range(rows):
-            p[first + b], q[first + b], reach[first + b] = P[b], Q[b], reached[b]
-
-
-@inlined
-def _lay_side_by_side(V: Factor, R: Matrix, first: int, rows: int, Z: Matrix, P: Vector, Q: Vector) -> None:
-    """Columns D⁻¹r of the rows r from `first` on, and p and q of each; columns for which there is no row are 0."""
-    Z[:] = 0.0
-    for k in range(Z.shape[0]):
-        inverse, c = 1.0 / V.D[k], V.c[k, 0]
-        for b in range(rows):
-            r = R[first + b, k]
-            Q[b] = fma(r * inverse, r, Q[b])
-            P[b] = fma(r, c, P[b])
-            Z[k, b] = r * inverse
-
-
-# Few coordinates: a row for each coordinate and a column for each action, for that is where the vectors are
-
-
-@inlined
-def _read_few(
-    R: Matrix, lam: Vector, V: Factor, second: Factor, double: bool, p: Vector, q: Vector, reach: Vector
-) -> None:
-    """`read_rows` for few coordinates, or if `double` `read_doubly`. Overwrites p, q and reach, and R."""
-    U, D, c, W, E, d = V.U, V.D, V.c, second.U, second.D, V.D.shape[0]
-    _first_pivot(1.0 / D[0], c[0, 0], R[0], q, p)
-    for k in range(1, d):
-        for j in range(k, d):
-            add_multiple(-U[k - 1, j], R[k - 1], R[j])
-        _next_pivot(1.0 / D[k], c[k, 0], R[k], q, p)
-    if not double:
-        return
-    for k in range(d - 1, -1, -1):
-        _divide(R[k], D[k])
-        for j in range(k + 1, d):
-            add_multiple(-U[k, j], R[j], R[k])
-    reach[:] = 0.0
-    along = R[d]
+    read_tile(V, tile)
+    d, rest, along = V.D.shape[0], 1.0 - second.counts[0].counted, np.empty((BLOCK, ACROSS))
+    Z = tile.Z[:d]
     for k in range(d):
-        copy_vector(R[k], along)
-        for j in range(k + 1, d):
-            add_multiple(W[k, j], R[j], along)
-        _add_squares(E[k], along, reach)
-        _add_squares((1.0 - second.counts[0].counted) * lam[k], R[k], reach)
-
-
-@inlined
-def _column(actions: Matrix, j: int, out: Vector) -> None:
-    for i in range(actions.shape[0]):
-        out[i] = actions[i, j]
-
-
-@inlined
-def _first_pivot(inverse: float, coefficient: float, x: Vector, q: Vector, p: Vector) -> None:
-    for i in range(x.shape[0]):
-        q[i] = x[i] * inverse * x[i]
-        p[i] = x[i] * coefficient
-
-
-@inlined
-def _next_pivot(inverse: float, coefficient: float, x: Vector, q: Vector, p: Vector) -> None:
-    for i in range(x.shape[0]):
-        q[i] = fma(x[i] * inverse, x[i], q[i])
-        p[i] = fma(x[i], coefficient, p[i])
-
-
-@inlined
-def add_multiple(factor: float, x: Vector, out: Vector) -> None:
-    """Add a multiple of x. Overwrites out."""
-    for i in range(x.shape[0]):
-        out[i] = fma(x[i], factor, out[i])
-
-
-@inlined
-def _add_squares(factor: float, x: Vector, out: Vector) -> None:
-    for i in range(x.shape[0]):
-        out[i] = fma(x[i] * factor, x[i], out[i])
-
-
-@inlined
-def _divide(x: Vector, divisor: float) -> None:
-    for i in range(x.shape[0]):
-        x[i] /= divisor
+        for b in range(ACROSS):
+            Z[k, b] *= tile.inverse[k]
+    for b in range(ACROSS):
+        reached[b] = 0.0
+    k = d
+    while k >= BLOCK:
+        k -= BLOCK
+        solve_block(V.U, k, Z, along)
+    while k > 0:
+        k -= 1
+        solve_row(V.U, k, Z, along)
+    while k < d:
+        block = BLOCK if k + BLOCK <= d else 1
+        if block == BLOCK:
+            times_block(second.U, k, Z, along)
+        else:
+            times_row(second.U, k, Z, along)
+        for i in range(block):
+            scale, share = second.D[k + i], rest * lam[k + i]
+            for b in range(ACROSS):
+                reached[b] = fma(scale * along[i, b], along[i, b], reached[b])
+                reached[b] = fma(share * Z[k + i, b], Z[k + i, b], reached[b])
+        k += block

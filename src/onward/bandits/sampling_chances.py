@@ -14,16 +14,18 @@ from onward.bandits.chances import add_floor
 from onward.bandits.indices import longest_counted, noise_radius, prior_part
 from onward.bandits.memories import acting_model
 from onward.bandits.pruning import Mask
-from onward.bandits.reading import add_multiple, longest_of, new_rows, radii, view_read
+from onward.bandits.reading import longest_of, new_rows, radii, view_read
+from onward.bandits.reading_few import add_multiple
 from onward.bandits.settings import FORWARD, view_head
 from onward.bandits.tuning import multiple, shares, tuning_in
 from onward.core.compile import compiled, inlined
-from onward.core.factor import copy_vector, padded_to
-from onward.core.reading_tiles import substitute
+from onward.core.factor import padded_to
+from onward.core.reading_tiles import new_tile, put_in_tile, read_tile
+from onward.core.side_by_side import ACROSS
 from onward.core.simd import dot_from, fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "dad1c457f704e823"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "1da9ee123141014c"  # other files whose code is compiled into this one: see tools/digests.py
 
 SAME = 1e-12  # what is left of a difference in other differences' span, as a share of it, and counts as nothing
 
@@ -39,15 +41,19 @@ def spread_of(buffer: Vector, actions: Matrix) -> tuple[Vector, Matrix]:
     factor, forward = model.factor, head.settings[0].estimator == FORWARD
     noise = noise_radius(head, factor, second, factor.counts[0].counted, window, longest_counted(head, longest))
     radii(head, noise, actions, read)
-    R = np.zeros((n, padded_to(d)))
-    for i in range(n):
-        copy_vector(actions[i], R[i])
-    substitute(factor, R, False)
-    p = np.zeros(n)
+    p, R, tile = np.empty(n), np.zeros((n, padded_to(d))), new_tile(factor)
+    for first in range(0, n, ACROSS):
+        filled = min(ACROSS, n - first)
+        for b in range(filled):
+            put_in_tile(tile, b, actions, first + b)
+        read_tile(factor, tile)
+        for b in range(filled):
+            p[first + b] = tile.P[0, b]
+            for k in range(d):
+                R[first + b, k] = tile.Z[k, b]
     for i in range(n):
         q = 0.0
         for k in range(d):
-            p[i] = fma(R[i, k], factor.c[k, 0], p[i])
             R[i, k] /= math.sqrt(factor.D[k])
             q = fma(R[i, k], R[i, k], q)
         shrinkage = 1.0 + q if forward else 1.0

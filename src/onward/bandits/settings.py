@@ -14,7 +14,7 @@ from onward.core.factor import aligned
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "34ccb661a413a9dc"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "2e09cbf2f0a85d1d"  # other files whose code is compiled into this one: see tools/digests.py
 
 SETTINGS = np.dtype(
     [

@@ -21,7 +21,7 @@ from onward.core.compile import compiled, inlined
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "5ed20842be470fa2"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "433cfd69ab36a9df"  # other files whose code is compiled into this one: see tools/digests.py
 
 Mask = NDArray[np.bool_]
 

@@ -7,12 +7,13 @@ import numpy as np
 from onward.confidence.change_state import LEVELS, MEMORIES, SLOTS, ChangeState, clear_change, view_change
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ORDINARY
-from onward.core.gains import SCALARS, TILE, A, Q, absorb_gains
+from onward.core.gains import absorb_gains
 from onward.core.quads import move_quads, read_quads
 from onward.core.simd import fma
+from onward.core.tiles import SCALARS, TILE, A, Q
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "c3545c09d39ea639"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "abb160d4fca9a49b"  # other files whose code is compiled into this one: see tools/digests.py
 
 RIDGE = 1e-14  # λ of a coordinate, in units of the first value other than 0 in it: next to nothing
 LEAST_RIDGE = 1e-250  # smaller ones would lose their digits: such a value counts as 0

@@ -9,7 +9,7 @@ from onward.core.factor import aligned, padded_to
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "34ccb661a413a9dc"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "2e09cbf2f0a85d1d"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype(
     [

@@ -13,7 +13,7 @@ from onward.core.factor import Factor, copy_vector
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "826f92bdf829620d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "315a09ccefbb46cb"  # other files whose code is compiled into this one: see tools/digests.py
 
 RANK_TOLERANCE = 1e-12  # a residual this small beside its size is rounding, however many rows it came from
 SINE_TOLERANCE = 1e-8  # rounding does not turn a column by so much

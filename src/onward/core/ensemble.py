@@ -24,7 +24,7 @@ from onward.core.factor import Factor, aligned, factor_size, view_factor
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "878cf72820d310b9"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "8bb637b9ad591358"  # other files whose code is compiled into this one: see tools/digests.py
 
 ENSEMBLE = np.dtype(
     [

@@ -22,7 +22,7 @@ from onward.core.tiles import absorb_rows, regularize
 from onward.core.types import Matrix, Vector
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "720e7a37df26d431"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "28d367ea02121e0c"  # other files whose code is compiled into this one: see tools/digests.py
 
 BLOCK = 256  # rows whose experts' predictions are made before they are weighed: few enough to stay in the cache
 FEW_ROWS = 4  # from so many rows in a run on, a tile pays

@@ -13,12 +13,19 @@ from typing import NamedTuple
 import numpy as np
 
 from onward.core.compile import compiled, inlined
-from onward.core.simd import LANES, absorb_single, dot_from, fma, padded, read_single, solve_four, solve_four_twice
+from onward.core.simd import (
+    absorb_single,
+    dot_from,
+    fma,
+    padded,
+    rarely,
+    read_single,
+)
 from onward.core.types import Matrix, Records, Vector
 from onward.core.unrolled import FEW, TAKEN_OVER
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "98a2ac4caec133b4"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "fc34c9c25e9ccb23"  # other files whose code is compiled into this one: see tools/digests.py
 
 COUNTS = np.dtype(
     [
@@ -140,8 +147,9 @@ def absorb_value(x: float, u: float, r: float, beta: float, share: float) -> tup
     over, it would be rounding of the old u, many times the new one.
     """
     left = fma(-r, u, x)
-    anew, added = fma(share, u, beta * x), fma(beta, left, u)
-    return left, anew if share < TAKEN_OVER else added
+    if rarely(share < TAKEN_OVER):
+        return left, fma(share, u, beta * x)
+    return left, fma(beta, left, u)
 
 
 @compiled
@@ -292,48 +300,6 @@ def remove_row(factor: Factor, row: Vector, w: float, scratch: Matrix, more: Mat
         more[0, h] = 0.0
         more[1, h] = row[d + h]
     return 1.0 - w * absorb_row(factor, scratch, float(row[d]), -w, 0, True, more)[1]
-
-
-@compiled
-def solve(factor: Factor, theta: Vector) -> None:
-    """θ of the first target, the solution of Uθ = c. Overwrites `theta`, which is padded like a row of U."""
-    right_side(factor, theta)
-    substitute_back(factor, theta)
-
-
-@compiled
-def substitute_back(factor: Factor, z: Vector) -> None:
-    """Overwrite z, which is padded like a row of U, with U⁻¹z."""
-    U, k = factor.U, factor.D.shape[0]
-    while k % LANES != 0:
-        k -= 1
-        z[k] -= dot_from(U, k, z, k + 1)
-    while k > 0:
-        k -= LANES
-        solve_four(U, k, z)
-
-
-@compiled
-def solve_both(factor: Factor, theta: Vector, z: Vector) -> None:
-    """`solve`, to the same bits, and z becomes U⁻¹z: in the time of one. Overwrites both, which are padded."""
-    right_side(factor, theta)
-    U, k = factor.U, factor.D.shape[0]
-    while k % LANES != 0:
-        k -= 1
-        theta[k] -= dot_from(U, k, theta, k + 1)
-        z[k] -= dot_from(U, k, z, k + 1)
-    while k > 0:
-        k -= LANES
-        solve_four_twice(U, k, theta, z)
-
-
-@inlined
-def right_side(factor: Factor, theta: Vector) -> None:
-    """Overwrite `theta` with c of the first target, padded."""
-    d = factor.D.shape[0]
-    theta[d:] = 0.0
-    for k in range(d):
-        theta[k] = factor.c[k, 0]
 
 
 @compiled

@@ -26,7 +26,7 @@ from onward.core.simd import fma
 from onward.core.tiles import discount, size_of_row
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "f7e621871909dd8c"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "b8960868496104f6"  # other files whose code is compiled into this one: see tools/digests.py
 
 # The kinds of memory, as numbers in a state's header
 EVERYTHING = 0.0
@@ -142,7 +142,10 @@ def _slide(buffer: Vector, work: Work) -> None:
     state, ring = view_state(buffer), view_rows(buffer)
     d, m = state.factor.c.shape
     window, oldest = state.header[0].window, ring.rows[int(ring.header[0].next_slot)]
-    room = make_room(ring, window, state.factor, oldest[d + m], work.spare, work.more)
+    lam_least = np.inf
+    for each in state.lam:
+        lam_least = min(lam_least, each)
+    room = make_room(ring, window, state.factor, lam_least, oldest[d + m], work.spare, work.more)
     if room == TAKEN_OUT:
         state.header[0].weight -= oldest[d + m]
     copy_vector(work.row, next_slot(ring, window))

@@ -5,22 +5,18 @@ looked at, and changed, before it is learned. The arithmetic of U and D is that 
 """
 
 from onward.core.compile import inlined
-from onward.core.factor import absorb_value, rotate, take_over
-from onward.core.simd import GROUP, absorb_group, absorb_single, fma
+from onward.core.factor import absorb_value, rotate
+from onward.core.simd import fma
+from onward.core.tiles import BETA0, BETA1, R0, R1, SHARE0, SHARE1, A, Q, sweep
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import TAKEN_OVER
 
-COMPILED_FROM = "aec2b19738f7c656"  # other files whose code is compiled into this one: see tools/digests.py
-
-TILE = 8  # rows absorbed together
-R0, BETA0, R1, BETA1, A, Q = range(6)  # what the sweep needs of each row, its a = w/(1 + wq), and its leverage q
-SHARE0, SHARE1 = 6, 7  # D/D' at both pivots
-SCALARS = 8
+COMPILED_FROM = "0dd62fe5022d3cdc"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined
 def absorb_gains(U: Matrix, D: Vector, rows: int, R: Matrix, S: Matrix, gains: Matrix, inverses: Matrix) -> None:
-    """Absorb the rows in R, of weights S[:, A] and with S[:, Q] = 0, into U and D. No pivot may be empty.
+    """Absorb the rows in R, a tile with weights S[:, A] and S[:, Q] = 0, into U and D. No pivot may be empty.
 
     Overwrites U, D, S, and for each row R with its residuals r, `gains` with β and `inverses` with 1/D, as they are
     once the row is absorbed; S[:, Q] takes the leverage from before it.
@@ -49,18 +45,7 @@ def absorb_gains(U: Matrix, D: Vector, rows: int, R: Matrix, S: Matrix, gains: M
         D[k] = D_0
         if pair:
             D[k + 1] = D_1
-            if k + 2 < d:
-                b = 0
-                while taken_over and b < rows:
-                    take_over(U, k, R, b, S[b, R0], S[b, BETA0], S[b, SHARE0], k + 2)
-                    take_over(U, k + 1, R, b, S[b, R1], S[b, BETA1], S[b, SHARE1], k + 2)
-                    b += 1
-                while b + GROUP <= rows:
-                    absorb_group(U, k, R, b, S, k + 2)
-                    b += GROUP
-                while b < rows:
-                    absorb_single(U, k, R, b, S, k + 2)
-                    b += 1
+            sweep(U, k, rows, R, S, taken_over)
             U[k, k + 1] = u
             for b in range(rows):  # after the sweep: single stores before it would stall its vector loads
                 R[b, k + 1] = S[b, R1]

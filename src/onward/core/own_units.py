@@ -17,7 +17,7 @@ from onward.core.factor import Factor, copy_vector, new_scratch
 from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 
-COMPILED_FROM = "6371ce2abffb53fc"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "2463ef488138ebba"  # other files whose code is compiled into this one: see tools/digests.py
 
 FIRST_REFRESH = 3.0  # after two rows λ is what the second has made it
 LEAST_SHARE = 1e-9  # where rows have less of a sum than this, the rest being λ, rounding has too much of their part

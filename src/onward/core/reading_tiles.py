@@ -1,4 +1,4 @@
-"""Rows in batches: read in tiles, several rows against two pivots at a time, to the same bits as one at a time."""
+"""Rows in batches: read in tiles, side by side, to the same bits as one at a time."""
 
 from typing import NamedTuple
 
@@ -6,12 +6,15 @@ import numpy as np
 
 from onward.core.compile import compiled, inlined
 from onward.core.deficient import read_deficient
-from onward.core.factor import Factor, from_zero
-from onward.core.simd import GROUP, fma, read_group, read_single
-from onward.core.tiles import R0, R1, SCALARS, TILE, P, Q, load_rows, size_of_row
+from onward.core.factor import Factor, from_zero, new_scratch, read_row
+from onward.core.side_by_side import ACROSS, PIVOTS, eliminate_pivot, eliminate_pivots, lay_side_by_side
+from onward.core.simd import fma
+from onward.core.tiles import SCALARS, load_rows, size_of_row
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "f7d86fe7621d0f24"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "5c24f6057588f22c"  # other files whose code is compiled into this one: see tools/digests.py
+
+ALONE = 2  # so few rows are sooner read one at a time
 
 
 @compiled
@@ -22,7 +25,7 @@ def read_rows(factor: Factor, X: Matrix, intercept: bool, p: Matrix, q: Vector) 
     for k in range(d):
         deficient = deficient or factor.D[k] == 0.0
     if not deficient:
-        read_full_rows(factor, X, intercept, p, q)
+        read_full_rows(factor, X, p, q)
         return
     R, S, e, own = np.zeros((1, factor.U.shape[1])), np.empty((1, SCALARS)), np.empty(d), np.empty(d)
     for i in range(X.shape[0]):
@@ -31,118 +34,82 @@ def read_rows(factor: Factor, X: Matrix, intercept: bool, p: Matrix, q: Vector) 
         read_deficient(factor, R[0], e, own, 1.0, p[i], q[i : i + 1])
 
 
-@compiled
-def read_full_rows(factor: Factor, X: Matrix, intercept: bool, p: Matrix, q: Vector) -> None:
-    """`read_rows` of a factor without empty pivots."""
-    n, m = X.shape[0], factor.c.shape[1]
-    R, S = np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, SCALARS))
-    more = np.empty((TILE, 2 * m))
-    for i in range(0, n, TILE):
-        rows = min(TILE, n - i)
-        load_rows(X, i, rows, intercept, R, S)
-        for b in range(rows):
-            S[b, Q] = 0.0
-            S[b, P] = 0.0
-            for h in range(1, m):
-                more[b, 2 * h] = 0.0
-        _read_tile(factor, rows, R, S, more)
-        for b in range(rows):
-            q[i + b] = S[b, Q]
-            p[i + b, 0] = S[b, P]
-            for h in range(1, m):
-                p[i + b, h] = more[b, 2 * h]
-
-
 class Tile(NamedTuple):
-    """Rows of one target that wait to be read together."""
+    """Rows that wait to be read together, and what was read."""
 
-    R: Matrix
-    S: Matrix
-    more: Matrix
+    R: Matrix  # (ACROSS, padded d): the rows
+    Z: Matrix  # (padded d, ACROSS): what each row has left at each pivot, z with Uᵀz = x
+    inverse: Vector  # (d,): 1/D
+    P: Matrix  # (m, ACROSS): p of each row, for each target
+    Q: Vector  # (ACROSS,): q
 
 
 @inlined
 def new_tile(factor: Factor) -> Tile:
-    """Room for rows to read against this factor."""
-    return Tile(np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, SCALARS)), np.empty((TILE, 2)))
+    """Room for rows to read against this factor, which has no empty pivots and stays as it is meanwhile."""
+    d, m, width = factor.c.shape[0], factor.c.shape[1], factor.U.shape[1]
+    inverse = np.empty(d)
+    for k in range(d):
+        inverse[k] = 1.0 / factor.D[k]
+    return Tile(np.zeros((ACROSS, width)), np.empty((width, ACROSS)), inverse, np.empty((m, ACROSS)), np.empty(ACROSS))
 
 
 @inlined
-def put_in_tile(tile: Tile, b: int, x: Vector) -> None:
-    """Make x the b-th row of the tile."""
-    for j in range(x.shape[0]):
-        tile.R[b, j] = x[j]
+def put_in_tile(tile: Tile, b: int, X: Matrix, i: int) -> None:
+    """Make row i of X the b-th of the tile, behind the constant if X lacks a coordinate."""
+    lead = tile.inverse.shape[0] - X.shape[1]
+    if lead > 0:
+        tile.R[b, 0] = 1.0
+    for j in range(X.shape[1]):
+        tile.R[b, j + lead] = X[i, j]
 
 
 @compiled
-def read_tile(factor: Factor, tile: Tile, rows: int, p: Vector, q: Vector) -> None:
-    """`read_rows` of the first rows of a tile. Overwrites it, p and q."""
-    for b in range(rows):
-        tile.S[b, Q] = 0.0
-        tile.S[b, P] = 0.0
-    _read_tile(factor, rows, tile.R, tile.S, tile.more)
-    for b in range(rows):
-        q[b] = tile.S[b, Q]
-        p[b] = tile.S[b, P]
-
-
-@compiled
-def substitute(factor: Factor, R: Matrix, triangular: bool) -> None:
-    """Overwrite each row x of R, padded as those of U, with U⁻ᵀx. If `triangular`, row i is 0 before coordinate i."""
-    U, n, d = factor.U, R.shape[0], factor.U.shape[0]
-    S = np.empty((TILE, SCALARS))
-    for i in range(0, n, TILE):
-        rows = min(TILE, n - i)
-        tile = R[i : i + rows]
-        for k in range(i if triangular else 0, d - 1, 2):
-            for b in range(rows):
-                tile[b, k + 1] = fma(-tile[b, k], U[k, k + 1], tile[b, k + 1])
-                S[b, R0], S[b, R1] = tile[b, k], tile[b, k + 1]
-            if k + 2 < d:
-                b = 0
-                while b + GROUP <= rows:
-                    read_group(U, k, tile, b, S, k + 2)
-                    b += GROUP
-                while b < rows:
-                    read_single(U, k, tile, b, S, k + 2)
-                    b += 1
-
-
-@inlined
-def _read_tile(factor: Factor, rows: int, R: Matrix, S: Matrix, more: Matrix) -> None:
-    """`_absorb_tile` without learning: adds to q and p. Overwrites R, S and `more`."""
-    U, D, c, d = factor.U, factor.D, factor.c, factor.D.shape[0]
-    grouped = rows // GROUP * GROUP
-    if rows - grouped > 1 and grouped + GROUP <= R.shape[0]:  # a group costs as much as a single: empty rows fill it up
-        for b in range(rows, grouped + GROUP):
-            S[b, R0], S[b, R1] = 0.0, 0.0
-        grouped += GROUP
+def read_tile(factor: Factor, tile: Tile) -> None:
+    """`read_rows` of the rows of a tile. Overwrites Z, P and Q."""
+    U, c, Z, P, Q, (d, m) = factor.U, factor.c, tile.Z, tile.P, tile.Q, factor.c.shape
+    lay_side_by_side(tile.R, Z)
+    for b in range(ACROSS):
+        Q[b] = 0.0
+        for h in range(m):
+            P[h, b] = 0.0
     k = from_zero()
-    while k + 1 < d:
-        for b in range(rows):
-            S[b, R0] = R[b, k]
-            S[b, R1] = fma(-R[b, k], U[k, k + 1], R[b, k + 1])
-        _read_pivot(k, rows, R0, S, more, D, c)
-        _read_pivot(k + 1, rows, R1, S, more, D, c)
-        if k + 2 < d:
-            for b in range(0, grouped, GROUP):
-                read_group(U, k, R, b, S, k + 2)
-            for b in range(grouped, rows):
-                read_single(U, k, R, b, S, k + 2)
-        k += 2
-    if k < d:
-        for b in range(rows):
-            S[b, R0] = R[b, k]
-        _read_pivot(k, rows, R0, S, more, D, c)
+    while k + PIVOTS <= d:
+        eliminate_pivots(U, k, Z, tile.inverse, c, P, Q)
+        k += PIVOTS
+    while k < d:
+        eliminate_pivot(U, k, Z, tile.inverse, c, P, Q)
+        k += 1
+    for h in range(1, m):
+        for k in range(d):
+            for b in range(ACROSS):
+                P[h, b] = fma(Z[k, b], c[k, h], P[h, b])
 
 
-@inlined
-def _read_pivot(k: int, rows: int, slot: int, S: Matrix, more: Matrix, D: Vector, c: Matrix) -> None:
-    inverse = 1.0 / D[k]
-    for b in range(rows):
-        r = S[b, slot]
-        S[b, Q] = fma(r * inverse, r, S[b, Q])
-        S[b, P] = fma(r, c[k, 0], S[b, P])
-    for h in range(1, c.shape[1]):
-        for b in range(rows):
-            more[b, 2 * h] = fma(S[b, slot], c[k, h], more[b, 2 * h])
+@compiled
+def read_full_rows(factor: Factor, X: Matrix, p: Matrix, q: Vector) -> None:
+    """`read_rows` of a factor without empty pivots; behind the constant if X lacks a coordinate."""
+    n, (d, m) = X.shape[0], factor.c.shape
+    i = from_zero()
+    if n > ALONE:
+        tile = new_tile(factor)
+        while n - i > ALONE:
+            rows = min(ACROSS, n - i)
+            for b in range(rows):
+                put_in_tile(tile, b, X, i + b)
+            read_tile(factor, tile)
+            for b in range(rows):
+                q[i + b] = tile.Q[b]
+                for h in range(m):
+                    p[i + b, h] = tile.P[h, b]
+            i += rows
+    scratch, more, lead = new_scratch(d), np.empty((2, m)), d - X.shape[1]
+    while i < n:
+        scratch[0, 0] = 1.0
+        for j in range(X.shape[1]):
+            scratch[0, j + lead] = X[i, j]
+        more[:] = 0.0
+        p[i, 0], q[i] = read_row(factor, scratch, more)
+        for h in range(1, m):
+            p[i, h] = more[0, h]
+        i += 1

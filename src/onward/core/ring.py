@@ -2,7 +2,8 @@
 
 Taking a row out loses digits in proportion to what is left in its direction, and of each target's sum of squares, and
 they do not come back. So before the losses add up to much, and once in every window's length, the factor is to be made
-anew from the rows themselves.
+anew from the rows themselves. λ bounds those of G from the other side: G never holds less than Λ, and never more than Λ
+and the rows of a window. Where these are not many times λ, no rounding can come to count many times as much.
 """
 
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "cff105ee5b4260cb"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "3af03b339648bbc4"  # other files whose code is compiled into this one: see tools/digests.py
 
 RING = np.dtype(
     [
@@ -74,7 +75,9 @@ def lacks_room(ring: Ring, window: float) -> bool:
 
 
 @inlined
-def make_room(ring: Ring, window: float, factor: Factor, w: float, scratch: Matrix, more: Matrix) -> int:
+def make_room(
+    ring: Ring, window: float, factor: Factor, lam_least: float, w: float, scratch: Matrix, more: Matrix
+) -> int:
     """Take the oldest row, of weight w, out of the factor if the ring is full; it stays in the ring.
 
     Says whether it was taken out. If the factor must be made anew (`MAKE_ANEW`), it is spoiled or will be. Overwrites
@@ -88,13 +91,14 @@ def make_room(ring: Ring, window: float, factor: Factor, w: float, scratch: Matr
         return MAKE_ANEW
     if has_empty_pivots(factor):  # such a factor only takes rows in
         return MAKE_ANEW
-    left = 1.0
+    left = share = 1.0
     if w != 0.0:
         row = ring.rows[int(header.next_slot)]
         left = remove_row(factor, row, w, scratch, more)
-        left = min(left, _least_share(factor, row, w))
-    header.rounding_growth /= left
-    return TAKEN_OUT if left > 0.0 and header.rounding_growth < MOST_GROWTH else MAKE_ANEW
+        share = _least_share(factor, row, w)
+    bounded = window * factor.counts[0].peak < (MOST_GROWTH - 1.0) * lam_least
+    header.rounding_growth /= share if bounded else min(left, share)
+    return TAKEN_OUT if min(left, share) > 0.0 and header.rounding_growth < MOST_GROWTH else MAKE_ANEW
 
 
 @inlined

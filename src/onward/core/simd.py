@@ -40,6 +40,20 @@ def _fma(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
 fma = cast(Callable[[float, float, float], float], _fma)
 """a·b + c, rounded once."""
 
+
+@intrinsic
+def _rarely(typingctx: Any, condition: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(ir.IntType(1), [ir.IntType(1)] * 2)
+        expect = cgutils.get_or_insert_function(builder.module, kind, "llvm.expect.i1")
+        return builder.call(expect, [args[0], ir.IntType(1)(0)])
+
+    return types.boolean(types.boolean), codegen
+
+
+rarely = cast(Callable[[bool], bool], _rarely)
+"""The condition, which is mostly false: what hangs on it is then a branch apart, and nothing waits for it."""
+
 Sweep = Callable[[Matrix, int, Matrix, int, Matrix, int], None]
 
 
@@ -83,7 +97,7 @@ def _make_sweep(rows: int, write: bool) -> Sweep:
             def spread(column: int, vector: Any) -> list[Any]:
                 """For each row the number in a column of K, in a whole vector."""
                 numbers = [builder.load(builder.gep(pointer, [intp(column)])) for pointer in scalars]
-                return [_splat(builder, number, vector) for number in numbers]
+                return [splat(builder, number, vector) for number in numbers]
 
             def factors(vector: Any) -> tuple[Any, Any]:
                 """−p and β of each pivot and row."""
@@ -92,7 +106,7 @@ def _make_sweep(rows: int, write: bool) -> Sweep:
 
             def step(j: Any, minus_p: Any, beta: Any, vector: Any = _VECTOR) -> None:
                 """One vector of columns, from j on."""
-                fused = _vector_fma(builder, vector)
+                fused = vector_fma(builder, vector)
 
                 def at(pointer: Any) -> Any:
                     return builder.bitcast(builder.gep(pointer, [j]), vector.as_pointer())
@@ -116,7 +130,7 @@ def _make_sweep(rows: int, write: bool) -> Sweep:
             ragged = builder.icmp_signed(">", before, intp(0))
             int_vector = ir.VectorType(intp, LANES)
             lanes = ir.Constant(int_vector, list(range(LANES)))
-            mask = builder.icmp_signed(">=", lanes, _splat(builder, before, int_vector))
+            mask = builder.icmp_signed(">=", lanes, splat(builder, before, int_vector))
             zero = ir.Constant(_VECTOR, [0.0] * LANES)
             minus_p, beta = factors(_VECTOR)
             factors_wide = factors(wide)
@@ -142,11 +156,10 @@ def _make_sweep(rows: int, write: bool) -> Sweep:
     return cast(Sweep, sweep)
 
 
-GROUP = 4  # rows in one absorbing or reading sweep: two pivots of four rows fill the vector registers
+GROUP = 4  # rows in one absorbing sweep: two pivots of four rows fill the vector registers
 
 absorb_group = _make_sweep(GROUP, write=True)
 absorb_single = _make_sweep(1, write=True)
-read_group = _make_sweep(GROUP, write=False)
 read_single = _make_sweep(1, write=False)
 
 
@@ -156,7 +169,7 @@ CHAINS = 4  # sums at once: one alone waits for itself
 def _dots(context: Any, builder: Any, row: Any, columns: Any, vectors: list[Any], first: Any) -> list[Any]:
     """Σ row[j]·v[j] over columns j ≥ first, for each of the vectors; each to the same bits as by itself."""
     intp = columns.type
-    fused = _vector_fma(builder)
+    fused = vector_fma(builder)
     zero = ir.Constant(_VECTOR, [0.0] * LANES)
     sums = [[cgutils.alloca_once(builder, _VECTOR) for _ in range(CHAINS)] for _ in vectors]
     rests = [cgutils.alloca_once(builder, _F64) for _ in vectors]
@@ -176,7 +189,7 @@ def _dots(context: Any, builder: Any, row: Any, columns: Any, vectors: list[Any]
     start = builder.sub(first, before)
     lanes = ir.Constant(ir.VectorType(intp, LANES), list(range(LANES)))
     with builder.if_then(builder.icmp_signed("<", start, columns)):
-        add(start, 0, builder.icmp_signed(">=", lanes, _splat(builder, before, ir.VectorType(intp, LANES))))
+        add(start, 0, builder.icmp_signed(">=", lanes, splat(builder, before, ir.VectorType(intp, LANES))))
     start = builder.add(start, intp(LANES))
     step = intp(LANES * CHAINS)
     whole = builder.mul(builder.sdiv(builder.sub(columns, start), step), step)
@@ -204,13 +217,15 @@ def _load(builder: Any, data: Any, j: Any) -> Any:
     return builder.load(builder.bitcast(builder.gep(data, [j]), _VECTOR.as_pointer()), align=8)
 
 
-def _splat(builder: Any, value: Any, vector: Any) -> Any:
+def splat(builder: Any, value: Any, vector: Any) -> Any:
+    """A vector that has the value everywhere."""
     undefined = ir.Constant(vector, ir.Undefined)
     zeros = ir.Constant(ir.VectorType(_I32, vector.count), [0] * vector.count)
     return builder.shuffle_vector(builder.insert_element(undefined, value, _I32(0)), undefined, zeros)
 
 
-def _vector_fma(builder: Any, vector: Any = _VECTOR) -> Any:
+def vector_fma(builder: Any, vector: Any = _VECTOR) -> Any:
+    """The function a·b + c of such vectors, rounded once."""
     kind = ir.FunctionType(vector, [vector] * 3)
     return cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{vector.count}f64")
 
@@ -267,7 +282,7 @@ def _solved_four(context: Any, builder: Any, kinds: Any, args: Any) -> None:
     k, intp = args[1], args[1].type
     rows = [builder.gep(row, [builder.mul(intp(i), columns)]) for i in range(LANES)]
     sides = [_data_of(context, builder, kind, v) for kind, v in zip(kinds[2:], args[2:], strict=True)]
-    fused = _vector_fma(builder)
+    fused = vector_fma(builder)
     sums = [[cgutils.alloca_once(builder, _VECTOR) for _ in rows] for _ in sides]
     for place in (place for places in sums for place in places):
         builder.store(ir.Constant(_VECTOR, [0.0] * LANES), place)
@@ -319,71 +334,3 @@ k is a multiple of LANES; v is padded with zeros like the rows of U. What waits 
 """
 solve_four_twice = cast(Callable[[Matrix, int, Vector, Vector], None], _solve_four_twice)
 """`solve_four` for two right-hand sides: the same bits."""
-
-
-ACROSS = 8  # right-hand sides that stand side by side
-BLOCK = 4  # rows of a triangle that meet them at once: with so many they fill the vector registers
-
-Across = Callable[[Matrix, int, Matrix, Matrix], None]
-
-
-def _make_across(rows: int, solves: bool) -> Across:
-    """Build the step of `rows` rows of a unit upper triangle, from row k on, over ACROSS columns of Z side by side.
-
-    If it `solves`, rows k … of Z become z with Uz = Z, given that those after them are solved. Otherwise row i of `out`
-    becomes row k + i of UZ. Each column is summed by itself: first over what comes after the rows, then among them.
-    """
-
-    @intrinsic
-    def across(typingctx: Any, U: Any, k: Any, Z: Any, out: Any) -> Any:
-        signature = types.void(U, types.intp, Z, out)
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            triangle, columns, result = (
-                context.make_array(signature.args[i])(context, builder, args[i]) for i in (0, 2, 3)
-            )
-            k = args[1]
-            intp = k.type
-            width = cgutils.unpack_tuple(builder, triangle.shape)[1]
-            last = cgutils.unpack_tuple(builder, columns.shape)[0]
-            wide = ir.VectorType(_F64, ACROSS)
-            fused = _vector_fma(builder, wide)
-            places = [builder.add(k, intp(i)) for i in range(rows)]
-            U_rows = [builder.gep(triangle.data, [builder.mul(place, width)]) for place in places]
-
-            def at(data: Any, row: Any) -> Any:
-                return builder.bitcast(builder.gep(data, [builder.mul(row, intp(ACROSS))]), wide.as_pointer())
-
-            def spread(i: int, j: Any, negative: bool) -> Any:
-                u = builder.load(builder.gep(U_rows[i], [j]))
-                return _splat(builder, builder.fneg(u) if negative else u, wide)
-
-            sums = [cgutils.alloca_once(builder, wide) for _ in range(rows)]
-            for place in sums:
-                builder.store(ir.Constant(wide, [0.0] * ACROSS), place)
-            with cgutils.for_range_slice(builder, builder.add(k, intp(rows)), last, intp(1), intp) as (j, _):
-                z = builder.load(at(columns.data, j), align=8)
-                for i, place in enumerate(sums):
-                    builder.store(builder.call(fused, [spread(i, j, False), z, builder.load(place)]), place)
-            z = [builder.load(at(columns.data, place), align=8) for place in places]
-            for i in reversed(range(rows)):
-                beyond = builder.load(sums[i])
-                value = builder.fsub(z[i], beyond) if solves else builder.fadd(z[i], beyond)
-                for known in reversed(range(i + 1, rows)):
-                    value = builder.call(fused, [spread(i, places[known], solves), z[known], value])
-                if solves:
-                    z[i] = value
-                    builder.store(value, at(columns.data, places[i]), align=8)
-                else:
-                    builder.store(value, at(result.data, intp(i)), align=8)
-            return context.get_dummy_value()
-
-        return signature, codegen
-
-    return cast(Across, across)
-
-
-solve_block = _make_across(BLOCK, solves=True)
-solve_row = _make_across(1, solves=True)
-times_block = _make_across(BLOCK, solves=False)
-times_row = _make_across(1, solves=False)

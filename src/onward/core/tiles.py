@@ -18,12 +18,13 @@ from onward.core.factor import (
     scale_past,
     take_over,
 )
-from onward.core.simd import GROUP, absorb_group, absorb_single, fma
+from onward.core.simd import GROUP, absorb_group, absorb_single, fma, rarely
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW, TAKEN_OVER, make_unrolled
 
-COMPILED_FROM = "8d31b056b5f2966f"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "fb56a4ea2f5702b9"  # other files whose code is compiled into this one: see tools/digests.py
 
+STRETCH = 256  # rows that are absorbed before it is looked whether one may have taken a pivot over
 TILE = 8  # rows absorbed together: enough to share each load of U, few enough to stay in the cache
 
 # Columns of the tile's scalars, a row of them for each data row. First what the sweep needs, then what is summed.
@@ -39,41 +40,62 @@ def absorb_rows(factor: Factor, X: Matrix, Y: Matrix, w: Vector, intercept: bool
 
     Writes what was known of each row before it came: p = xᵀG⁻¹b, for each target, and the leverage q = xᵀG⁻¹x.
     A row that raises the rank (only without regularisation) has p = 0 and q = inf. Adds Σ a ρ² to the loss, and counts
-    the rows. With `intercept`, coordinate 0 is the constant 1. A negative weight removes a row.
+    the rows. With `intercept`, coordinate 0 is the constant 1. Negative weights, then all of them, remove rows.
 
     Returns how many rows were absorbed: fewer than given if the next one needs a pivot too small to hold.
     """
     n, m, d = X.shape[0], Y.shape[1], factor.D.shape[0]
-    loss, counts = factor.loss, factor.counts[0]
+    counts = factor.counts[0]
     empty = 0
     for k in range(d):
         empty += factor.D[k] == 0.0
+    few = m == 1 and 0 < d <= FEW
     i = 0
-    largest = counts.peak
-    if empty == 0 and m == 1 and 0 < d <= FEW:
-        counts.peak = _absorb_few(0, factor, X, Y, w, intercept, largest, p, q)
-        _count(w, n, factor)
-        return int(n)
+    if few and empty == 0:
+        i = _absorb_few(0, factor, X, Y, w, intercept, p, q)
+        if i == n:
+            _count(w, n, factor)
+            return i
     R, S = np.zeros((TILE, factor.U.shape[1])), np.empty((TILE, SCALARS))
     more, e, own = np.empty((TILE, 2 * m)), np.empty(d), np.empty(d)
     while i < n and empty > 0:
         load_rows(X, i, 1, intercept, R, S)
-        largest = max(largest, w[i] * S[0, P])
+        counts.peak = max(counts.peak, w[i] * S[0, P])
         size_of_row(R, w[i], e, own)
         rank_rose = absorb_deficient(factor, R[0], e, own, Y[i], w[i], p[i], q[i : i + 1], more[0])
         if rank_rose < 0:
-            counts.peak = largest
             _count(w, i, factor)
             return i
         empty -= rank_rose
         i += 1
-    if m == 1 and 0 < d <= FEW:
-        counts.peak = _absorb_few(i, factor, X, Y, w, intercept, largest, p, q)
-        _count(w, n, factor)
-        return int(n)
-    total = loss[0]
     while i < n:
-        rows = min(TILE, n - i)
+        stop = min(n, i + STRETCH) if few else n
+        _absorb_in_tiles(i, stop, factor, X, Y, w, intercept, R, S, more, p, q)
+        i = _absorb_few(stop, factor, X, Y, w, intercept, p, q) if few else stop
+    _count(w, n, factor)
+    return i
+
+
+@inlined
+def _absorb_in_tiles(
+    first: int,
+    stop: int,
+    factor: Factor,
+    X: Matrix,
+    Y: Matrix,
+    w: Vector,
+    intercept: bool,
+    R: Matrix,
+    S: Matrix,
+    more: Matrix,
+    p: Matrix,
+    q: Vector,
+) -> None:
+    """`absorb_rows` of rows `first` to `stop`, where no pivot is empty. Overwrites R, S and `more`, counts nothing."""
+    loss, m = factor.loss, Y.shape[1]
+    i, total, largest = first, loss[0], factor.counts[0].peak
+    while i < stop:
+        rows = min(TILE, stop - i)
         load_rows(X, i, rows, intercept, R, S)
         for b in range(rows):
             largest = max(largest, w[i + b] * S[b, P])
@@ -96,29 +118,35 @@ def absorb_rows(factor: Factor, X: Matrix, Y: Matrix, w: Vector, intercept: bool
                 loss[h] = fma(S[b, A] * more[b, 2 * h + 1], more[b, 2 * h + 1], loss[h])
         i += rows
     loss[0] = total
-    counts.peak = largest
-    _count(w, n, factor)
-    return i
+    factor.counts[0].peak = largest
 
 
 @compiled
 def _absorb_few(
-    first: int, factor: Factor, X: Matrix, Y: Matrix, w: Vector, intercept: bool, peak: float, p: Matrix, q: Vector
-) -> float:
+    first: int, factor: Factor, X: Matrix, Y: Matrix, w: Vector, intercept: bool, p: Matrix, q: Vector
+) -> int:
     """`absorb_rows` from row `first` on, for few coordinates, one target and no empty pivots: the same bits, sooner.
 
-    Returns the largest w‖x‖², `peak` included, and counts nothing.
+    Returns the row at which it stopped: the first of a stretch in which one may take a pivot over. Counts nothing.
     """
-    U, D, c, loss, d = factor.U, factor.D, factor.c, factor.loss, factor.D.shape[0]
-    if d == 1:
-        return _absorb_1(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
-    if d == 2:
-        return _absorb_2(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
-    if d == 3:
-        return _absorb_3(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
-    if d == 4:
-        return _absorb_4(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
-    return _absorb_5(first, X, Y, w, intercept, U, D, c, loss, peak, p, q)
+    U, D, c, loss, d, counts = factor.U, factor.D, factor.c, factor.loss, factor.D.shape[0], factor.counts[0]
+    while first < X.shape[0]:
+        stop = min(X.shape[0], first + STRETCH)
+        if d == 1:
+            peak = _absorb_1(first, stop, X, Y, w, intercept, U, D, c, loss, counts.peak, p, q)
+        elif d == 2:
+            peak = _absorb_2(first, stop, X, Y, w, intercept, U, D, c, loss, counts.peak, p, q)
+        elif d == 3:
+            peak = _absorb_3(first, stop, X, Y, w, intercept, U, D, c, loss, counts.peak, p, q)
+        elif d == 4:
+            peak = _absorb_4(first, stop, X, Y, w, intercept, U, D, c, loss, counts.peak, p, q)
+        else:
+            peak = _absorb_5(first, stop, X, Y, w, intercept, U, D, c, loss, counts.peak, p, q)
+        if peak < 0.0:
+            break
+        counts.peak = peak
+        first = stop
+    return first
 
 
 @compiled
@@ -223,22 +251,39 @@ def _absorb_tile(factor: Factor, first: int, rows: int, R: Matrix, S: Matrix, mo
     k = first
     while k + 1 < d:
         u, taken_over = _absorb_pair(k, rows, R, S, more, U[k, k + 1], D, c, scored)
-        if k + 2 < d:
-            b = 0
-            while taken_over and b < rows:
-                take_over(U, k, R, b, S[b, R0], S[b, BETA0], S[b, SHARE0], k + 2)
-                take_over(U, k + 1, R, b, S[b, R1], S[b, BETA1], S[b, SHARE1], k + 2)
-                b += 1
-            while b + GROUP <= rows:
-                absorb_group(U, k, R, b, S, k + 2)
-                b += GROUP
-            while b < rows:
-                absorb_single(U, k, R, b, S, k + 2)
-                b += 1
+        sweep(U, k, rows, R, S, taken_over)
         U[k, k + 1] = u
         k += 2
     if k < d:
         _absorb_last(k, rows, R, S, more, D, c)
+
+
+@inlined
+def sweep(U: Matrix, k: int, rows: int, R: Matrix, S: Matrix, taken_over: bool) -> None:
+    """Let the rows of a tile meet pivots k and k+1 in the columns behind them. Overwrites R and U.
+
+    S has each row's residuals, β and shares; `taken_over` says whether one may have taken a pivot over.
+    """
+    if k + 2 >= U.shape[0]:
+        return
+    b = 0
+    if rarely(taken_over):
+        b = _take_over_rows(U, k, rows, R, S)
+    while b + GROUP <= rows:
+        absorb_group(U, k, R, b, S, k + 2)
+        b += GROUP
+    while b < rows:
+        absorb_single(U, k, R, b, S, k + 2)
+        b += 1
+
+
+@compiled
+def _take_over_rows(U: Matrix, k: int, rows: int, R: Matrix, S: Matrix) -> int:
+    """`take_over` of the rows of a tile, at pivots k and k+1; how many they are. Overwrites U and R."""
+    for b in range(rows):
+        take_over(U, k, R, b, S[b, R0], S[b, BETA0], S[b, SHARE0], k + 2)
+        take_over(U, k + 1, R, b, S[b, R1], S[b, BETA1], S[b, SHARE1], k + 2)
+    return rows
 
 
 @inlined

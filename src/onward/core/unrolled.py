@@ -17,7 +17,9 @@ from onward.core.types import Matrix, Vector
 TAKEN_OVER = 2.0**-10  # of a pivot that keeps less than this, a row makes U anew: five bits are lost at most
 FEW = 5  # beyond so many coordinates the factor no longer fits into the registers
 
-Unrolled = Callable[[int, Matrix, Matrix, Vector, bool, Matrix, Vector, Matrix, Vector, float, Matrix, Vector], float]
+Unrolled = Callable[
+    [int, int, Matrix, Matrix, Vector, bool, Matrix, Vector, Matrix, Vector, float, Matrix, Vector], float
+]
 
 _F64 = ir.DoubleType()
 
@@ -25,13 +27,15 @@ _F64 = ir.DoubleType()
 def make_unrolled(d: int) -> Unrolled:
     """Build `absorb_rows` from row `first` on, for d coordinates, one target and no empty pivots.
 
-    It takes the largest w‖x‖² so far, as `peak`, and returns it.
+    It takes the largest w‖x‖² so far, as `peak`, and returns it; -1, and the factor as it was, if a row may have taken
+    a pivot over: see `factor.absorb_value`.
     """
 
     @intrinsic
     def unrolled(
         typingctx: Any,
         first: Any,
+        stop: Any,
         X: Any,
         Y: Any,
         w: Any,
@@ -44,19 +48,19 @@ def make_unrolled(d: int) -> Unrolled:
         p: Any,
         q: Any,
     ) -> Any:
-        names = ("first", "X", "Y", "w", "intercept", "U", "D", "c", "loss", "peak", "p", "q")
-        signature = types.float64(types.intp, X, Y, w, intercept, U, D, c, loss, types.float64, p, q)
+        names = ("first", "stop", "X", "Y", "w", "intercept", "U", "D", "c", "loss", "peak", "p", "q")
+        signature = types.float64(types.intp, types.intp, X, Y, w, intercept, U, D, c, loss, types.float64, p, q)
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             arrays = {
                 name: context.make_array(kind)(context, builder, value)
                 for name, kind, value in zip(names, signature.args, args, strict=True)
-                if name not in ("first", "intercept", "peak")
+                if name not in ("first", "stop", "intercept", "peak")
             }
             intp = context.get_value_type(types.intp)
-            rows, columns = cgutils.unpack_tuple(builder, arrays["X"].shape)
+            rows, columns = args[1], cgutils.unpack_tuple(builder, arrays["X"].shape)[1]
             row_of_U = cgutils.unpack_tuple(builder, arrays["U"].shape)[1]
-            constant = builder.trunc(args[4], ir.IntType(1))
+            constant = builder.trunc(args[5], ir.IntType(1))
 
             def element(name: str, index: Any) -> Any:
                 return builder.gep(arrays[name].data, [index])
@@ -79,7 +83,7 @@ def make_unrolled(d: int) -> Unrolled:
             c_ = [variable(builder.load(element("c", intp(k)))) for k in pivots]
             U_ = {(k, j): variable(builder.load(above(k, j))) for k in pivots for j in range(k + 1, d)}
             total = variable(builder.load(element("loss", intp(0))))
-            largest = variable(args[9])
+            largest = variable(args[10])
             one = variable(_F64(1.0))
             lead = builder.zext(constant, intp)
 
@@ -121,16 +125,10 @@ def make_unrolled(d: int) -> Unrolled:
                 known = builder.fma(r[k], c_k, known)
                 builder.store(builder.fma(share, c_k, builder.fmul(beta, rho)), c_[k])
                 rho = builder.fma(minus_r, c_k, rho)
-                before, u = list(r), {j: builder.load(U_[k, j]) for j in range(k + 1, d)}
                 for j in range(k + 1, d):
-                    r[j] = builder.fma(minus_r, u[j], r[j])
-                    builder.store(builder.fma(beta, r[j], u[j]), U_[k, j])
-                if k + 1 < d:
-                    taken_over = builder.fcmp_ordered("<", share, _F64(TAKEN_OVER))
-                    with builder.if_then(taken_over, likely=False):  # see `factor.absorb_value`
-                        for j in range(k + 1, d):
-                            anew = builder.fma(share, u[j], builder.fmul(beta, before[j]))
-                            builder.store(anew, U_[k, j])
+                    u = builder.load(U_[k, j])
+                    r[j] = builder.fma(minus_r, u, r[j])
+                    builder.store(builder.fma(beta, r[j], u), U_[k, j])
                 if k + 1 < d:
                     for slot, value in zip(way[k + 1], [*r, a, leverage, known, rho], strict=True):
                         builder.store(value, slot)
@@ -167,13 +165,19 @@ def make_unrolled(d: int) -> Unrolled:
                 with cgutils.for_range_slice(builder, start, stop, intp(1), intp) as (s, _):
                     step(s, guarded)
 
-            for k in pivots:
-                builder.store(builder.load(D_[k]), element("D", intp(k)))
-                builder.store(builder.load(c_[k]), element("c", intp(k)))
-                for j in range(k + 1, d):
-                    builder.store(builder.load(U_[k, j]), above(k, j))
-            builder.store(builder.load(total), element("loss", intp(0)))
-            return builder.load(largest)
+            # Pivots only grow, or only shrink: one that has not grown so much by all rows has not by one.
+            kept = ir.IntType(1)(1)
+            for k in pivots[:-1]:
+                least = builder.fmul(builder.load(D_[k]), _F64(2.0 * TAKEN_OVER))
+                kept = builder.and_(kept, builder.fcmp_ordered(">", builder.load(element("D", intp(k))), least))
+            with builder.if_then(kept, likely=True):
+                for k in pivots:
+                    builder.store(builder.load(D_[k]), element("D", intp(k)))
+                    builder.store(builder.load(c_[k]), element("c", intp(k)))
+                    for j in range(k + 1, d):
+                        builder.store(builder.load(U_[k, j]), above(k, j))
+                builder.store(builder.load(total), element("loss", intp(0)))
+            return builder.select(kept, builder.load(largest), _F64(-1.0))
 
         return signature, codegen
 

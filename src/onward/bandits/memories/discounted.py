@@ -13,7 +13,7 @@ from onward.core.shown import brief
 from onward.core.tiles import discount
 from onward.core.types import Vector
 
-COMPILED_FROM = "a76aac79224a2015"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "395e84207185d960"  # other files whose code is compiled into this one: see tools/digests.py
 
 FADED = 1e-20
 

@@ -10,7 +10,7 @@ from onward.core.compile import compiled, inlined
 from onward.core.factor import new_scratch
 from onward.core.types import Vector
 
-COMPILED_FROM = "690b8254f7f60a9d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "704d9dcd44975e6b"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)

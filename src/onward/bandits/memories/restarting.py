@@ -17,7 +17,7 @@ from onward.core.shown import brief
 from onward.core.types import Records, Vector
 from onward.core.views import part, records_of
 
-COMPILED_FROM = "f6657ab8c42c6e4f"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "9067dadf71ed61fd"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype([("next_point", "f8")])
 N_HEADER = 1

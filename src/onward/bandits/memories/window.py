@@ -24,7 +24,7 @@ from onward.core.ring import (
 )
 from onward.core.types import Vector
 
-COMPILED_FROM = "42fdec52f22e84d9"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "b1124daf2cda4051"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def learn(buffer: Vector, x: Vector, y: float, square: float) -> None:
     d, window = x.shape[0], head.settings[0].window
     memory, scratch = memory_in(buffer, d, int(head.log[0].capacity)), new_scratch(d)
     ring, model = memory.ring, memory.model
-    room = make_room(ring, window, model.factor, 1.0, scratch, scratch)
+    room = make_room(ring, window, model.factor, head.settings[0].lam_least, 1.0, scratch, scratch)
     slot = next_slot(ring, window)
     copy_vector(x, slot)
     slot[d] = y
