@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from onward import storage
+from onward.bandits.logs import LEAST_PROPENSITY
 from onward.confidence.change_alarm import KIND, ChangeAlarm
 from onward.core.types import Vector
 from onward.service.waiting import Waiting
@@ -137,11 +138,12 @@ class Statistics:
             sums.recent[sums.place] = waiting.estimate, value
             sums.place = (sums.place + 1) % _RECENT
         if waiting.is_told:  # of choices whose probability nobody knows, nothing follows for other policies
+            probability = max(waiting.probability, LEAST_PROPENSITY)  # logs of earlier versions may tell any
             if waiting.is_own:
-                sums.matched.add(waiting.policy_probability / waiting.probability, value)
+                sums.matched.add(waiting.policy_probability / probability, value)
                 sums.told += value
             if waiting.shadow is not None:
-                sums.shadow.add(waiting.shadow / waiting.probability, value)
+                sums.shadow.add(waiting.shadow / probability, value)
 
     def alarm_bytes(self) -> bytes:
         """The alarm, for a snapshot."""
