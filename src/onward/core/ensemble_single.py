@@ -18,7 +18,7 @@ from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "5e30f3634c7e1f95"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "0fd8b53cc81ba0f4"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

@@ -16,7 +16,7 @@ from onward.core.types import Vector
 from onward.service.waiting import Waiting
 
 _MOST_BINS = 240  # of time
-_FIRST_BIN = 1.0  # seconds
+FIRST_BIN = 1.0  # seconds
 _APART = 16.0  # bins, by which clocks that are right do not differ
 _MOST_ACTIONS = 200  # that are counted one by one
 OTHERS = "(others)"
@@ -67,7 +67,7 @@ class Sums(msgspec.Struct, array_like=True):
 
     counts: dict[str, int] = {}
     bins: list[Bin] = []
-    bin_width: float = _FIRST_BIN
+    bin_width: float = FIRST_BIN
     actions: dict[str, ActionCount] = {}
     recent: list[tuple[float, float]] = []  # estimates and rewards
     place: int = 0  # of the next one
