@@ -15,7 +15,7 @@ import pytest
 from sklearn.metrics import r2_score
 from sklearn.preprocessing import StandardScaler
 
-from onward import AutoRegressor, OnlinePipeline, RidgeRegressor, load, storage
+from onward import AutoRegressor, ForwardRegressor, OnlinePipeline, RidgeRegressor, load, storage
 from onward.bandits import Disjoint, Greedy, LinTS, LinUCB, MetaOFUL, Random, SquareCB, SWLinUCB
 from onward.bandits.buffers import LEARNED
 from onward.core import TooExtremeError
@@ -266,6 +266,16 @@ def test_a_count_that_could_not_go_on_is_refused(tmp_path: Path) -> None:  # for
         else:
             with pytest.raises(storage.StorageError, match="learned"):
                 load(tmp_path / "policy")
+
+
+def test_what_is_learned_of_numbers_far_apart_is_loaded_again() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8, 2)) * [1e-90, 1e129]
+    for model in (
+        ForwardRegressor(0.0, fit_intercept=False).fit(X, X[:, 0]),  # U has 1e219, whose square is none; G has 1e258
+        RidgeRegressor(window=6).fit(X[:, 1:], 1e-100 * X[:, 0]),  # c has 1e-319, of which D makes numbers again
+    ):
+        assert storage.from_bytes(model.to_bytes()).to_bytes() == model.to_bytes()
 
 
 # What holds itself, or goes deeper than a stack
