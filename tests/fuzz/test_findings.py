@@ -278,6 +278,14 @@ def test_what_is_learned_of_numbers_far_apart_is_loaded_again() -> None:
         assert storage.from_bytes(model.to_bytes()).to_bytes() == model.to_bytes()
 
 
+def test_coefficients_that_are_beyond_all_numbers_are_no_nan() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((5, 5)) * 10.0 ** rng.uniform(-80, 85, (1, 5))
+    model = ForwardRegressor(0.0).fit(X, 1e56 * rng.standard_normal(5))
+    _refuses(model, lambda model: model.coef_, "the coefficients are beyond double precision")
+    assert np.isfinite(model.predict(X)).all()
+
+
 # What holds itself, or goes deeper than a stack
 
 

@@ -18,7 +18,7 @@ from onward.bandits.settings import (
 from onward.core.compile import compiled, inlined
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "b2845d71a83b26b1"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "5a3fdec1fd767257"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

@@ -28,7 +28,7 @@ from onward.core.kernel import (
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "4f1ede723cc84f76"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "c66e3eaa3a6cdcce"  # other files whose code is compiled into this one: see tools/digests.py
 
 Row: TypeAlias = Vector | tuple[float, ...]
 Loops: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]

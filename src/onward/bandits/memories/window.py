@@ -24,7 +24,7 @@ from onward.core.ring import (
 )
 from onward.core.types import Vector
 
-COMPILED_FROM = "42fdec52f22e84d9"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "30e01a470df2932b"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)
