@@ -15,7 +15,7 @@ import pytest
 from sklearn.metrics import r2_score
 from sklearn.preprocessing import StandardScaler
 
-from onward import AutoRegressor, ForwardRegressor, OnlinePipeline, RidgeRegressor, load, storage
+from onward import AutoRegressor, ForwardRegressor, OnlinePipeline, RandomFeatures, RidgeRegressor, load, storage
 from onward.bandits import Disjoint, Greedy, LinTS, LinUCB, MetaOFUL, Random, SquareCB, SWLinUCB
 from onward.bandits.buffers import LEARNED
 from onward.core import TooExtremeError
@@ -284,6 +284,12 @@ def test_coefficients_that_are_beyond_all_numbers_are_no_nan() -> None:
     model = ForwardRegressor(0.0).fit(X, 1e56 * rng.standard_normal(5))
     _refuses(model, lambda model: model.coef_, "the coefficients are beyond double precision")
     assert np.isfinite(model.predict(X)).all()
+
+
+def test_columns_of_one_name_are_told_by_a_pipeline() -> None:
+    rows = pd.DataFrame(np.eye(3), columns=["a", "a", "b"])
+    with pytest.raises(ValueError, match="X must have different column names, got 'a' twice"):
+        OnlinePipeline(RandomFeatures(n=4), RidgeRegressor()).fit(rows, np.ones(3))
 
 
 # What holds itself, or goes deeper than a stack
