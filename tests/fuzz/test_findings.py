@@ -16,7 +16,7 @@ from sklearn.metrics import r2_score
 from sklearn.preprocessing import StandardScaler
 
 from onward import AutoRegressor, ForwardRegressor, OnlinePipeline, RandomFeatures, RidgeRegressor, load, storage
-from onward.bandits import Disjoint, Greedy, LinTS, LinUCB, MetaOFUL, Random, SquareCB, SWLinUCB
+from onward.bandits import Disjoint, DLinUCB, Greedy, LinTS, LinUCB, MetaOFUL, Random, SquareCB, SWLinUCB
 from onward.bandits.buffers import LEARNED
 from onward.core import TooExtremeError
 from onward.tables import DataError, Table, stream
@@ -290,6 +290,12 @@ def test_columns_of_one_name_are_told_by_a_pipeline() -> None:
     rows = pd.DataFrame(np.eye(3), columns=["a", "a", "b"])
     with pytest.raises(ValueError, match="X must have different column names, got 'a' twice"):
         OnlinePipeline(RandomFeatures(n=4), RidgeRegressor()).fit(rows, np.ones(3))
+
+
+@pytest.mark.parametrize("gamma", [np.ones(3), pd.Series([0.5, 0.9]), "x", 10**400, 0.0, 1.5])
+def test_a_gamma_that_is_none_is_told(gamma: Any) -> None:
+    with pytest.raises(ValueError, match=r"^gamma must be"):
+        DLinUCB(gamma)
 
 
 # What holds itself, or goes deeper than a stack

@@ -18,7 +18,7 @@ from onward.bandits.settings import (
 from onward.core.compile import compiled, inlined
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "5a3fdec1fd767257"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e0b3a0ad68f8d558"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

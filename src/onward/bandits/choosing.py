@@ -50,7 +50,7 @@ from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "3ad77e08ab11a949"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "0e8f3994d61913e0"  # other files whose code is compiled into this one: see tools/digests.py
 
 MANY = 16  # of fewer actions than this, all are read
 

@@ -35,7 +35,7 @@ from onward.core.simd import dot_from
 from onward.core.tiles import TILE
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "c054cb966f75e06f"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e41585371597cbf8"  # other files whose code is compiled into this one: see tools/digests.py
 
 ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this

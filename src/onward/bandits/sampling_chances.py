@@ -22,7 +22,7 @@ from onward.core.reading_tiles import substitute
 from onward.core.simd import dot_from, fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "84e7f19dfcd1925e"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "d43ec953e4cb2e81"  # other files whose code is compiled into this one: see tools/digests.py
 
 SAME = 1e-12  # what is left of a difference in other differences' span, as a share of it, and counts as nothing
 
