@@ -166,6 +166,7 @@ def test_nothing_is_written_that_would_make_the_log_unreadable(tmp_path: Path, n
     path, actions = tmp_path / name, [[1.0, 0.0], [0.0, 1.0]]
     with LogWriter(path) as log:
         log.write(0, actions, propensity=0.5, key="1")
+        usual: dict[str, Any] = {"offered": actions, "reward": 1.0}
         for wrong, given in (
             ("propensity must be", {"propensity": 1e-31}),
             ("propensity must be", {"probabilities": [1e-31, 1.0]}),
@@ -173,7 +174,7 @@ def test_nothing_is_written_that_would_make_the_log_unreadable(tmp_path: Path, n
             ("of 2 features, as in this log so far, got 3", {"propensity": 1.0, "offered": [[1.0, 2.0, 3.0]]}),
         ):
             with pytest.raises(ValueError, match=wrong):
-                log.write(0, **{"offered": actions, "reward": 1.0} | given)
+                log.write(0, **(usual | given))
         with pytest.raises(ValueError, match="reward must be a number of at most 1e"):
             log.reward("1", 1e41)
         log.reward("1", 1.0)
