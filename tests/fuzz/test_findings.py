@@ -85,6 +85,13 @@ def test_missing_values_without_their_bits_are_refused(tmp_path: Path) -> None:
         _rows(path, missing="skip")
 
 
+@pytest.mark.parametrize("blank", ["", "  ", "\u00a0", "\t\u2003"])  # tables 1795066064383
+def test_a_row_without_an_end_after_a_blank_line_is_read(tmp_path: Path, blank: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"a,y\n{blank}\n1,2", encoding="utf-8")
+    assert [block.y.tolist() for block in _rows(path)] == [[2.0]]
+
+
 def test_infinite_values_are_left_out_where_bad_rows_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,y\n1,2\ninf,3\n,4\n")
