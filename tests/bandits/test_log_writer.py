@@ -105,8 +105,8 @@ def test_tables_in_json_lines_and_chances_in_every_row(tmp_path: Path) -> None:
 BAD: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     ((2, np.eye(2), 1.0), {"propensity": 0.5}, "a position, 0 … 1, got 2"),
     ((0, np.ones(2), 1.0), {"propensity": 0.5}, r"expected actions \(k, d\) of finite numbers, got shape \(2,\)"),
-    ((0, np.eye(2), 1.0), {}, r"propensity must be a number in \(0, 1\], got None"),
-    ((0, np.eye(2), 1.0), {"propensity": 0.0}, r"propensity must be a number in \(0, 1\], got 0.0"),
+    ((0, np.eye(2), 1.0), {}, r"propensity must be a number from 1e-30 to 1, got None"),
+    ((0, np.eye(2), 1.0), {"propensity": 0.0}, r"propensity must be a number from 1e-30 to 1, got 0.0"),
     ((0, np.eye(2), float("nan")), {"propensity": 0.5}, "reward must be a finite number, got nan"),
     ((0, np.eye(2)), {"propensity": 0.5}, "expected a reward, or a key by which it comes later, got neither"),
     ((0, np.eye(2)), {"propensity": 0.5, "key": 1.5}, "key must be text or a whole number, got 1.5"),
@@ -159,3 +159,28 @@ def test_probabilities_must_fit() -> None:
     assert rounding.propensity.max() == 1.0
     with pytest.raises(ValueError, match=r"got 0 in event 0 \(2 of 2 events are wrong\)"):
         LoggedData(np.ones((2, 2, 1)), [0, 1], [0.0, 1.5], [1.0, 0.0])
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.parquet"])
+def test_nothing_is_written_that_would_make_the_log_unreadable(tmp_path: Path, name: str) -> None:
+    path, actions = tmp_path / name, [[1.0, 0.0], [0.0, 1.0]]
+    with LogWriter(path) as log:
+        log.write(0, actions, propensity=0.5, key="1")
+        usual: dict[str, Any] = {"offered": actions, "reward": 1.0}
+        for wrong, given in (
+            ("propensity must be", {"propensity": 1e-31}),
+            ("propensity must be", {"probabilities": [1e-31, 1.0]}),
+            ("reward must be a number of at most 1e", {"propensity": 0.5, "reward": -1e41}),
+            ("of 2 features, as in this log so far, got 3", {"propensity": 1.0, "offered": [[1.0, 2.0, 3.0]]}),
+        ):
+            with pytest.raises(ValueError, match=wrong):
+                log.write(0, **(usual | given))
+        with pytest.raises(ValueError, match="reward must be a number of at most 1e"):
+            log.reward("1", 1e41)
+        log.reward("1", 1.0)
+        log.write(1, actions, 2.0, propensity=0.5, key=1)
+        log.write(1, actions, 3.0, propensity=0.5, key=1 << 64)  # of Parquet, a column holds text or whole numbers
+    assert LoggedData.read(path).reward.tolist() == [1.0, 2.0, 3.0]
+    if path.suffix == ".jsonl":
+        with LogWriter(path) as log, pytest.raises(ValueError, match="of 2 features, as in this log so far, got 1"):
+            log.write(0, [[1.0]], 1.0, propensity=1.0)

@@ -230,12 +230,16 @@ def test_rows_that_cannot_be_judged_change_nothing() -> None:
     tracked = ConformalIntervals()
     tracked.track(*rows)
     before = tracked.buffer.copy()
-    bad = ([np.nan, 1.0, 1.0, 1.0, 1e300], [0.1, np.inf, np.nan, 0.1, 0.1], [0.0, 0, 0, 0, -1e300], [1.0, 1, 1, 0, 1])
+    predictions, leverages = [np.nan, 1.0, 1.0, 1.0, 1e300, 1.0], [0.1, np.inf, np.nan, 0.1, 0.1, 1e300]
+    bad = predictions, leverages, [0.0, 0, 0, 0, -1e300, 0], [1.0, 1, 1, 0, 1, 1e20]
     lower, upper = tracked.track(*bad)
     assert_array_equal(tracked.buffer, before)
     assert (np.isinf(lower) & np.isinf(upper))[:4].all()
+    fresh = ConformalIntervals()
+    unlearned = fresh.buffer.copy()
     for prediction, leverage, y, w in zip(*bad, strict=True):
         assert_array_equal(tracked.update(prediction, leverage, y, w).buffer, before)
+        assert_array_equal(fresh.update(prediction, leverage, y, w).buffer, unlearned)
 
 
 @pytest.mark.parametrize(

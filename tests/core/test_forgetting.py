@@ -254,6 +254,22 @@ def test_a_window_stays_as_accurate_as_its_rows() -> None:
     assert_allclose(state.D, fresh.D, rtol=1e-8)
 
 
+@pytest.mark.parametrize(("scale", "lam"), [(1.6e12, 1e-3), (1.6e12, 1e-9), (1e9, 1e-9), (1e25, 1e9)])
+def test_a_window_of_columns_that_are_alike_is_what_its_rows_are(scale: float, lam: float) -> None:
+    """Milliseconds beside seconds: λ alone tells them apart, and is less than rounding of the rows that go."""
+    rng, n = np.random.default_rng(0), 300
+    t = scale * (1.0 + 1e-3 * rng.standard_normal(n))
+    X = np.column_stack([t, t / 1000.0, rng.standard_normal(n)])
+    y, w = rng.standard_normal((n, 1)), np.ones(n)
+    state, fresh = Information(3, 1, lam, True, memory=RowMemory(window=50)), Information(3, 1, lam, True)
+    p, q = np.empty_like(y), np.empty(n)
+    reserve(state, n)
+    learn_rows(state.buffer, X, y, w, NONE, np.empty((0, 0)), False, np.inf, p, q)
+    fresh.absorb(X[-50:].copy(), y[-50:].copy(), w[-50:].copy())
+    assert_allclose(state.read(X[-50:].copy())[0], fresh.read(X[-50:].copy())[0], atol=1e-9)
+    assert_allclose(state.loss, fresh.loss, rtol=1e-9)
+
+
 def test_growing_is_having_been_there_at_zero() -> None:
     for memory in MEMORIES.values():
         stream = Stream(3, 30, 4, 2, True, 1.0)

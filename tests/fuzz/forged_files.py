@@ -24,6 +24,7 @@ from onward.progressive.running_scores import new_totals, scores
 from onward.scale import chunk_results
 from onward.scale.chunk_results import Predicted
 from onward.scale.summary import Summary
+from onward.service import Loop, Model
 from tests.fuzz import children
 from tests.fuzz.children import SECONDS, Case, Harness, finding
 from tests.fuzz.forging import forge
@@ -39,6 +40,7 @@ from tests.fuzz.other_files import (
     use_log,
 )
 from tests.fuzz.sample_files import resume, sample_files
+from tests.fuzz.service_files import forged_snapshot, service_snapshots, use_snapshot
 from tests.fuzz.using import Lie, use
 
 LONGEST = 1000  # characters of a StorageError
@@ -49,6 +51,8 @@ OTHERS: dict[str, tuple[str, Callable[[Path], list[str]]]] = {
     "log of arms": (".jsonl", lambda path: use_log(path, len(path.read_bytes()))),
     "front": ("", use_front),
     "merge": ("", lambda path: merged(int(path.read_bytes()))),
+    "snapshot": ("", use_snapshot(Loop)),
+    "snapshot of a model": ("", use_snapshot(Model)),
 }
 _RECIPES = {"recipe", "recipe first levels", "recipe in time", "recipe auto"}
 THREADED = {
@@ -59,6 +63,8 @@ THREADED = {
     "checkpoint",
     "log",
     "log of arms",
+    "snapshot",
+    "snapshot of a model",
 } | _RECIPES  # what starts threads, which a fork must not have
 RESUMED = 0.02  # the share of passes among what is done with a checkpoint: each takes long
 
@@ -135,6 +141,8 @@ def _forged(seed: int, samples: Mapping[str, bytes]) -> tuple[str, bytes, bool]:
         return name, forged_log(rng, samples[name]), False
     if name == "front":
         return name, forged_front(rng), False
+    if name.startswith("snapshot"):
+        return name, forged_snapshot(rng, samples[name]), False
     if name == "merge":
         return name, str(seed).encode(), False
     return name, forge(rng, samples, name), name == "checkpoint" and rng.random() < RESUMED * len(samples)
@@ -149,7 +157,8 @@ def _warm(samples: Mapping[str, bytes], names: Iterable[str]) -> None:
 def harness() -> Harness:
     """The harness, with everything compiled that real files use."""
     with multiprocessing.get_context("fork").Pool(1) as pool:  # making some of them starts threads
-        samples = pool.apply(sample_files) | pool.apply(journals) | logs() | {"front": b"3", "merge": b"0"}
+        samples = pool.apply(sample_files) | pool.apply(journals) | pool.apply(service_snapshots)
+    samples |= logs() | {"front": b"3", "merge": b"0"}
     _warm(samples, sorted(samples.keys() - THREADED))
 
     def case(seed: int) -> Case:

@@ -15,8 +15,8 @@ import pytest
 from sklearn.metrics import r2_score
 from sklearn.preprocessing import StandardScaler
 
-from onward import AutoRegressor, OnlinePipeline, RidgeRegressor, load, storage
-from onward.bandits import Disjoint, Greedy, LinTS, LinUCB, MetaOFUL, Random, SquareCB, SWLinUCB
+from onward import AutoRegressor, ForwardRegressor, OnlinePipeline, RandomFeatures, RidgeRegressor, load, storage
+from onward.bandits import Disjoint, DLinUCB, Greedy, LinTS, LinUCB, MetaOFUL, Random, SquareCB, SWLinUCB
 from onward.bandits.buffers import LEARNED
 from onward.core import TooExtremeError
 from onward.tables import DataError, Table, stream
@@ -83,6 +83,13 @@ def test_missing_values_without_their_bits_are_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(whole, lying, 1))
     with pytest.raises(DataError, match="too small"):
         _rows(path, missing="skip")
+
+
+@pytest.mark.parametrize("blank", ["", "  ", "\u00a0", "\t\u2003"])  # tables 1795066064383
+def test_a_row_without_an_end_after_a_blank_line_is_read(tmp_path: Path, blank: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"a,y\n{blank}\n1,2", encoding="utf-8")
+    assert [block.y.tolist() for block in _rows(path)] == [[2.0]]
 
 
 def test_infinite_values_are_left_out_where_bad_rows_are_skipped(tmp_path: Path) -> None:
@@ -266,6 +273,36 @@ def test_a_count_that_could_not_go_on_is_refused(tmp_path: Path) -> None:  # for
         else:
             with pytest.raises(storage.StorageError, match="learned"):
                 load(tmp_path / "policy")
+
+
+def test_what_is_learned_of_numbers_far_apart_is_loaded_again() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8, 2)) * [1e-90, 1e129]
+    for model in (
+        ForwardRegressor(0.0, fit_intercept=False).fit(X, X[:, 0]),  # U has 1e219, whose square is none; G has 1e258
+        RidgeRegressor(window=6).fit(X[:, 1:], 1e-100 * X[:, 0]),  # c has 1e-319, of which D makes numbers again
+    ):
+        assert storage.from_bytes(model.to_bytes()).to_bytes() == model.to_bytes()
+
+
+def test_coefficients_that_are_beyond_all_numbers_are_no_nan() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((5, 5)) * 10.0 ** rng.uniform(-80, 85, (1, 5))
+    model = ForwardRegressor(0.0).fit(X, 1e56 * rng.standard_normal(5))
+    _refuses(model, lambda model: model.coef_, "the coefficients are beyond double precision")
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_columns_of_one_name_are_told_by_a_pipeline() -> None:
+    rows = pd.DataFrame(np.eye(3), columns=["a", "a", "b"])
+    with pytest.raises(ValueError, match="X must have different column names, got 'a' twice"):
+        OnlinePipeline(RandomFeatures(n=4), RidgeRegressor()).fit(rows, np.ones(3))
+
+
+@pytest.mark.parametrize("gamma", [np.ones(3), pd.Series([0.5, 0.9]), "x", 10**400, 0.0, 1.5])
+def test_a_gamma_that_is_none_is_told(gamma: Any) -> None:
+    with pytest.raises(ValueError, match=r"^gamma must be"):
+        DLinUCB(gamma)
 
 
 # What holds itself, or goes deeper than a stack

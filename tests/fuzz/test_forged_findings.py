@@ -13,6 +13,8 @@ from sklearn.kernel_approximation import Nystroem
 from onward import AutoRegressor, ForwardRegressor, OnlinePipeline, RidgeRegressor, storage
 from onward.bandits import Greedy
 from onward.bandits.buffers import acting
+from onward.confidence import ChangeAlarm
+from onward.confidence.change_state import HEADER
 from onward.core.types import Matrix, Vector
 from onward.progressive import checkpoints
 from onward.progressive.running_scores import new_totals
@@ -297,3 +299,15 @@ def test_what_a_checkpoint_says_is_told_in_a_line(
         resume(tmp_path, pack(contents))
     assert len(str(caught.value)) < 1000
     assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("name", ["share", "loud"])
+def test_what_follows_from_the_coordinates_of_an_alarm_must(name: str) -> None:
+    alarm = ChangeAlarm()
+    alarm.learn(*data())
+    file = storage.to_bytes("change alarm", *alarm.to_record())
+    assert storage.from_bytes(file).n_seen_ == 40
+    contents = unpack(file)
+    contents.arrays[0][(HEADER.names or ()).index(name)] *= 2.0
+    with pytest.raises(storage.StorageError, match="do not follow from 4 open coordinates"):
+        storage.from_bytes(pack(contents))

@@ -363,3 +363,11 @@ def test_masked_values_are_refused_and_what_masks_nothing_is_its_data() -> None:
         with pytest.raises(ValueError, match="must hold finite numbers, got a masked value"):
             call(masked, targets)
     assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("name", ["fit_intercept", "units"])
+@pytest.mark.parametrize("value", [np.ones((6, 3)), pd.DataFrame({"a": [1.0]}), sparse.eye_array(2), "no", 2, None])
+def test_settings_of_few_values_are_told_of_whatever_comes(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"^{name} must be") as found:
+        RidgeRegressor(**{name: value}).fit(np.eye(3), np.ones(3))
+    assert len(str(found.value)) < 200

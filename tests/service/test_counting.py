@@ -10,9 +10,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from onward import RidgeRegressor
 from onward.bandits import LinUCB
-from onward.service import Action, Loop, LoopConfig, RewardRule, snapshots, waiting
-from onward.service.entries import Entry, Expire, Forget, Reward
+from onward.service import Action, Loop, LoopConfig, Model, ModelConfig, RewardRule, snapshots, waiting
+from onward.service.entries import Decide, Entry, Expire, Forget, Reward
 from onward.service.evaluation import judged_decisions
 from onward.service.event_status import _ended
 from onward.service.request_metrics import RequestMetrics
@@ -224,6 +225,13 @@ def test_a_loop_whose_snapshot_is_damaged_is_made_from_its_log(
         lambda rest: rest["config"].update(policy={"name": "nobody"}),
         lambda rest: rest["config"]["reward"].update(wait="for ever"),
         lambda rest: rest.update(features=[]),
+        lambda rest: rest.update(finished={"e": "x" * 50_000}),
+        lambda rest: rest["sums"].__setitem__(2, 5e-324),  # the width of bins
+        lambda rest: rest["sums"].__setitem__(11, -1.0),  # a mean of squares
+        lambda rest: rest["sums"][1][0].__setitem__(1, -1),  # decisions in a bin
+        lambda rest: rest["sums"][4].append([1.0, -1e300]),  # a reward whose square overflows
+        lambda rest: rest["waiting"]["e2"].__setitem__(10, [[0.5, 0.5], [0.5]]),  # scales, which compiled code takes
+        lambda rest: rest["waiting"]["e2"].__setitem__(10, [[0.1] * 9, [0.1] * 9]),
     ],
 )
 def test_forged_snapshots_are_refused(forge: Any) -> None:
@@ -236,8 +244,55 @@ def test_forged_snapshots_are_refused(forge: Any) -> None:
     assert Loop.from_bytes(snapshots.pack(snapshot)).digest() == loop.digest()
     forge(rest)
     forged = snapshots.Snapshot(snapshot.learner, snapshot.shadow, msgspec.Raw(msgspec.msgpack.encode(rest)))
-    with pytest.raises(StorageError):
+    with pytest.raises(StorageError) as refused:
         Loop.from_bytes(snapshots.pack(forged))
+    assert len(str(refused.value)) < 700
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"version": -1},
+        {"version": 0},
+        {"features": [("other", "other")]},
+        {"config": ModelConfig(learner="ridge", settings={"lamb": 1.0})},
+        {"config": ModelConfig(learner="ridge", level=0.5)},  # of other intervals
+        {"config": ModelConfig(learner="forward")},
+        {"learner": RidgeRegressor().fit([[0.0], [1.0]], [[1.0, 2.0], [2.0, 1.0]]).to_bytes()},
+    ],
+)
+def test_forged_snapshots_of_models_are_refused(changed: dict[str, Any]) -> None:
+    model = Model("m", ModelConfig(learner="ridge"))
+    model.fold(model.propose_learn([{"a": 1.0}, {"a": 2.0, "b": 1.0}], [1.0, 2.0], at=0.0))
+    snapshot = snapshots.unpack(model.to_bytes(), snapshots.ModelSnapshot)
+    assert Model.from_bytes(snapshots.pack(snapshot)).digest() == model.digest()
+    with pytest.raises(StorageError):
+        Model.from_bytes(snapshots.pack(msgspec.structs.replace(snapshot, **changed)))
+
+
+def test_scales_of_a_log_that_are_none_are_left_out() -> None:
+    loop = Loop("l", clicks_only())
+    entry = loop.propose("e", {}, ACTIONS, at=0.0)
+    assert isinstance(entry.content, Decide)
+    wrong = msgspec.structs.replace(entry.content, scales=([0.1] * 9, [1e300]))  # compiled code would read beyond
+    loop.fold(msgspec.structs.replace(entry, content=wrong))
+    assert loop.reward("e", 1.0, at=1.0) == "learned"
+
+
+@pytest.mark.parametrize("at", [float("nan"), float("inf"), 1e300])
+def test_times_that_are_none_change_nothing(at: float) -> None:
+    loop = Loop("l", clicks_only())
+    loop.decide("e", {}, ACTIONS, at=0.0)
+    before = loop.digest()
+    for call in (
+        lambda: loop.decide("f", {}, ACTIONS, at=at),
+        lambda: loop.reward("e", 1.0, at=at),
+        lambda: loop.activate("e", at=at),
+        lambda: loop.expire(at),
+    ):
+        with pytest.raises(ValueError, match="at must be a time in seconds since 1970"):
+            call()
+    assert loop.digest() == before
 
 
 # Several servers

@@ -17,7 +17,7 @@ from onward.service.entries import Action, Begin, Decide, Entry
 from onward.service.evaluation import evaluate_entries, evaluate_source, judged_decisions
 from onward.service.loop import Loop
 from onward.service.request_errors import RequestError
-from onward.service.request_types import EvaluateRequest
+from onward.service.request_types import DecideRequest, EvaluateRequest
 from onward.service.service_engine import Service
 from onward.service.store import open_store
 from onward.service.store_errors import StoreError
@@ -84,6 +84,25 @@ def test_an_estimate_by_propensities_that_cannot_be_right_is_not_reliable() -> N
         assert (each.effective_samples or 0.0) > 50
         assert not each.reliable
         assert any("The mean weight is" in warning for warning in each.warnings)
+
+
+@pytest.mark.parametrize("probability", [1e-40, 1e-200, 5e-324])
+def test_a_probability_whose_weight_would_overflow_is_refused(probability: float) -> None:
+    config = LoopConfig(policy={"name": "Random"}, mode="apprentice", reward=RewardRule(wait=10.0))
+    logged = Logged(config)
+    with pytest.raises(RequestError, match="expected a probability from 1e-30 to 1"):
+        logged.play(1, probability=probability)
+    with pytest.raises(msgspec.ValidationError, match="probability"):
+        msgspec.json.decode(b'{"actions": [], "probability": %g}' % probability, type=DecideRequest)
+    # A log of an earlier version may tell one: it goes on, and is judged, with the least there is now.
+    entry = logged.loop.propose("e", {}, [Action("a"), Action("b")], at=0.0, probability=1e-30)
+    assert isinstance(entry.content, Decide)
+    content = msgspec.structs.replace(entry.content, probability=probability)
+    logged.fold(msgspec.structs.replace(entry, content=content))
+    logged.fold(logged.loop.propose_reward("e", 1.0, at=0.0))
+    assert logged.loop.state()["apprentice"]["value"] == 1.0
+    assert Loop.from_bytes(logged.loop.to_bytes()).digest() == logged.loop.digest()
+    assert evaluate_entries(logged.entries, config, logged.features, WANTED).events == 1
 
 
 def test_a_pruned_log_is_judged_by_the_settings_of_then(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from onward.core.factor import padded_to, square_of
 from onward.core.simd import dot_from
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "f5f35f17935ac02b"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "7f8ca246548bd475"  # other files whose code is compiled into this one: see tools/digests.py
 
 # After the coefficients; all of them finite, for the coefficients are multiplied by zeros there.
 STALE, NOISE, CEILING, LENGTH, UNSAFE, NO_FORM, FORM_CEILING, COUNTED, LOSS, SQUARES = range(10)

@@ -24,6 +24,7 @@ from onward.bandits.log_records import (
     named_arms_in,
 )
 from onward.bandits.log_tables import KINDS, are_names
+from onward.bandits.logs import LARGEST_REWARD, LEAST_PROPENSITY
 from onward.bandits.pending import checked_key
 from onward.core.checks import finite, is_hashable, is_real, is_whole
 from onward.core.shown import brief, several
@@ -84,6 +85,7 @@ class LogWriter:
         self._records: list[dict[str, Any]] = []  # of Parquet, until it is closed
         self._waiting: dict[Hashable, dict[str, Any]] = {}
         self._earlier: set[Hashable] = set()  # keys that wait in the file from before
+        self._width: int | None = None  # how many features actions or contexts have
         self._names = self._arms if self._arms and all(map(_is_plain, self._arms)) else None
         self._file: TextIO | None = None
         if kind == "jsonl":
@@ -138,8 +140,8 @@ class LogWriter:
             propensity = float(chances[taken]) if propensity is None else propensity
         if propensity is None:
             propensity = getattr(decision, "probability", None)
-        if not is_real(propensity) or not 0 < propensity <= 1:
-            raise ValueError(f"propensity must be a number in (0, 1], got {brief(propensity)}")
+        if not is_real(propensity) or not LEAST_PROPENSITY <= propensity <= 1:
+            raise ValueError(f"propensity must be a number from {LEAST_PROPENSITY:g} to 1, got {brief(propensity)}")
         record |= {"propensity": float(propensity), "reward": _checked_reward(reward)}
         key = getattr(decision, "key", None) if key is None else key
         if key is not None:
@@ -156,6 +158,7 @@ class LogWriter:
             record[ARMS] = json.dumps(self._names)  # a column
         elif self._names is not None and not self.written:
             record[ARMS] = self._names  # holds for what follows
+        self._width = table.shape[-1]
         self._earlier.discard(key)  # a reward of this key is now that of this decision
         if reward is None:
             self._waiting[key] = record
@@ -190,6 +193,9 @@ class LogWriter:
             arms = named_arms_in(record)
             if arms is not None and arms != tuple(self._names or ()):
                 raise ValueError(f"{self._path}: holds a log of arms {list(arms)}, got {self._arms}")
+            offered = record.get(ACTIONS, [record.get(CONTEXT)])
+            if self._width is None and isinstance(offered, list) and offered and isinstance(offered[0], list):
+                self._width = len(offered[0])
             key = record.get(KEY)
             if key is not None and "taken" in record and record.get("reward") is None:
                 self._earlier.add(key)
@@ -211,6 +217,8 @@ class LogWriter:
             ) from error
         if table.ndim != axes or not table.size or not np.isfinite(table).all():
             raise ValueError(f"expected {what} of finite numbers, got shape {table.shape}: {brief(offered)}")
+        if self._width not in (None, table.shape[-1]):
+            raise ValueError(f"expected {what} of {self._width} features, as in this log so far, got {table.shape[-1]}")
         return table
 
     def _place(self, taken: Any, k: int) -> int:
@@ -244,6 +252,10 @@ class LogWriter:
         elif self._records:
             import polars as pl  # here, so that what writes no Parquet does not wait for it
 
+            keys = [record[KEY] for record in self._records if record[KEY] is not None]
+            if any(isinstance(key, str) or abs(key) >= 1 << 63 for key in keys):  # a column holds one or the other
+                for record in self._records:
+                    record[KEY] = None if record[KEY] is None else str(record[KEY])
             frame = pl.DataFrame(self._records, infer_schema_length=None, strict=False)
             with replacing(self._path) as target:
                 frame.write_parquet(target)
@@ -260,7 +272,10 @@ class LogWriter:
 def _checked_reward(reward: float | np.bool_ | None) -> float | None:
     if reward is None:
         return None
-    return float(reward) if isinstance(reward, bool | np.bool_) else finite("reward", reward)
+    earned = float(reward) if isinstance(reward, bool | np.bool_) else finite("reward", reward)
+    if abs(earned) > LARGEST_REWARD:
+        raise ValueError(f"reward must be a number of at most {LARGEST_REWARD:g}, got {earned:g}")
+    return earned
 
 
 def _is_plain(name: object) -> bool:

@@ -25,7 +25,7 @@ from typing import Any, Self
 import numpy as np
 
 from onward import storage
-from onward.confidence.change_rows import learn_rows
+from onward.confidence.change_rows import LOUD, learn_rows
 from onward.confidence.change_state import HEADER, N_HEADER, change_size, clear_change, view_change
 from onward.core.checks import probability, whole
 from onward.core.types import Matrix, Vector
@@ -248,7 +248,11 @@ def _check_state(buffer: Vector) -> None:
         raise ValueError("the rows whose sums an alarm keeps must be counts")
     if not np.isin(state.opened, (0.0, 1.0)).all() or state.opened.sum() != header["open"]:
         raise ValueError(f"{header['open']:g} coordinates of an alarm are open, got {state.opened}")
-    not_negative = (state.evidence, state.noise, [header[name] for name in ("e_value", "share", "loud", "squares")])
+    share = 1.0 / header["open"] if header["open"] else 0.0
+    loud = 1.0 + LOUD * np.sqrt(2.0 * share) if share else 0.0
+    if not np.allclose((header["share"], header["loud"]), (share, loud), rtol=1e-9, atol=0.0):
+        raise ValueError(f"share and loud of an alarm do not follow from {header['open']:g} open coordinates")
+    not_negative = (state.evidence, state.noise, [header[name] for name in ("e_value", "squares")])
     if not (state.D > 0).all() or any((np.asarray(each) < 0).any() for each in not_negative):
         raise ValueError("the pivots of an alarm must be positive, and its evidence and noise not negative")
     if not (np.abs(buffer) < 1e150).all() or not (state.D > 1e-150).all():

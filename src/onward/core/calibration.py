@@ -283,10 +283,10 @@ def _learn_row(
     lower: Vector,
     upper: Vector,
 ) -> None:
-    """Learn the error of a row, if it has one."""
-    error = (y - prediction) / spread
-    if spread < math.inf and abs(error) < LARGEST:
-        _learn(calibration, error, 1.0 / (1.0 + weight * leverage), y, lower, upper)
+    """Learn the error of a row, if it has one that says anything."""
+    error, share = (y - prediction) / spread, 1.0 / (1.0 + weight * leverage)
+    if spread < math.inf and abs(error) < LARGEST and share > 0.0:
+        _learn(calibration, error, share, y, lower, upper)
 
 
 @compiled

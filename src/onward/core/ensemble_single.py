@@ -18,7 +18,7 @@ from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "61d0a43f94d4d53a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "9a3c7ed72591a13a"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

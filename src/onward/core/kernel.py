@@ -17,7 +17,7 @@ from onward.core.simd import fma
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "3db7cef2a5580cab"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "c102754b6abdab6a"  # other files whose code is compiled into this one: see tools/digests.py
 
 STATE = np.dtype(
     [

@@ -28,6 +28,7 @@ RING = np.dtype(
 )
 N_RING = 4
 MOST_GROWTH = 1000.0  # by so much may the rounding of the factor grow, before it is made anew
+FINEST = 1e-22  # of a column's squares: a pivot that is less loses more than 1e-9 of itself to rounding, each time
 FIRST_CAPACITY = 8  # for so many rows, or whatever else grows in number, there is room at first: it doubles
 
 HAD_ROOM, TAKEN_OUT, MAKE_ANEW = range(3)
@@ -98,7 +99,26 @@ def make_room(
         share = _least_share(factor, row, w)
     bounded = window * factor.counts[0].peak < (MOST_GROWTH - 1.0) * lam_least
     header.rounding_growth /= share if bounded else min(left, share)
-    return TAKEN_OUT if min(left, share) > 0.0 and header.rounding_growth < MOST_GROWTH else MAKE_ANEW
+    holds = min(left, share) > 0.0 and header.rounding_growth < MOST_GROWTH
+    return TAKEN_OUT if holds and not _has_fine_pivot(factor, window) else MAKE_ANEW
+
+
+@inlined
+def _has_fine_pivot(factor: Factor, window: float) -> bool:
+    """Whether a pivot is so small beside its column that rounding of the row which was taken out may outweigh it.
+
+    It is of λ alone then, mostly: of columns that are alike. Taking rows in does it no harm.
+    """
+    U, D, d = factor.U, factor.D, factor.D.shape[0]
+    usual = FINEST * window * factor.counts[0].peak  # at least FINEST times the squares of any column, λ aside
+    for j in range(d):
+        if D[j] < usual:
+            squares = D[j]
+            for k in range(j):
+                squares = fma(D[k] * U[k, j], U[k, j], squares)
+            if D[j] < FINEST * squares:
+                return True
+    return False
 
 
 @inlined

@@ -10,6 +10,7 @@ from onward.core.durations import show_time
 from onward.core.factor import Factor
 from onward.core.forgetting import BY_ROWS, BY_TIMES, EVERYTHING, LAST_ROWS, decay_over
 from onward.core.ring import FIRST_CAPACITY, N_RING, RING, Ring
+from onward.core.squares import weighted_squares
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import owned
 
@@ -142,9 +143,9 @@ def check_made_of(X: Matrix, Y: Matrix, w: Vector, lam: Vector, factor: Factor) 
     """ValueError unless a factor is that of these rows, as far as their products tell: they will be taken out."""
     d = len(lam)
     with np.errstate(over="ignore", invalid="ignore"):
-        moments = factor.D @ np.square(np.triu(factor.U[:, :d], 1) + np.eye(d))
-        explained = factor.D @ np.square(factor.c) + factor.loss
-        expected = lam + w @ np.square(X), w @ np.square(Y)
+        moments = weighted_squares(factor.D, np.triu(factor.U[:, :d], 1) + np.eye(d))
+        explained = weighted_squares(factor.D, factor.c) + factor.loss
+        expected = lam + weighted_squares(w, X), weighted_squares(w, Y)
     for found, sums in zip((moments, explained), expected, strict=True):
         if not np.allclose(found, sums, rtol=1e-4, atol=1e-4 * float(np.max(sums, initial=0.0)) + 1e-300):
             raise ValueError(f"a window's rows come to sums of {sums}, but its factor has {found}")
@@ -152,8 +153,9 @@ def check_made_of(X: Matrix, Y: Matrix, w: Vector, lam: Vector, factor: Factor) 
     with np.errstate(over="ignore", invalid="ignore"):
         weighted, across = (factor.D[:, None] * U).T, np.diag(lam) + (w[:, None] * X).T @ X
         apart = [weighted @ U - across, weighted @ factor.c - (w[:, None] * X).T @ Y]
-        largest = [float(np.max(each, initial=0.0)) for each in expected]
-        most = [largest[0], float(np.sqrt(largest[0]) * np.sqrt(largest[1]))]
+        largest = float(np.max(expected[0], initial=0.0))
+        target = np.sqrt(len(Y)) * float(np.abs(np.sqrt(w)[:, None] * Y).max(initial=0.0))  # its square may be none
+        most = [largest, np.sqrt(largest) * target]
     if any((np.abs(each) > 1e-3 * size + 1e-300).any() for each, size in zip(apart, most, strict=True)):
         raise ValueError("a window's rows come to other products than its factor has")
 

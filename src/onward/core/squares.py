@@ -1,4 +1,6 @@
-"""Σ x² of an array, in one thread."""
+"""Sums of squares: of an array, in one thread; of columns, weighted."""
+
+import numpy as np
 
 from onward.core.compile import compiled
 from onward.core.factor import square_of
@@ -15,3 +17,9 @@ def sum_of_squares(array: Matrix | Vector) -> float:
 @compiled
 def _sum_of_squares(values: Vector) -> float:
     return square_of(values)
+
+
+def weighted_squares(weights: Vector, columns: Matrix) -> Vector:
+    """Σ_k weights_k x_kj² of each column: no square is taken that double precision cannot hold where the sum is one."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(np.sum(np.square(np.sqrt(weights)[:, None] * columns), axis=0))

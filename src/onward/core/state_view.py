@@ -8,6 +8,7 @@ from scipy.linalg import lstsq, solve_triangular
 from onward.core import kernel
 from onward.core.factor import Factor, information_gain, weighted_trace
 from onward.core.row_memory import RowMemory
+from onward.core.too_extreme import TooExtremeError
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import owned
 
@@ -185,14 +186,19 @@ class StateView:
         d = len(self.D)
         if d == 0:
             return self.c.copy()
-        if self.D.all():
-            theta: Matrix = solve_triangular(self.U[:, :d], self.c, unit_diagonal=True, check_finite=False)
-            return theta
         known = np.flatnonzero(self.D)
         if not len(known):
             return np.zeros_like(self.c)
-        # Full row rank and consistent, so D does not matter here. gelsy does not mind rows of any scale.
-        theta = lstsq(self.triangle()[known], self.c[known], lapack_driver="gelsy", cond=0.0, check_finite=False)[0]
+        if len(known) == d:
+            theta: Matrix = solve_triangular(self.U[:, :d], self.c, unit_diagonal=True, check_finite=False)
+        else:
+            # Full row rank and consistent, so D does not matter here. gelsy does not mind rows of any scale.
+            rows, told = self.triangle()[known], self.c[known]
+            theta = lstsq(rows, told, lapack_driver="gelsy", cond=0.0, check_finite=False)[0]
+        if not np.isfinite(theta).all():
+            raise TooExtremeError(
+                "the coefficients are beyond double precision: columns are too far apart in size; rescale them"
+            )
         return theta
 
     def base(self, X: Matrix) -> Matrix:

@@ -15,6 +15,7 @@ from onward.core import Information
 from onward.core.lam_words import described_lam
 from onward.core.row_memory import reserve
 from onward.core.sharing import Shared
+from onward.core.shown import brief
 from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
 from onward.regression.alone import alone
@@ -95,6 +96,8 @@ class Learner(Shared, Estimator):
 
     def _check_settings(self) -> None:
         check_lam(self.lam, self.intercept_lam, positive=False)
+        if not isinstance(self.fit_intercept, bool | int | np.bool_) or self.fit_intercept not in (0, 1):
+            raise ValueError(f"fit_intercept must be True or False, got {brief(self.fit_intercept)}")
         check_units(self.units, self.lam, bool(self.fit_intercept), self.intercept_lam)
         if memory_of(self.half_life, self.window) is not None and self.units == "own":
             raise ValueError("a model that forgets has its λ in the units of the data: expected units='raw', got 'own'")

@@ -39,9 +39,10 @@ class MergeableLearner(NamedLearner):
         two calibrations the other's stays, as its rows are the later ones. Robust intervals stay if both have them.
 
         Predictions of the rows agree with those of one pass to 1e-9 of the largest target, or the models are refused;
-        of columns that are collinear but for a share s < 1e-5, λ included, to about 1e-14 / s, as two orders of the
-        same rows do. Coefficients along such a direction agree no better than rounding leaves them in one pass. Models
-        with s < 2e-11 are refused: there λ is below 1e-21 of a column's squares, or rows are of sizes too far apart.
+        of columns that in one of them are collinear but for a share s < 1e-5, λ included, to about 1e-14 / s, as two
+        orders of the same rows do (1e-12 / s at worst). Coefficients along such a direction agree no better than
+        rounding leaves them in one pass. With s < 2e-11 they are refused: there λ is below 1e-21 of a column's squares,
+        or rows are of sizes too far apart.
         """
         if type(other) is not type(self):
             raise ValueError(f"cannot merge a {type(other).__name__} into a {type(self).__name__}")

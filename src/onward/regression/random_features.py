@@ -61,8 +61,9 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
             y: not used.
         """
         self._check()
+        rows = as_rows(X)
         validate_data(self, X=X, skip_check_array=True)
-        for _ in blocks(as_rows(X)):  # values that are not finite are refused
+        for _ in blocks(rows):  # values that are not finite are refused
             pass
         return self
 

@@ -9,6 +9,7 @@ from onward.core import Information
 from onward.core.row_memory import RowMemory
 from onward.core.shown import brief
 from onward.core.simd import padded
+from onward.core.squares import weighted_squares
 from onward.core.types import Vector
 from onward.core.words import counted
 
@@ -51,8 +52,7 @@ def check_pivots(state: Information) -> None:
     """ValueError if pivots are not positive where λ is, G overflows, or a loss is negative beyond rounding."""
     if not (state.D >= 0).all() or not (state.D[state.lam > 0] > 0).all():
         raise ValueError(f"pivots must be positive where lam is, got {state.D} with lam {state.lam}")
-    with np.errstate(over="ignore", invalid="ignore"):
-        explained, squares = state.D @ np.square(state.c), state.D @ np.square(state.triangle())
+    explained, squares = weighted_squares(state.D, state.c), weighted_squares(state.D, state.triangle())
     if not np.isfinite(squares).all():  # the diagonal of G, and sums of squares: no rows have them
         raise ValueError("the triangle of a state must be of numbers whose squares double precision can hold")
     with np.errstate(over="ignore"):

@@ -32,7 +32,7 @@ def check_lam(lam: Lam, intercept_lam: float | None, *, positive: bool) -> None:
 
 def check_units(units: Units, lam: Lam, intercept: bool, intercept_lam: float | None) -> None:
     """An error if λ cannot be in these units."""
-    if units not in ("raw", "own"):
+    if not isinstance(units, str) or units not in ("raw", "own"):
         raise ValueError(f"units must be 'raw' or 'own', got {brief(units)}")
     if units == "raw":
         return

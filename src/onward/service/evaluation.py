@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from onward.bandits.logs import LoggedData
+from onward.bandits.logs import LEAST_PROPENSITY, LoggedData
 from onward.bandits.policy_value import Value
 from onward.bandits.replay import LogWarning
 from onward.bandits.replay import evaluate as evaluate_policy
@@ -140,7 +140,7 @@ def logged_data(judged: Judged, config: LoopConfig, features: Sequence[Born]) ->
         actions.append(encoder.known_table(each.context, [each.actions[place] for place in places]))
         taken.append(places.index(each.chosen))
         chances.append(np.array([each.probabilities[place] for place in places]))
-    propensities = [each.probability for each in judged.decisions]
+    propensities = [max(each.probability, LEAST_PROPENSITY) for each in judged.decisions]  # earlier logs may tell any
     return LoggedData(actions, taken, propensities, judged.rewards, chances if judged.is_online else None)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import UnsetType
 
 from onward.bandits.late_rewards import as_seconds
+from onward.bandits.logs import LEAST_PROPENSITY
 from onward.core.factor import ORDINARY
 from onward.service.configuration import FeatureRule, LoopConfig, Mode, Span
 from onward.service.entries import Action, Decide, Values
@@ -38,8 +39,9 @@ def application_choice(
         place = int(np.argmax(available))
     if place < 0 or (len(available) and not available[place]):
         raise RequestError("bad_request", f"{taken!r:.80} is no available action", "taken")
-    if probability is not None and not 0.0 < probability <= 1.0:
-        raise RequestError("bad_request", f"expected a probability in (0, 1], got {probability!r:.80}", "probability")
+    if probability is not None and not LEAST_PROPENSITY <= probability <= 1.0:
+        expected = f"expected a probability from {LEAST_PROPENSITY:g} to 1"
+        raise RequestError("bad_request", f"{expected}, got {probability!r:.80}", "probability")
     return place, 1.0 if probability is None else float(probability)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from onward import storage
 from onward.confidence.change_alarm import ChangeAlarm
+from onward.core.factor import ORDINARY
 from onward.service import snapshots
 from onward.service.configuration import LoopConfig
 from onward.service.encoder import Encoder
@@ -21,7 +22,7 @@ from onward.service.loop_statistics import Statistics
 from onward.service.outcomes import Outcome, Status
 from onward.service.request_errors import RequestError
 from onward.service.snapshots import Rest, Snapshot
-from onward.service.waiting import Counted, InOrder, Waiting, WaitingRoom
+from onward.service.waiting import Counted, InOrder, Waiting, WaitingRoom, are_scales
 from onward.storage import StorageError
 
 _REWARD_IDS = 1000  # of a decision that are remembered, the latest
@@ -64,6 +65,8 @@ class LoopState:
         """Take in an entry that was written down. What it does depends on the entries before it alone."""
         if entry.seq and entry.seq != self.seq + 1:
             raise ValueError(f"entry {entry.seq} of {self.name!r} came after {self.seq}, expected {self.seq + 1}")
+        if not abs(entry.at) < ORDINARY:
+            raise ValueError(f"at must be a time in seconds since 1970, got {entry.at!r:.80}")
         outcome = self._fold(entry)
         for waiting in self.in_order.ready():
             self._judge(waiting, waiting.value, entry.at)
@@ -123,7 +126,7 @@ class LoopState:
             elif d < len(names) or content.longest > learner.longest:
                 learner.know(names, np.zeros((1, len(names))), content.longest)
                 self.version += 1
-        first = content.chosen
+        first, scales = content.chosen, content.scales
         counted: Counted = "now"
         if self.config.reward.default is not None:
             counted = "in order" if self.in_order.has_room() else "not"
@@ -140,7 +143,7 @@ class LoopState:
             policy_probability=content.probabilities[first],
             gain=expected - content.estimates[first],
             active=content.active,
-            scales=None if content.scales is None else (tuple(content.scales[0]), tuple(content.scales[1])),
+            scales=(tuple(scales[0]), tuple(scales[1])) if scales is not None and are_scales(scales) else None,
             shadow=content.shadow,
             subject=content.subject,
             is_told=content.is_told,

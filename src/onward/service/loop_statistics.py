@@ -10,12 +10,13 @@ import msgspec
 import numpy as np
 
 from onward import storage
+from onward.bandits.logs import LEAST_PROPENSITY
 from onward.confidence.change_alarm import KIND, ChangeAlarm
 from onward.core.types import Vector
 from onward.service.waiting import Waiting
 
 _MOST_BINS = 240  # of time
-_FIRST_BIN = 1.0  # seconds
+FIRST_BIN = 1.0  # seconds
 _APART = 16.0  # bins, by which clocks that are right do not differ
 _MOST_ACTIONS = 200  # that are counted one by one
 OTHERS = "(others)"
@@ -66,7 +67,7 @@ class Sums(msgspec.Struct, array_like=True):
 
     counts: dict[str, int] = {}
     bins: list[Bin] = []
-    bin_width: float = _FIRST_BIN
+    bin_width: float = FIRST_BIN
     actions: dict[str, ActionCount] = {}
     recent: list[tuple[float, float]] = []  # estimates and rewards
     place: int = 0  # of the next one
@@ -137,11 +138,12 @@ class Statistics:
             sums.recent[sums.place] = waiting.estimate, value
             sums.place = (sums.place + 1) % _RECENT
         if waiting.is_told:  # of choices whose probability nobody knows, nothing follows for other policies
+            probability = max(waiting.probability, LEAST_PROPENSITY)  # logs of earlier versions may tell any
             if waiting.is_own:
-                sums.matched.add(waiting.policy_probability / waiting.probability, value)
+                sums.matched.add(waiting.policy_probability / probability, value)
                 sums.told += value
             if waiting.shadow is not None:
-                sums.shadow.add(waiting.shadow / waiting.probability, value)
+                sums.shadow.add(waiting.shadow / probability, value)
 
     def alarm_bytes(self) -> bytes:
         """The alarm, for a snapshot."""

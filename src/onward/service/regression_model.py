@@ -21,7 +21,7 @@ from onward.service.loop_checks import check_name_of_each, check_retain
 from onward.service.outcomes import Outcome
 from onward.service.request_errors import RequestError
 from onward.service.snapshots import ModelSnapshot
-from onward.storage import StorageError
+from onward.storage import StorageError, brief
 
 _LONGEST = 300  # characters of a message
 
@@ -251,13 +251,22 @@ class Model:
             data: the bytes.
         """
         held = snapshots.unpack(data, ModelSnapshot)
-        model = cls(held.name, held.config)
+        if min(held.seq, held.version, held.refused) < 0 or (held.features and not held.version):
+            raise StorageError("a snapshot has counts that no model has")
+        try:
+            model = cls(held.name, held.config)
+        except RequestError as error:
+            raise StorageError(f"a snapshot has settings that no model has: {brief(str(error))}") from error
         model.seq, model.version, model.refused = held.seq, held.version, held.refused
         model.encoder.add(held.features)
         if held.version:  # of one that has learned nothing, there is nothing to store
             learner = storage.from_bytes(held.learner)
             if not isinstance(learner, type(model.learner)):
                 raise StorageError(f"a snapshot holds a {type(learner).__name__}, not a {type(model.learner).__name__}")
+            mine, theirs = model.learner.calibration_, learner.calibration_
+            names = {*getattr(learner, "feature_names_in_", ())}
+            if names != {*model.encoder.columns} or theirs is None or theirs.deltas != getattr(mine, "deltas", None):
+                raise StorageError("a snapshot holds a learner of other features or intervals than its model")
             model.learner = learner
         return model
 

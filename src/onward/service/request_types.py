@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from onward.bandits.logs import LEAST_PROPENSITY
 from onward.service.entries import Action, Values
 
-Share = Annotated[float, Meta(gt=0.0, le=1.0)]
+Share = Annotated[float, Meta(ge=LEAST_PROPENSITY, le=1.0)]
 Moment = str | float
 Reward = Annotated[float, Meta(ge=-1e20, le=1e20)]
 

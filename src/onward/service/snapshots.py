@@ -7,10 +7,11 @@ from typing import Any, Literal, TypeVar
 import msgspec
 import numpy as np
 
+from onward.bandits.buffer_checks import LARGEST
 from onward.service.configuration import LoopConfig, ModelConfig
-from onward.service.loop_statistics import Sums
-from onward.service.waiting import Waiting
-from onward.storage import StorageError
+from onward.service.loop_statistics import FIRST_BIN, Sums
+from onward.service.waiting import Waiting, are_scales
+from onward.storage import StorageError, brief
 
 _MAGIC = b"onward service 1\n"
 T = TypeVar("T")
@@ -49,7 +50,7 @@ def decode_rest(data: msgspec.Raw) -> Rest:
     try:
         rest = msgspec.msgpack.decode(data, type=Rest)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise StorageError(f"a snapshot is of another kind: {error}") from error
+        raise StorageError(f"a snapshot is of another kind: {brief(str(error))}") from error
     _check(rest)
     return rest
 
@@ -57,24 +58,29 @@ def decode_rest(data: msgspec.Raw) -> Rest:
 def _check(rest: Rest) -> None:
     """StorageError if numbers are none that a loop can have."""
     sums, most_bytes = rest.sums, 8 * len(rest.features)
+    parts = [*sums.bins, *sums.actions.values(), sums.matched, sums.shadow]
     numbers = [
-        *(each for one in sums.bins for each in msgspec.structs.astuple(one)),
-        *(each for one in sums.actions.values() for each in msgspec.structs.astuple(one)),
+        *(each for part in parts for each in msgspec.structs.astuple(part)),
         *(each for pair in (*sums.recent, *sums.changes) for each in pair),
         *(each for each in msgspec.structs.astuple(sums) if isinstance(each, float)),
-        *msgspec.structs.astuple(sums.matched),
-        *msgspec.structs.astuple(sums.shadow),
     ]
-    if not all(map(math.isfinite, numbers)) or not sums.bin_width > 0.0:
+    if not all(abs(each) < LARGEST for each in numbers) or not sums.bin_width >= FIRST_BIN:
         raise StorageError("a snapshot has sums that are no numbers")
-    counts = [rest.seq, rest.version, sums.place, sums.rewards, sums.watched, *sums.counts.values()]
-    if min(counts) < 0 or sums.place >= max(len(sums.recent), 1):
-        raise StorageError("a snapshot has counts below 0, or a place that is none")
+    squares = [sums.spread, sums.error, sums.error_of_mean, sums.weight]
+    squares += [each.squares for each in sums.bins] + [each.weights for each in (sums.matched, sums.shadow)]
+    counts = [each for part in (sums, *parts) for each in msgspec.structs.astuple(part) if isinstance(each, int)]
+    counts += [rest.seq, rest.version, *sums.counts.values()]
+    if min(counts) < 0 or min(squares) < 0.0 or sums.place >= max(len(sums.recent), 1):
+        raise StorageError("a snapshot has counts or sums of squares below 0, or a place that is none")
     for event, each in (*rest.waiting.items(), *rest.held.items()):
-        numbers = [each.at, each.deadline, each.estimate, each.gain, each.value, each.shadow or 0.0]
-        is_chance = 0.0 < each.probability <= 1.0 + 1e-9 and 0.0 <= each.policy_probability <= 1.0 + 1e-9
-        if not (all(map(math.isfinite, numbers)) and is_chance and 0 < each.seq <= rest.seq and each.count >= 0):
+        numbers = [each.at, each.estimate, each.gain, each.value]
+        chances = each.probability, each.policy_probability, each.shadow or 0.0
+        are_chances = all(0.0 <= chance <= 1.0 + 1e-9 for chance in chances)
+        are_numbers = all(abs(number) < LARGEST for number in numbers) and math.isfinite(each.deadline)
+        if not (are_numbers and are_chances and each.probability > 0.0):
             raise StorageError(f"a snapshot has a decision with numbers that none has: {event!r:.80}")
+        if not (0 < each.seq <= rest.seq and each.count >= 0 and are_scales(each.scales)):
+            raise StorageError(f"a snapshot has a decision with counts that none has: {event!r:.80}")
         if len(each.row) % 8 or len(each.row) > most_bytes or not np.isfinite(np.frombuffer(each.row)).all():
             raise StorageError(f"a snapshot has a decision with features that the loop has not: {event!r:.80}")
 
@@ -107,4 +113,4 @@ def unpack(data: bytes, kind: type[T]) -> T:
     try:
         return msgspec.msgpack.decode(data[start:], type=kind)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise StorageError(f"a snapshot is of another kind: {error}") from error
+        raise StorageError(f"a snapshot is of another kind: {brief(str(error))}") from error

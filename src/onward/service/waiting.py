@@ -2,12 +2,13 @@
 
 import heapq
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
 import numpy as np
 
+from onward.bandits.tuning import MOST
 from onward.core.types import Vector
 
 _SPARE = 1000  # places in the order of those that went
@@ -50,6 +51,14 @@ class Waiting(msgspec.Struct, array_like=True, gc=False):
         known = np.frombuffer(self.row)
         out[: len(known)] = known
         return out
+
+
+def are_scales(scales: tuple[Sequence[float], Sequence[float]] | None) -> bool:
+    """Whether the loops that tune can take this as how often each scale was taken, and its chances; None is nothing."""
+    if scales is None:
+        return True
+    taken, chances = scales
+    return len(taken) == len(chances) <= MOST and all(0.0 <= each <= 1.0 + 1e-9 for each in (*taken, *chances))
 
 
 class WaitingRoom:

@@ -113,7 +113,7 @@ class DelimitedReader:
         data = self._text.head(lambda data: self._whole(data[self._body :]), self._body + SAMPLE)
         body = data[self._body :]
         sample = body[: self._whole(body[:SAMPLE]) or self._whole(body) or len(body)]
-        if not sample.strip(b" \r\n"):  # blank lines, and one without an end after them
+        if not sample.decode("utf-8", "replace").strip():  # blank lines, and one without an end after them
             sample = body
         chunk = Chunk(sample, self._body, data.count(b"\n", 0, self._body))
         frames: list[pl.DataFrame] = []  # only rows that can be read tell what columns hold

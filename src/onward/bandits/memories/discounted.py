@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 from onward.bandits.memories.memory import Memory
 from onward.bandits.model import Model, clear_model, learn_row, model_size, view_model
 from onward.bandits.settings import BY_CONSTANTS, Head, memory_at, view_head
-from onward.core.checks import probability
+from onward.core.checks import is_real, probability
 from onward.core.compile import compiled, inlined
 from onward.core.factor import Factor, absorb_one, clear, factor_size, new_scratch, view_factor
 from onward.core.shown import brief
@@ -42,7 +42,7 @@ class Discounted(Memory):
     has_second: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.gamma != 1:
+        if not is_real(self.gamma) or self.gamma != 1:
             try:
                 probability("gamma", self.gamma)
             except ValueError:

@@ -24,7 +24,7 @@ from onward.core.ring import (
 )
 from onward.core.types import Vector
 
-COMPILED_FROM = "b1124daf2cda4051"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "5fdef1dc6e9cccdc"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @dataclass(frozen=True)
