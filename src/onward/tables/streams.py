@@ -356,8 +356,8 @@ class Stream:
     def _widen(self) -> None:
         """Take over what rows have shown of columns since the recipe was made."""
         groups = (self.recipe.columns, self.recipe.inputs)
-        columns, inputs = (tuple(replace(c, kind=self._wanted[c.name]) for c in group) for group in groups)
-        if (columns, inputs) != groups:
+        if any(column.kind != self._wanted[column.name] for group in groups for column in group):
+            columns, inputs = (tuple(replace(c, kind=self._wanted[c.name]) for c in group) for group in groups)
             self.recipe = replace(self.recipe, columns=columns, inputs=inputs)
 
     def _remember(self) -> None:
