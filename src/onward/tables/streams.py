@@ -221,6 +221,7 @@ class Stream:
                 skips_bad=table.bad_rows == "skip",
                 latest=latest,
                 in_order=in_order and self._with_target,
+                comes_once=any(file.comes_once for file in files),
             )
         except BaseException:
             self.close()
