@@ -18,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
@@ -276,9 +277,7 @@ def fits(folder: Path, settings: Settings) -> dict[str, list[float]]:
 
 def cold(folder: Path) -> float:
     """Seconds of a fit without scores, its two workers not yet started."""
-    from joblib.externals.loky import get_reusable_executor
-
-    get_reusable_executor().shutdown(wait=True)
+    import_module("joblib.externals.loky").get_reusable_executor().shutdown(wait=True)
     return clock(lambda: scale.fit(folder, "y", engine=Engine(2), with_scores=False))
 
 

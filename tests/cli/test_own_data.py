@@ -211,9 +211,14 @@ def one_line(text: str) -> str:
 
 HEADER = "x,z,y\n"
 ROWS = "".join(f"{i},{i % 7},{2 * i}\n" for i in range(50))
+DATES = "".join(f"2026-01-{i:02},{i},{2 * i}\n" for i in range(1, 20))
 BAD: dict[str, tuple[bytes, str]] = {
     "no-target.csv": (b"x,z\n1,2\n", "there is no column 'y', expected it among 'x', 'z'"),
     "words.csv": ((HEADER + ROWS + "oops,1,2\n").encode(), "line 52, column 'x': got 'oops', expected a number"),
+    "dates.csv": (
+        (HEADER + DATES + "2026-13-99,1,2\n").encode(),
+        "line 21, column 'x': got '2026-13-99', expected a date",
+    ),
     "short.csv": ((HEADER + ROWS + "1,2\n").encode(), "line 52: got 2 fields, expected 3"),
     "long.csv": ((HEADER + ROWS + "1,2,3,4\n").encode(), "line 52: got 4 fields, expected 3"),
     "nan.csv": ((HEADER + ROWS + "nan,1,2\n").encode(), "line 52, column 'x': the value is missing"),

@@ -1,5 +1,6 @@
 """What is done where a value lacks, and how levels become features."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,24 @@ def test_too_many_levels(tmp_path: Path) -> None:
         read(path, categorical=["c", "d"], max_levels=3)
     with pytest.raises(DataError, match=r"t\.csv, line 5, column 'c': more than 3 levels"):
         read(path, categorical=["c", "d"], max_levels=3, known=["c=l0", "c=l1", "c=l2"])
+
+
+def test_rows_before_a_level_too_many_are_handed_out_if_they_come_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "c,y\n" + "".join(f"l{i},1\n" for i in range(20))
+
+    def handed(source: str | Path) -> list[int]:
+        found: list[int] = []
+        with pytest.raises(DataError, match=r"line 5, column 'c': more than 3 levels"):
+            found.extend(
+                row for block in stream(source, Table("y", categorical=("c",), max_levels=3)) for row in block.rows
+            )
+        return found
+
+    assert handed(text_of(tmp_path, text)) == []  # of a file none is learned in vain
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert handed("-") == [0, 1, 2]
 
 
 def test_known_levels_keep_their_places(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@ from typing import Any, Self
 
 import pandas as pd
 
-class DataType: ...
+class DataType:
+    def equals(self, other: DataType, *, check_metadata: bool = False) -> bool: ...
 
 class TimestampType(DataType):
     unit: str
@@ -82,6 +83,7 @@ class Table(_Tabular):
 
 class RecordBatch(_Tabular):
     columns: list[Array]
+    def validate(self, *, full: bool = False) -> None: ...
     def set_column(self, i: int, field: Field, column: Array) -> RecordBatch: ...
     def serialize(self) -> bytes: ...
     @classmethod

@@ -27,6 +27,9 @@ def unreadable_name(file: str, error: UnicodeDecodeError) -> DataError:
 def with_texts(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
     """A batch with the values of its dictionaries written out, in slices of at most so many bytes, or of one row."""
     coded = {place: array for place, array in enumerate(batch.columns) if isinstance(array, pa.DictionaryArray)}
+    if not coded:
+        yield batch
+        return
     lengths = np.zeros(batch.num_rows, dtype=np.int64)
     for array in coded.values():
         if len(array.dictionary) and _is_text(array.dictionary.type):

@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 import pyarrow as pa
@@ -26,6 +26,7 @@ from onward.tables.sources import File, Frame
 VALUES = 1 << 17  # in a piece: 1 MB of numbers
 TEXT = 1 << 23  # bytes of text in a piece, if a single row does not have more
 LARGEST_BATCH = 1 << 30  # bytes of a compressed batch, once decompressed: Arrow holds it as a whole
+_FLOAT64 = pa.float64()
 LARGEST_PAGES = 1 << 30  # bytes of the pages that all columns of a Parquet file hold at once, once decompressed
 
 
@@ -333,13 +334,34 @@ def _pieces(
             skip = max(0, start - first)
             rest, here = batch.slice(skip), first + skip
             where = partial(_where, name, here)
-            columns = {
-                column: converted(name, column, rest.column(column), kind, notation, where)
-                for column, kind in wanted.items()
-            }
             kept = pl.DataFrame({column: _as_it_is(name, column, rest.column(column)) for column in keep})
-            yield Piece(pl.DataFrame(columns), here, where, kept)
+            yield Piece(_frame_of(name, rest, wanted, notation, where), here, where, kept)
         first += batch.num_rows
+
+
+def _frame_of(
+    name: str, batch: pa.RecordBatch, wanted: Mapping[str, Kind], notation: Notation, where: Callable[[int], str]
+) -> pl.DataFrame:
+    """The columns as what they should hold. Those of plain numbers are taken all at once, as they are."""
+    ready = [column for column, kind in wanted.items() if kind == "number" and not notation.na]
+    ready = [column for column in ready if batch.schema.field(column).type.equals(_FLOAT64)]
+    frame = pl.DataFrame()
+    if ready:
+        try:
+            numbers = batch.select(ready)
+            numbers.validate(full=True)
+            frame = cast(pl.DataFrame, pl.from_arrow(numbers))
+        except (pa.ArrowException, pl.exceptions.PolarsError):
+            frame = pl.DataFrame()  # one by one, so that the error names the column
+    if frame.columns == list(wanted):
+        return frame
+    columns = {
+        column: frame[column]
+        if column in frame.columns
+        else converted(name, column, batch.column(column), kind, notation, where)
+        for column, kind in wanted.items()
+    }
+    return pl.DataFrame(columns)
 
 
 def _where(name: str, first: int, row: int) -> str:

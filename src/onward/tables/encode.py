@@ -95,11 +95,12 @@ class Encoder:
         skips_bad: bool = False,
         latest: float = np.nan,
         in_order: bool = True,
+        comes_once: bool = True,
     ) -> None:
         """`memory` is of the rows before the first, instead of the recipe's; remarks for a person go to `notes`.
 
         `skips_bad`: a row that would be refused is left out instead. `latest`: no row's time may be before it, nor
-        `in_order` before that of a row above.
+        `in_order` before that of a row above. `comes_once`: whether rows cannot be read again.
         """
         memory = recipe.memory if memory is None else memory
         self.recipe = recipe
@@ -118,7 +119,7 @@ class Encoder:
         self._categories = [name for name, kind in recipe.kinds.items() if kind == "category"]
         fixed = [*self._plain, *(name for term in self._terms for name in feature_names(term))]
         self._fixed = len(fixed)
-        self._levels = Levels(fixed, levels, max_levels, notes)
+        self._levels = Levels(fixed, levels, max_levels, notes, comes_once)
         if with_target:
             check_size(self._fixed)
         self._latest, self._in_order = latest, in_order

@@ -113,7 +113,7 @@ TOLD_BY = Literal["none", "few", "many"]
 
 
 def guess(column: pl.Series, notation: Notation | None = None, told_by: TOLD_BY = "many", missing: int = 0) -> Content:
-    """What a column of texts holds: what all of them can be read as, or most of them as numbers; else "text".
+    """What a column of texts holds: what all of them can be read as, or most of them as numbers or times; else "text".
 
     So many more rows have no value.
     """
@@ -122,15 +122,17 @@ def guess(column: pl.Series, notation: Notation | None = None, told_by: TOLD_BY 
     kinds: tuple[Kind, ...] = ("number", "boolean", "time")
     if notation is not None and notation.date_format is not None and column.count():
         kinds = ("time", "number", "boolean")  # such as 20260131, which could be a number
+    readable: dict[Kind, int] = {}
     for kind in kinds:
         values, wrong = read_texts(column, kind, notation)
-        if wrong is None and (kind != "time" or values.count()):
+        readable[kind] = values.count()
+        if wrong is None and (kind != "time" or readable[kind]):
             return kind
     if told_by == "few" and _numbers_and_truths(column, notation or Notation()) is not None:
         return "number"
-    numbers = read_texts(column, "number", notation)[0]
-    # A stray word among numbers is an error to be told of, with its line, rather than a column of texts.
-    return "number" if 2 * numbers.count() > len(column) + missing else "text"
+    # A stray word among numbers or dates is an error to be told of, with its line, rather than a column of texts.
+    mostly: tuple[Kind, ...] = ("number", "time")
+    return next((kind for kind in mostly if 2 * readable[kind] > len(column) + missing), "text")
 
 
 def guess_each(frame: pl.DataFrame, notation: Notation, told_by: TOLD_BY) -> dict[str, Content]:

@@ -58,15 +58,24 @@ class Levels:
     """
 
     def __init__(
-        self, fixed: Sequence[str], known: Sequence[tuple[str, str]], max_levels: int, notes: list[str] | None = None
+        self,
+        fixed: Sequence[str],
+        known: Sequence[tuple[str, str]],
+        max_levels: int,
+        notes: list[str] | None = None,
+        comes_once: bool = True,
     ) -> None:
-        """`fixed` are the features that are no levels, `known` the (group, level) of those that a model has."""
+        """`fixed` are the features that are no levels, `known` the (group, level) of those that a model has.
+
+        Of rows that do not come once, those before one level too many are not handed out: they can be read again, and
+        to learn a feature for each of so many levels, only to refuse the data then, would take long.
+        """
         self.names: list[Hashable] = [*fixed, *(level_name(*each) for each in known)]
         self.notes = [] if notes is None else notes
         self._fixed = len(fixed)
         self._places = {each: place for place, each in enumerate(known)}
         self._counts = Counter(group for group, _ in known)
-        self._max_levels = max_levels
+        self._max_levels, self._comes_once = max_levels, comes_once
         self._is_told = len(self.names) > MANY
 
     def find_new(self, groups: Sequence[LevelGroup], texts: Sequence[pl.Series], kept: Flags) -> list[Found]:
@@ -89,11 +98,11 @@ class Levels:
         taken, counts = set(self.names), self._counts.copy()
         for row, _, group, level in found:
             if counts[group] >= self._max_levels:
-                raise RowError(
+                message = (
                     f"{piece.where(row)}, column {group!r}: more than {self._max_levels:,} levels; is it a category? "
-                    "Allow more levels, or leave the column out",
-                    row,
+                    "Allow more levels, or leave the column out"
                 )
+                raise RowError(message, row) if self._comes_once else DataError(message)
             name = level_name(group, level)
             if name in taken:
                 raise RowError(

@@ -221,6 +221,7 @@ class Stream:
                 skips_bad=table.bad_rows == "skip",
                 latest=latest,
                 in_order=in_order and self._with_target,
+                comes_once=any(file.comes_once for file in files),
             )
         except BaseException:
             self.close()
@@ -356,8 +357,8 @@ class Stream:
     def _widen(self) -> None:
         """Take over what rows have shown of columns since the recipe was made."""
         groups = (self.recipe.columns, self.recipe.inputs)
-        columns, inputs = (tuple(replace(c, kind=self._wanted[c.name]) for c in group) for group in groups)
-        if (columns, inputs) != groups:
+        if any(column.kind != self._wanted[column.name] for group in groups for column in group):
+            columns, inputs = (tuple(replace(c, kind=self._wanted[c.name]) for c in group) for group in groups)
             self.recipe = replace(self.recipe, columns=columns, inputs=inputs)
 
     def _remember(self) -> None:
