@@ -27,7 +27,7 @@ def policy_kinds() -> dict[str, type[Policy]]:
     found = {
         name.lower(): kind
         for name, kind in vars(policies).items()
-        if isinstance(kind, type) and issubclass(kind, Policy) and kind is not Policy and not name.startswith("_")
+        if isinstance(kind, type) and issubclass(kind, Policy) and kind.__module__ == policies.__name__
     }
     return dict(sorted(found.items()))
 
