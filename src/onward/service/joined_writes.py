@@ -107,6 +107,11 @@ class JoinedHttp(HttpToolsProtocol):
         self._is_in_head = self._joined.is_request_whole = False
         super().on_headers_complete()
 
+    def shutdown(self) -> None:
+        """Note that the server stops: whatever is still being sent is not waited for."""
+        self._joined.is_to_close = True
+        super().shutdown()
+
     def on_response_complete(self) -> None:
         """Note that a request is answered."""
         super().on_response_complete()
