@@ -42,7 +42,7 @@ def test_what_users_do_first_is_compiled_by_it(run: Run, monkeypatch: pytest.Mon
     assert code == 0
     names = [line.split(" s  ")[1] for line in out.splitlines()[:-1]]
     assert names[:4] == ["AutoRegressor", "ForwardRegressor", "RidgeRegressor", "LinUCB"]
-    assert {"Disjoint(LinUCB)", "a loop of LinUCB", "a model of ridge"} <= set(names)
+    assert {"Disjoint(LinUCB)", "a loop of LinUCB", "a model of ridge", "an evaluation of LinUCB"} <= set(names)
     assert out.splitlines()[-1].startswith("Ready, after ")
     X = np.random.default_rng(1).standard_normal((9, 4))
     with compiling() as names:

@@ -136,6 +136,31 @@ def test_a_head_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         assert b" 400 " in got.splitlines()[0]  # a body has limits of its own
 
 
+@pytest.mark.parametrize("connection", [b"close", b"keep-alive"])
+@pytest.mark.parametrize(("path", "status"), [(b"/v1/loops/news/decide", b"413"), (b"/nowhere", b"404")])
+def test_whoever_sends_a_large_body_reads_what_is_wrong(path: bytes, status: bytes, connection: bytes) -> None:
+    """Closed before all of it is there, the client would find a broken pipe in place of the answer."""
+    size = 20_000_000
+    head = b"POST %b HTTP/1.1\r\nHost: localhost\r\nConnection: %b\r\nContent-Length: %d\r\n\r\n" % (
+        path,
+        connection,
+        size,
+    )
+    with serving(make_application(MemoryService())) as url:
+        got = told(url, head + b" " * size + HEAD + b"Connection: close\r\n\r\n")
+    assert re.findall(rb"HTTP/1.1 (\d+)", got) == [status] + [b"200"] * (connection == b"keep-alive")
+
+
+@pytest.mark.parametrize("connection", [b"close", b"keep-alive"])
+def test_the_rest_of_a_body_is_not_waited_for_without_end(connection: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joined_writes, "REST_SECONDS", 0.3)
+    head = b"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: %b\r\nContent-Length: 99\r\n\r\n" % connection
+    with serving(make_application(MemoryService())) as url:
+        began = time.monotonic()
+        assert b" 404 " in told(url, head + b"x").splitlines()[0]
+        assert 0.25 < time.monotonic() - began < 2.5
+
+
 @pytest.mark.parametrize(
     "sent",
     [

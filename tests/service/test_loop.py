@@ -572,3 +572,16 @@ def test_one_decision_cannot_fill_all_places() -> None:
     told = Loop("l", LoopConfig(features=msgspec.structs.replace(rule, max_new=2)))
     with pytest.raises(RequestError, match="at most 2 new"):
         told.decide("e1", {}, many)
+
+
+def test_every_policy_that_an_error_names_makes_a_loop() -> None:
+    with pytest.raises(RequestError, match="expected one of") as error:
+        Loop("l", LoopConfig(policy={"name": "none"}))
+    names = str(error.value).removeprefix("expected one of ").partition(", got")[0].split(", ")
+    assert {"LinUCB", "LinTS", "SquareCB", "Random"} <= {*names}
+    for name in names:
+        loop = Loop("l", LoopConfig(policy={"name": name}))
+        answer = loop.decide("e", {"hour": 0.4}, ACTIONS)
+        assert answer.probability >= 0.05 / len(ACTIONS), name
+        assert loop.reward("e", 1.0) == "learned", name
+        assert Loop.from_bytes(loop.to_bytes()).digest() == loop.digest(), name

@@ -1,5 +1,6 @@
 """The OpenAPI document says what is done, and the page shows it."""
 
+import html
 import re
 from collections import Counter
 from typing import Any
@@ -41,6 +42,51 @@ def test_every_route_is_in_the_document_and_on_the_page(call: Caller) -> None:
     names = [each["operationId"] for path in document["paths"].values() for each in path.values()]
     assert len(set(names)) == len(ROUTES)
     assert not re.search(r'(src|href)="(https?:)?//', page)  # it asks nobody for anything
+
+
+def test_fields_are_described_in_the_document_and_on_the_page(call: Caller) -> None:
+    components = call("GET", "/openapi.json").json["components"]["schemas"]
+    page = html.unescape(re.sub("<[^>]*>", "", call("GET", "/docs").body.decode()))
+    for name in (
+        "LoopConfig",
+        "RewardRule",
+        "FeatureRule",
+        "DecideRequest",
+        "RewardRequest",
+        "PolicyRequest",
+        "Answer",
+    ):
+        for field, schema in components[name]["properties"].items():
+            assert not schema["description"][0].islower(), (name, field)
+            assert schema["description"] in page, (name, field)
+    assert '"observe": as that' in components["LoopConfig"]["properties"]["mode"]["description"]
+    assert ", LinTS, " in components["LoopConfig"]["properties"]["policy"]["description"]
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("LoopConfig", {"policy": {}}),
+        ("LoopConfig", {"retain": "soon"}),
+        ("LoopConfig", {"reward": {"wait": -1}}),
+        ("RewardRequest", {"event_id": "e1", "value": 1.0, "reward_id": ""}),
+        ("RewardRequest", {"event_id": "e1", "value": 1e300}),
+        ("DecideRequest", {"actions": [{"id": "a"}], "event_id": ""}),
+        ("DecideRequest", {"actions": [{"id": "a"}], "subject": "a\x00"}),
+        ("PolicyRequest", {"policy": {"name": "LinUCB"}, "shadow": None}),
+        ("PolicyRequest", {}),
+        ("LearnRequest", {"rows": [{"x": 1}], "targets": [1], "weights": []}),
+        ("EvaluateRequest", {"policies": [{"name": "LinUCB"}], "since": "soon"}),
+    ],
+)
+def test_what_is_refused_whatever_there_is_does_not_fit_the_document(call: Caller, name: str, body: Any) -> None:
+    document = call("GET", "/openapi.json").json
+    path, route = next((each.path, each) for each in ROUTES if name in str(each.body))
+    got = call(route.method, path.format(loop="news", model="prices"), body)
+    assert got.status == 422
+    schema = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
+    assert not jsonschema_rs.validator_for(schema, validate_formats=True).is_valid(body)
+    assert jsonschema_rs.validator_for(schema, validate_formats=True).is_valid(route.asks)
 
 
 def test_answers_are_what_the_document_says(call: Caller) -> None:

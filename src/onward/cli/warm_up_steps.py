@@ -30,6 +30,8 @@ def steps(parts: tuple[str, ...] = PARTS) -> Iterator[Step]:
             yield f"a loop of {name}", partial(_serve, name)
         for learner in LEARNERS:
             yield f"a model of {learner}", partial(_serve_model, learner)
+        for name in POLICIES:
+            yield f"an evaluation of {name}", partial(_evaluate, name)
 
 
 def has_service() -> bool:
@@ -92,7 +94,7 @@ def _serve(name: str) -> None:
     from onward.service import LoopConfig
     from onward.service.warming import warm
 
-    warm(LoopConfig(policy={"name": name} | ({"window": 30} if name == "SWLinUCB" else {})))
+    warm(LoopConfig(policy=_settings(name)))
 
 
 def _serve_model(learner: Learner) -> None:
@@ -100,3 +102,13 @@ def _serve_model(learner: Learner) -> None:
     from onward.service.warming import warm
 
     warm(ModelConfig(learner=learner))
+
+
+def _evaluate(name: str) -> None:
+    from onward.service.warming import warm_evaluation
+
+    warm_evaluation(_settings(name))
+
+
+def _settings(name: str) -> dict[str, Any]:
+    return {"name": name} | ({"window": 30} if name == "SWLinUCB" else {})

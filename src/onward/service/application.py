@@ -241,8 +241,7 @@ def _check_content_type(sent: bytes) -> None:
 
 
 def _too_large(most: int) -> HttpError:
-    close = [(b"connection", b"close")]
-    return HttpError(413, "body_too_large", f"expected a body of at most {most:,} bytes, got more", headers=close)
+    return HttpError(413, "body_too_large", f"expected a body of at most {most:,} bytes, got more")
 
 
 def _other_method(method: str, allowed: list[str]) -> HttpError:

@@ -109,7 +109,7 @@ class Client:
             loop: the name of the loop.
             context: what all actions have in common, by name.
             actions: each a mapping with an id and features.
-            event_id: of the decision, or of the rows; None for a new one.
+            event_id: of the decision; None for a new one.
             k: how many places of the ranking are drawn.
             more: further fields of the request.
 
@@ -293,9 +293,10 @@ class Client:
 
         Args:
             model: the name of the model.
+            rows: a mapping of values by name for each.
             targets: a number for each row.
             weights: of the rows; None for 1.
-            event_id: of the decision, or of the rows; None for a new one.
+            event_id: of these rows; None for a new one.
         """
         body: dict[str, Any] = {"rows": list(rows), "targets": list(targets), "event_id": event_id or uuid.uuid4().hex}
         if weights is not None:

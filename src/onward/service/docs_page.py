@@ -94,4 +94,4 @@ def _kind(part: dict[str, Any]) -> str:
     return " ".join([str(kind), *bounds])
 
 
-_BOUNDS = {"minimum": "≥", "maximum": "≤", "exclusiveMinimum": ">", "exclusiveMaximum": "<"}
+_BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}

@@ -19,17 +19,21 @@ from onward.service.request_errors import RequestError
 
 _START = Start({}, {})
 _LONGEST = 300  # characters of a message
+_KINDS = {name: kind for name, kind in policy_kinds().items() if kind is not OracleRestart}  # nobody knows when
+
+
+def policy_names() -> list[str]:
+    """The policies that a loop may have. Small letters are as good."""
+    return sorted(kind.__name__ for kind in _KINDS.values())
 
 
 def make_policy(settings: Mapping[str, Any]) -> Policy:
     """The policy of a loop's settings: its name and its arguments; RequestError if there is none such."""
     given = dict(settings)
     name = given.pop("name", None)
-    kinds = {kind.__name__: kind for kind in policy_kinds().values() if kind is not OracleRestart}  # nobody knows when
-    by_small_name = {each.lower(): kind for each, kind in kinds.items()}
-    kind = by_small_name.get(name.lower()) if isinstance(name, str) else None
+    kind = _KINDS.get(name.lower()) if isinstance(name, str) else None
     if kind is None:
-        raise RequestError("unknown_policy", expected_one_of(name, sorted(kinds)), "policy.name")
+        raise RequestError("unknown_policy", expected_one_of(name, policy_names()), "policy.name")
     if "explore" in given:
         raise RequestError("bad_policy", "explore is a setting of the loop, not of its policy", "policy.explore")
     if isinstance(given.get("lam"), list) or given.get("prior_mean") is not None:

@@ -240,7 +240,7 @@ class Loop(LoopState):
         Args:
             event_id: of the decision.
             value: the reward.
-            at: the time, in seconds since 1970; None for that of the clock.
+            at: the time, in seconds since 1970.
             reward_id: of this reward, so that it counts once.
         """
         if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < ORDINARY:

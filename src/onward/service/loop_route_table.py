@@ -30,9 +30,12 @@ DIGEST = Parameter(
     {"type": "string", "enum": ["true", "false"], "default": "false"},
     "Whether to give the digest of the state, which takes some time: the same only where all is, to the last bit.",
 )
+_TIME: dict[str, Any] = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "number"}]}
 _TIMES: list[Parameter] = [
-    Parameter("since", {"type": "string", "examples": ["2026-01-31T12:00:00Z"]}, "From when on: ISO 8601 or seconds."),
-    Parameter("until", {"type": "string"}, "Until when, as since."),
+    Parameter(
+        "since", _TIME | {"examples": ["2026-01-31T12:00:00Z"]}, "From when on: ISO 8601, or seconds since 1970."
+    ),
+    Parameter("until", _TIME, "Until when, as since."),
 ]
 LOG = [
     Parameter("format", {"type": "string", "enum": ["jsonl", "parquet"], "default": "jsonl"}, "Of the file."),

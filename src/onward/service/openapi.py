@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-import msgspec
-
 from onward.service.http_errors import ErrorAnswer
 from onward.service.limits import Limits
+from onward.service.openapi_schemas import REFERENCE, id_schema, schemas_of
 from onward.service.parameters import NAME_PATTERN
 from onward.service.routes import Route
 
-_REFERENCE = "#/components/schemas/{name}"
-_ERROR = {"$ref": _REFERENCE.format(name="ErrorAnswer")}
+_ERROR = {"$ref": REFERENCE.format(name="ErrorAnswer")}
 _REASONS = {
     400: "The body is no JSON, or the path no UTF-8.",
     401: "A token is needed, and none or another one came.",
@@ -36,7 +34,7 @@ _PATH_PARAMETERS = {
 def openapi_document(routes: Sequence[Route], limits: Limits) -> dict[str, Any]:
     """The document, with the limits that hold here."""
     types = [each for route in routes for each in (route.body, route.answer) if each is not None]
-    schemas, components = msgspec.json.schema_components([*types, ErrorAnswer], ref_template=_REFERENCE)
+    schemas, components = schemas_of([*types, ErrorAnswer], limits)
     found = iter(schemas)
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
@@ -45,10 +43,6 @@ def openapi_document(routes: Sequence[Route], limits: Limits) -> dict[str, Any]:
         if isinstance(body, dict):
             body = _with_batch(body, limits)
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, body, answer, limits)
-    _limit(components, limits)
-    for component in components.values():  # of a docstring, what comes before its arguments and examples
-        if "description" in component:
-            component["description"] = component["description"].partition("\n\n")[0]
     return {
         "openapi": "3.1.0",
         "info": {
@@ -146,12 +140,8 @@ def _tag(route: Route) -> str:
 
 
 def _path_parameter(name: str, limits: Limits) -> dict[str, Any]:
-    description, schema = _PATH_PARAMETERS.get(name, ("Of the event.", _id_schema(limits)))
+    description, schema = _PATH_PARAMETERS.get(name, ("Of the event.", id_schema(limits)))
     return {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
-
-
-def _id_schema(limits: Limits) -> dict[str, Any]:
-    return {"type": "string", "minLength": 1, "maxLength": limits.id_length, "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]*$"}
 
 
 def _with_batch(schema: dict[str, Any], limits: Limits) -> dict[str, Any]:
@@ -163,31 +153,3 @@ def _with_batch(schema: dict[str, Any], limits: Limits) -> dict[str, Any]:
         for each in schema["anyOf"]
     ]
     return {"anyOf": sorted(ways, key=lambda each: each.get("type", ""))}
-
-
-def _limit(components: dict[str, Any], limits: Limits) -> None:
-    """Write the limits into the schemas of what they are about."""
-    features = {
-        "type": "object",
-        "maxProperties": limits.features,
-        "propertyNames": {"maxLength": limits.name_length},
-        "additionalProperties": {"type": ["number", "string", "boolean", "null", "object"]},
-    }
-    several = {"minItems": 1, "maxItems": limits.batch}
-    bounded: dict[str, dict[str, dict[str, Any]]] = {
-        "Action": {"id": _id_schema(limits), "features": features},
-        "DecideRequest": {"context": features, "actions": {"minItems": 1, "maxItems": limits.actions}},
-        "RewardRequest": {"event_id": _id_schema(limits)},
-        "ActivateRequest": {"event_id": _id_schema(limits)},
-        "RankableAction": {"id": _id_schema(limits)},
-        "RankRequest": {"actions": {"minItems": 1, "maxItems": limits.actions}},
-        "EvaluateRequest": {
-            "policies": {"minItems": 1, "maxItems": 10},
-            "methods": {"minItems": 1, "uniqueItems": True},
-        },
-        "PredictRequest": {"rows": several},
-        "LearnRequest": {"rows": several, "targets": several},
-    }
-    for name, parts in bounded.items():
-        for part, more in parts.items():
-            components[name]["properties"][part] |= more

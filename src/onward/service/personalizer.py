@@ -15,7 +15,7 @@ from onward.service.application import Call
 from onward.service.entries import Action, Values
 from onward.service.http_errors import HttpError, missing, unfit
 from onward.service.outcomes import Ranked
-from onward.service.parameters import check_name
+from onward.service.parameters import NAME_PATTERN, check_name
 from onward.service.request_types import DecideRequest, RankRequest, RewardRequest
 from onward.service.routes import Parameter
 
@@ -24,9 +24,10 @@ CONTEXT = "context"  # what the names of the context's features begin with
 _DEEPEST = 32  # objects and lists inside each other
 _encode = msgspec.json.Encoder().encode
 
+_NAME = {"type": "string", "pattern": f"^{NAME_PATTERN}$"}
 PARAMETERS = (
-    Parameter("loop", {"type": "string", "default": DEFAULT_LOOP}, "Which loop."),
-    Parameter("x-onward-loop", {"type": "string"}, "Which loop, for clients that cannot set the query.", "header"),
+    Parameter("loop", _NAME | {"default": DEFAULT_LOOP}, "Which loop."),
+    Parameter("x-onward-loop", _NAME, "Which loop, for clients that cannot set the query.", "header"),
 )
 
 
@@ -101,9 +102,11 @@ def _plain(value: Any, depth: int = 1) -> Any:
 
 
 def _loop(call: Call) -> str:
-    header = call.headers.get(b"x-onward-loop")
-    name = call.query.get("loop", DEFAULT_LOOP) if header is None else header.decode("latin-1")
+    header, name = call.headers.get(b"x-onward-loop"), call.query.get("loop", DEFAULT_LOOP)
     check_name(name, "loop")
+    if header is not None:
+        name = header.decode("latin-1")
+        check_name(name, "x-onward-loop")
     call.loop = name
     return name
 

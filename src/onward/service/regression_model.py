@@ -106,10 +106,11 @@ class Model:
         """The entry of rows to be learned; RequestError if they cannot be.
 
         Args:
+            rows: a mapping of values by name for each.
             targets: a number for each row.
             weights: of the rows; None for 1.
-            event_id: of the decision, or of the rows; None for a new one.
-            at: the time, in seconds since 1970; None for that of the clock.
+            event_id: of these rows, which are learned once under it.
+            at: the time, in seconds since 1970.
         """
         if not rows or len(rows) != len(targets):
             raise RequestError(
@@ -179,7 +180,7 @@ class Model:
         """Nothing of a model ever expires.
 
         Args:
-            now: the time, in seconds since 1970; None for that of the clock.
+            now: the time, in seconds since 1970.
         """
         return False
 

@@ -41,7 +41,9 @@ class RewardRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The reward of a decision."""
 
     event_id: str
+    """Of the decision."""
     value: float
+    """What it earned."""
     reward_id: str | None = None
     """Where several rewards of a decision count: sent again with the same one, a reward counts once."""
 
@@ -76,15 +78,20 @@ class EvaluateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     policies: list[dict[str, Any]]
     """Each with its name and arguments, as in a loop's settings."""
     methods: list[Method] = msgspec.field(default_factory=lambda: ["ips", "snips", "dr"])
+    """Inverse propensities, self-normalized, or doubly robust."""
     since: Moment | None = None
     """From when on: ISO 8601, or seconds since 1970."""
     until: Moment | None = None
+    """Until when, as since."""
     learn: Literal["all", "none"] = "all"
     """Whether a policy learns each event after it was judged on it."""
     delta: Annotated[float, Meta(ge=1e-12, lt=1.0)] = 0.05
     """Intervals may fail with this probability."""
     interval: Literal["normal", "empirical_bernstein", "anytime"] = "normal"
+    """Of ips and dr: true in the limit, for any number of events, or at all numbers at once: look as often as you like.
+    The last two need `reward_range`."""
     reward_range: tuple[Reward, Reward] | None = None
+    """The least and the largest reward there can be, if that is known."""
     clip: Annotated[float, Meta(ge=1e-6, le=1e12)] | None = None
     """Weights count as this much at most."""
 
@@ -99,8 +106,11 @@ class LearnRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rows to learn."""
 
     rows: list[Values]
+    """Values by name, for each: numbers, text, booleans."""
     targets: list[float]
+    """Of each row."""
     weights: list[Annotated[float, Meta(gt=0.0)]] | None = None
+    """Of each row; null: 1."""
     event_id: str | None = None
     """Sent again with the same one, the rows are learned once. Without it, one is made."""
 

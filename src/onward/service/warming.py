@@ -5,14 +5,17 @@ could be learned are refused, which some learners notice only when they learn.
 """
 
 import functools
+from typing import Any
 
 import msgspec
 
 from onward.service.configuration import LoopConfig, ModelConfig
-from onward.service.entries import Action, from_json, to_json
+from onward.service.entries import Action, Begin, Entry, from_json, to_json
+from onward.service.evaluation import evaluate_entries
 from onward.service.loop import Loop
 from onward.service.regression_model import Model
 from onward.service.request_errors import RequestError
+from onward.service.request_types import EvaluateRequest
 
 _LONGEST = 300  # characters of a message
 
@@ -29,6 +32,20 @@ def warm(config: LoopConfig | ModelConfig) -> None:
     except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
         field = "policy" if isinstance(config, LoopConfig) else "settings"
         raise RequestError("bad_request", f"nothing can be learned so: {error}"[:_LONGEST], field) from error
+
+
+def warm_evaluation(policy: dict[str, Any]) -> None:
+    """Judge a policy once on a small log."""
+    config = LoopConfig(explore=0.5)
+    entries = [Entry("warm", Begin(config), seq=1)]
+    loop = Loop.begin(entries[0])
+    for number in range(20):
+        actions = [Action("a", {"x": 0.1 * number}), Action("b", {"x": 1.0})]
+        entries.append(loop.propose(str(number), {"y": 1.0}, actions, at=float(number)))
+        loop.fold(entries[-1])
+        entries.append(loop.propose_reward(str(number), float(number % 3), at=float(number)))
+        loop.fold(entries[-1])
+    evaluate_entries(entries, config, list(loop.encoder.names.items()), EvaluateRequest([policy]))
 
 
 @functools.lru_cache(maxsize=256)
