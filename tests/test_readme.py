@@ -20,6 +20,7 @@ WITH_EXAMPLES = {
     "ab_tests",
     "bandits",
     "guarantees",
+    "index",
     "learners",
     "logs",
     "own_data",

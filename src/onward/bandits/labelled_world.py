@@ -52,7 +52,7 @@ def from_classification(
         >>> world.n_arms, world.n_features
         (2, 2)
         >>> world.log(n=100)  # what a uniform policy would have logged
-        LoggedData(100 events, 2 actions of 4 features)
+        LoggedData(100 events, 2 arms of 4 features)
     """
     return LabelledWorld(X, y, scaling, intercept)
 
