@@ -135,6 +135,13 @@ def test_texts_that_are_not_utf8(tmp_path: Path) -> None:
         read(path, categorical=["c"])
 
 
+@pytest.mark.parametrize("ending", ["parquet", "ipc"])
+def test_what_is_said_of_columns_need_not_be_text(tmp_path: Path, ending: str) -> None:
+    fields = [pa.field(name, pa.float64(), metadata={b"\xff": b"\xfe"}) for name in "xy"]
+    path = saved(tmp_path, pa.table([pa.array([1.0, 2.0]), pa.array([3.0, 4.0])], pa.schema(fields)), ending)
+    assert read(path).X.tolist() == [[1.0], [2.0]]
+
+
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "ipc"])
 def test_broken_files(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"t.{ending}"

@@ -348,7 +348,8 @@ def _frame_of(
     frame = pl.DataFrame()
     if ready:
         try:
-            numbers = batch.select(ready)
+            # Made anew without what is said about the columns: polars ends in a panic where that is no UTF-8.
+            numbers = pa.RecordBatch.from_arrays([batch.column(column) for column in ready], ready)
             numbers.validate(full=True)
             frame = cast(pl.DataFrame, pl.from_arrow(numbers))
         except (pa.ArrowException, pl.exceptions.PolarsError):
