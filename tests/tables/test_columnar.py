@@ -16,6 +16,7 @@ import pytest
 from onward.tables import DataError, Table, stream
 from onward.tables.columnar import ParquetReader, content_of
 from onward.tables.sources import find_files
+from onward.tables.times import as_times
 from tests.tables.files import mixed_table, read, seen, small_pieces
 
 YEAR = 365.2425
@@ -133,6 +134,35 @@ def test_texts_that_are_not_utf8(tmp_path: Path) -> None:
     path = saved(tmp_path, pa.table({"c": array, "y": pa.array([1])}), "ipc")
     with pytest.raises(DataError, match=r"t\.ipc: column 'c' holds string that cannot be read as text"):
         read(path, categorical=["c"])
+
+
+@pytest.mark.parametrize(
+    "dtype", [pa.date32(), pa.timestamp("s"), pa.timestamp("ms"), pa.duration("s"), pa.duration("ms")], ids=str
+)
+def test_times_beyond_all_calendars(tmp_path: Path, dtype: pa.DataType) -> None:
+    """Polars panics where it is to show a date beyond its calendar, and takes seconds beyond 64 bits for others."""
+    day = dtype == pa.date32()
+    array = pa.array([0, 1, 2**31 - 1 if day else 2**62], pa.int32() if day else pa.int64()).view(dtype)
+    path = saved(tmp_path, pa.table({"x": array, "y": pa.array([1, 2, 3])}), "ipc")
+    with pytest.raises(
+        DataError, match=r"t\.ipc: column 'x' holds .* that cannot be read as .*(290,000|out of bounds)"
+    ):
+        read(path)
+    times = pl.Series("t", pl.from_arrow(array))
+    if times.dtype in (pl.Date, pl.Datetime("ms")) and dtype != pa.timestamp("s"):
+        with pytest.raises(ValueError, match="times: a value is beyond 290,000 years"):
+            as_times(times, 3)
+
+
+@pytest.mark.parametrize("codec", [8, 9, 20, 63])
+def test_a_codec_that_nobody_knows(tmp_path: Path, codec: int) -> None:
+    """Asked for the name of such a codec, pyarrow ends the process."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"x": [1.0], "y": [2.0]}), path, compression="snappy")
+    told = b"\x18\x01x\x15"  # the end of the column's path, and the field of the codec
+    path.write_bytes(path.read_bytes().replace(told + b"\x02", told + bytes([2 * codec])))
+    with pytest.raises(DataError, match=rf"t\.parquet: cannot be read on as Parquet .*{codec}"):
+        read(path)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "ipc"])

@@ -27,6 +27,7 @@ VALUES = 1 << 17  # in a piece: 1 MB of numbers
 TEXT = 1 << 23  # bytes of text in a piece, if a single row does not have more
 LARGEST_BATCH = 1 << 30  # bytes of a compressed batch, once decompressed: Arrow holds it as a whole
 _FLOAT64 = pa.float64()
+_IN_MILLISECONDS = {pa.timestamp("s"): pa.timestamp("ms"), pa.duration("s"): pa.duration("ms")}
 LARGEST_PAGES = 1 << 30  # bytes of the pages that all columns of a Parquet file hold at once, once decompressed
 
 
@@ -394,6 +395,8 @@ def converted(
             array = array.dictionary_decode()
         if isinstance(array.type, pa.TimestampType) and array.type.tz is not None:
             array = array.cast(pa.timestamp(array.type.unit))  # the moment in UTC; polars does not know every zone
+        if array.type in _IN_MILLISECONDS:  # as polars has them; what is too large would become another number there
+            array = array.cast(_IN_MILLISECONDS[array.type])
         is_text = content_of(array.type) == "text"
         values = pl.Series(column, pl.from_arrow(array))
         if kind == "category":

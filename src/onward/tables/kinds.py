@@ -45,12 +45,23 @@ def as_numbers(column: pl.Series) -> pl.Series:
     """A typed column as Float64, null where a value is missing: true is 1, times are years since 2000, spans days."""
     if column.dtype in (pl.Date, pl.Datetime):
         # Moments with a time zone are kept in UTC, so this is the same moment wherever it was written.
-        return (column.cast(pl.Datetime("us")).to_physical() - ORIGIN).cast(pl.Float64) * YEARS
+        return (_microseconds(column, pl.Datetime("us")) - ORIGIN).cast(pl.Float64) * YEARS
     if column.dtype == pl.Duration:
-        return column.cast(pl.Duration("us")).to_physical().cast(pl.Float64) * DAYS
+        return _microseconds(column, pl.Duration("us")).cast(pl.Float64) * DAYS
     if column.dtype == pl.Time:
         return column.to_physical().cast(pl.Float64) * CLOCK_DAYS
     return column.cast(pl.Float64)
+
+
+def _microseconds(column: pl.Series, dtype: pl.Datetime | pl.Duration) -> pl.Series:
+    """Times or spans as whole µs; polars' ComputeError where 64 bits do not hold one.
+
+    A strict cast would refuse it, too, but panics where it shows a date beyond the calendar.
+    """
+    cast = column.cast(dtype, strict=False)
+    if cast.null_count() > column.null_count():
+        raise pl.exceptions.ComputeError("a value is beyond 290,000 years")
+    return cast.to_physical()
 
 
 def as_texts(column: pl.Series) -> pl.Series:

@@ -24,14 +24,15 @@ def largest_decompressed(path: Path, metadata: Any, groups: Iterable[int], colum
     """Bytes of the pages that these columns hold in memory at once, at most, in one of the row groups; and the most
     pages of a chunk, of which no more than `MOST_PAGES` + 1 are counted.
 
-    A column holds one page and its dictionary. What is not compressed is bounded by the file, and does not count.
+    A column holds one page and its dictionary. Pages that do not grow are bounded by the file, and do not count.
+    (Whether a chunk is compressed is not asked: pyarrow ends the process where it does not know the codec.)
     """
     wanted, largest, most = set(columns), 0, 0
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         for group in map(metadata.row_group, groups):
             total = 0
             for chunk in map(group.column, range(group.num_columns)):
-                if chunk.path_in_schema in wanted and chunk.compression != "UNCOMPRESSED":
+                if chunk.path_in_schema in wanted:
                     size, pages = _of_chunk(data, chunk)
                     total, most = total + size, max(most, pages)
             largest = max(largest, total)
@@ -52,6 +53,8 @@ def _of_chunk(data: Any, chunk: Any) -> tuple[int, int]:
         compressed, size = fields.get(_COMPRESSED, -1), fields.get(_DECOMPRESSED, -1)
         if compressed < 0 or size < 0:
             raise PagesError("sizes of a page that are none")
+        if size <= compressed:
+            size = 0
         if fields.get(_TYPE) == _DICTIONARY:
             dictionary = max(dictionary, size)
         else:

@@ -75,7 +75,11 @@ def _from_series(times: Any) -> Times:
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
         raise ValueError(f"times must be numbers, or dates, of one kind: {error}") from error
     if series.dtype in (pl.Date, pl.Datetime):
-        return Times(microseconds_of(_plain(as_numbers(series))), dated=True)
+        try:
+            years = as_numbers(series)
+        except pl.exceptions.ComputeError as error:
+            raise ValueError(f"times: {error}") from error
+        return Times(microseconds_of(_plain(years)), dated=True)
     if series.dtype.is_numeric() or series.dtype == pl.Null:
         return Times(_plain(as_numbers(series)), dated=False)
     raise ValueError(f"times must be numbers or dates, got {series.dtype}")
