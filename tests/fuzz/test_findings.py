@@ -493,3 +493,24 @@ def test_a_view_of_memory_is_no_arm() -> None:
         arms.learn("x", np.ones(2), 1.0)
         with pytest.raises(ValueError, match="there is no arm"):
             arms.learn(_TABLE, np.ones(2), 1.0)
+
+
+# Lags that are not known
+
+
+@pytest.mark.parametrize("unknown", [None, "nan"])
+def test_a_model_that_forgot_a_value_skips_the_row_that_needs_it(  # forged 1795066602815
+    unknown: str | None, tmp_path: Path
+) -> None:
+    X, y = data()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y)
+    path, predictions = tmp_path / "model", {}
+    for missing in ("skip", "zero"):
+        onward.fit(frame, Table("y", terms=["lag(b, 3)"], missing=missing), save=path, with_scores=False)
+        contents = unpack(path.read_bytes())
+        contents.header["settings"]["recipe"]["memory"]["lags"]["lag(b, 3)"][1] = unknown
+        path.write_bytes(pack(contents))
+        use(load(path))  # and what it says of that row, and of others, is as it must be
+        predictions[missing] = load(path).predict(frame)
+    np.testing.assert_array_equal(np.isnan(predictions["skip"]), np.arange(40) == 1)
+    assert np.isfinite(predictions["zero"]).all()
