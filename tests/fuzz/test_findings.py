@@ -364,7 +364,7 @@ def test_an_arm_is_not_looked_up_by_what_has_no_end() -> None:
         Disjoint(LinUCB(seed=1), ["a"]).learn(_deep(tuple), [1.0], 1.0)
 
 
-@pytest.mark.parametrize("times", [np.matrix([1.0, 2.0]), 3.0, "2026", pd.Timestamp("2026"), None.__class__])
+@pytest.mark.parametrize("times", [np.ones((1, 2)).view(np.matrix), 3.0, "2026", pd.Timestamp("2026"), None.__class__])
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 def test_times_that_are_no_column_are_told(times: Any) -> None:
     with pytest.raises(ValueError, match=r"^times must"):
@@ -462,10 +462,10 @@ def test_one_row_after_blank_lines_needs_no_line_end(tmp_path: Path) -> None:
 # Views of memory
 
 
-_TABLE = memoryview(np.ones((3, 2)))  # of whose rows Python says "multi-dimensional sub-views are not implemented"
+_TABLE = _untyped(np.ones((3, 2))).data  # of whose rows Python says "multi-dimensional sub-views are not implemented"
 
 
-@pytest.mark.parametrize("view", [_TABLE, memoryview(np.ones(3, dtype=complex))], ids=["table", "complex"])
+@pytest.mark.parametrize("view", [_TABLE, np.ones(3, dtype=complex).data], ids=["table", "complex"])
 @pytest.mark.parametrize(
     ("call", "words"),
     [

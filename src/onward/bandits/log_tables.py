@@ -193,8 +193,9 @@ def number_and_names(n_arms: Any) -> tuple[int | None, tuple[Hashable, ...] | No
 
 def are_names(arms: object) -> bool:
     """Whether these are different names, at least one, in an order."""
-    is_list = isinstance(arms, Sequence | np.ndarray) and not isinstance(arms, str | bytes) and is_iterable(arms)
-    if not is_list or getattr(arms, "ndim", 1) != 1:
+    if not is_iterable(arms) or isinstance(arms, str | bytes) or getattr(arms, "ndim", 1) != 1:
+        return False
+    if not isinstance(arms, Sequence | np.ndarray):
         return False
     return len(arms) > 0 and all(map(is_hashable, arms)) and len(set(arms)) == len(arms)
 
