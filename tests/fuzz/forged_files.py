@@ -41,6 +41,7 @@ from tests.fuzz.other_files import (
 )
 from tests.fuzz.sample_files import resume, sample_files
 from tests.fuzz.service_files import forged_snapshot, service_snapshots, use_snapshot
+from tests.fuzz.service_logs import forged_service_log, service_logs, use_service_log
 from tests.fuzz.using import Lie, use
 
 LONGEST = 1000  # characters of a StorageError
@@ -51,6 +52,9 @@ OTHERS: dict[str, tuple[str, Callable[[Path], list[str]]]] = {
     "log of arms": (".jsonl", lambda path: use_log(path, len(path.read_bytes()))),
     "front": ("", use_front),
     "merge": ("", lambda path: merged(int(path.read_bytes()))),
+    "service log": ("", use_service_log),
+    "service log of rewards at once": ("", use_service_log),
+    "service log of a model": ("", use_service_log),
     "snapshot": ("", use_snapshot(Loop)),
     "snapshot of a model": ("", use_snapshot(Model)),
 }
@@ -63,6 +67,9 @@ THREADED = {
     "checkpoint",
     "log",
     "log of arms",
+    "service log",
+    "service log of rewards at once",
+    "service log of a model",
     "snapshot",
     "snapshot of a model",
 } | _RECIPES  # what starts threads, which a fork must not have
@@ -141,6 +148,8 @@ def _forged(seed: int, samples: Mapping[str, bytes]) -> tuple[str, bytes, bool]:
         return name, forged_log(rng, samples[name]), False
     if name == "front":
         return name, forged_front(rng), False
+    if name.startswith("service log"):
+        return name, forged_service_log(rng, samples[name]), False
     if name.startswith("snapshot"):
         return name, forged_snapshot(rng, samples[name]), False
     if name == "merge":
@@ -157,7 +166,9 @@ def _warm(samples: Mapping[str, bytes], names: Iterable[str]) -> None:
 def harness() -> Harness:
     """The harness, with everything compiled that real files use."""
     with multiprocessing.get_context("fork").Pool(1) as pool:  # making some of them starts threads
-        samples = pool.apply(sample_files) | pool.apply(journals) | pool.apply(service_snapshots)
+        samples = (
+            pool.apply(sample_files) | pool.apply(journals) | pool.apply(service_snapshots) | pool.apply(service_logs)
+        )
     samples |= logs() | {"front": b"3", "merge": b"0"}
     _warm(samples, sorted(samples.keys() - THREADED))
 

@@ -52,14 +52,15 @@ def forged_snapshot(rng: random.Random, data: bytes) -> bytes:
     for _ in range(rng.choice((1, 1, 2))):
         part = tree[rng.choice(("sums", "waiting", "held"))] if key and rng.random() < 0.6 else tree
         if part:
-            _alter(rng, part)
-    packed = msgspec.msgpack.encode(_whole(tree))
+            alter(rng, part)
+    packed = msgspec.msgpack.encode(whole(tree))
     if key:
         packed = msgspec.msgpack.encode(body | {key: msgspec.Raw(packed)})
     return snapshots._MAGIC + hashlib.sha256(packed).digest() + packed
 
 
-def _alter(rng: random.Random, tree: Any) -> None:
+def alter(rng: random.Random, tree: Any) -> None:
+    """Another value, or another number, somewhere in a tree."""
     if rng.random() < 0.5:
         alter_place(rng, tree)
         return
@@ -70,12 +71,12 @@ def _alter(rng: random.Random, tree: Any) -> None:
         holder[place] = rng.choice((*NUMBERS, math.nan, math.inf, -tree, tree + 1, tree - 1, 1e9 * tree))
 
 
-def _whole(tree: Any) -> Any:
+def whole(tree: Any) -> Any:
     """The tree with whole numbers that MessagePack can hold."""
     if isinstance(tree, dict):
-        return {_whole(key): _whole(value) for key, value in tree.items()}
+        return {whole(key): whole(value) for key, value in tree.items()}
     if isinstance(tree, list):
-        return [_whole(each) for each in tree]
+        return [whole(each) for each in tree]
     return 7 if isinstance(tree, int) and abs(tree) >= _MOST_WHOLE else copy.copy(tree)
 
 
@@ -97,10 +98,8 @@ def use_snapshot(kind: type[Loop] | type[Model]) -> Callable[[Path], list[str]]:
                 if len(str(error)) > 1000:
                     raise Lie(f"a message of {len(str(error)):,} characters") from error
                 refusals.append(str(error))
-        state = current.state()
-        del state["config"]  # of which JSON has null for what is no number
         try:
-            json.dumps(state, allow_nan=False)
+            json.dumps(current.state(), allow_nan=False)
         except ValueError as error:
             raise Lie("a state that holds what is not a number") from error
         if kind.from_bytes(current.to_bytes()).digest() != current.digest():

@@ -15,8 +15,24 @@ import pytest
 from sklearn.metrics import r2_score
 from sklearn.preprocessing import StandardScaler
 
+import onward
 from onward import AutoRegressor, ForwardRegressor, OnlinePipeline, RandomFeatures, RidgeRegressor, load, storage
-from onward.bandits import Disjoint, DLinUCB, Greedy, LinTS, LinUCB, MetaOFUL, Random, SquareCB, SWLinUCB
+from onward.bandits import (
+    Disjoint,
+    DLinUCB,
+    Greedy,
+    LinTS,
+    LinUCB,
+    LoggedData,
+    MetaOFUL,
+    Named,
+    NamedArms,
+    OracleRestart,
+    Random,
+    SpectralBandit,
+    SquareCB,
+    SWLinUCB,
+)
 from onward.bandits.buffers import LEARNED
 from onward.core import TooExtremeError
 from onward.tables import DataError, Table, stream
@@ -348,7 +364,7 @@ def test_an_arm_is_not_looked_up_by_what_has_no_end() -> None:
         Disjoint(LinUCB(seed=1), ["a"]).learn(_deep(tuple), [1.0], 1.0)
 
 
-@pytest.mark.parametrize("times", [np.matrix([1.0, 2.0]), 3.0, "2026", pd.Timestamp("2026"), None.__class__])
+@pytest.mark.parametrize("times", [np.ones((1, 2)).view(np.matrix), 3.0, "2026", pd.Timestamp("2026"), None.__class__])
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 def test_times_that_are_no_column_are_told(times: Any) -> None:
     with pytest.raises(ValueError, match=r"^times must"):
@@ -441,3 +457,60 @@ def test_one_row_after_blank_lines_needs_no_line_end(tmp_path: Path) -> None:
         path.write_bytes(text)
         (block,) = _rows(path)
         assert (block.X.tolist(), block.y.tolist()) == ([[2.0]], [1.0])
+
+
+# Views of memory
+
+
+_TABLE = _untyped(np.ones((3, 2))).data  # of whose rows Python says "multi-dimensional sub-views are not implemented"
+
+
+@pytest.mark.parametrize("view", [_TABLE, np.ones(3, dtype=complex).data], ids=["table", "complex"])
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda v: LinUCB().choose_many(v), "contexts must be tables"),
+        (lambda v: Disjoint(LinUCB(), 2).learn_many(v, np.ones((3, 2)), np.ones(3)), "arms must be names"),
+        (lambda v: Disjoint(LinUCB(), v), "n_arms must be"),
+        (lambda v: Named(LinUCB()).choose(v), "actions must"),
+        (lambda v: NamedArms(Disjoint(LinUCB(), 2)).choose_many(v), "contexts must"),
+        (lambda v: OracleRestart(v, sigma=1.0, theta_bound=2.0), "change_points must be"),
+        (lambda v: SpectralBandit(v, sigma=0.1, smoothness=1.0), "graph must be"),
+        (lambda v: LoggedData(v, [0], [0.5], [1.0]), "actions must"),
+        (lambda v: onward.fit(v, "y"), "expected files or data frames"),
+        (lambda v: onward.Table("y", exclude=v), "exclude must be"),
+    ],
+)
+def test_a_view_of_memory_that_gives_no_values_is_told(call: Callable[[Any], Any], words: str, view: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match=words) as caught:
+        call(view)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_view_of_memory_is_no_arm() -> None:
+    arms = Disjoint(LinUCB(), ["x", "y"])
+    for _ in range(2):  # the second time the way is quick
+        arms.learn("x", np.ones(2), 1.0)
+        with pytest.raises(ValueError, match="there is no arm"):
+            arms.learn(_TABLE, np.ones(2), 1.0)
+
+
+# Lags that are not known
+
+
+@pytest.mark.parametrize("unknown", [None, "nan"])
+def test_a_model_that_forgot_a_value_skips_the_row_that_needs_it(  # forged 1795066602815
+    unknown: str | None, tmp_path: Path
+) -> None:
+    X, y = data()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y)
+    path, predictions = tmp_path / "model", {}
+    for missing in ("skip", "zero"):
+        onward.fit(frame, Table("y", terms=["lag(b, 3)"], missing=missing), save=path, with_scores=False)
+        contents = unpack(path.read_bytes())
+        contents.header["settings"]["recipe"]["memory"]["lags"]["lag(b, 3)"][1] = unknown
+        path.write_bytes(pack(contents))
+        use(load(path))  # and what it says of that row, and of others, is as it must be
+        predictions[missing] = load(path).predict(frame)
+    np.testing.assert_array_equal(np.isnan(predictions["skip"]), np.arange(40) == 1)
+    assert np.isfinite(predictions["zero"]).all()

@@ -17,6 +17,7 @@ from onward.bandits import Disjoint, Hybrid, MetaOFUL, Named, NamedArms, Policy,
 from onward.confidence import ChangeAlarm
 from onward.core.types import Vector
 from onward.regression import OnlineRegressor
+from onward.tables.encode_values import encode_blocks
 
 MOST_FEATURES = 1000
 FOREIGN = re.compile(  # words of Python, NumPy, polars and narwhals
@@ -36,6 +37,18 @@ def _numbers(what: str, values: Any, finite: bool = True) -> None:
     array = np.asarray(values, dtype=np.float64)
     if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
         raise Lie(f"{what} is not a number")
+
+
+def _told(what: str, model: Any, X: Any, values: Any, finite: bool = True) -> None:
+    """What is said of each row is a number; and NaN of rows that the model's recipe skips, of those alone."""
+    array, skipped = np.asarray(values, dtype=np.float64), np.zeros(len(X), dtype=np.bool_)
+    if getattr(model, "recipe_", None) is not None and model._reads_columns(X):
+        skipped[:] = model.recipe_.missing == "skip"
+        for block in encode_blocks(model.recipe_, model._feature_names(), X):
+            skipped[block.rows] = False
+    _numbers(what, array[~skipped], finite)
+    if not np.isnan(array[skipped]).all():
+        raise Lie(f"{what} of a row that is skipped")
 
 
 def _pivots(state: Any) -> None:
@@ -104,22 +117,23 @@ def _regressor(model: Any) -> list[Callable[[], Any]]:
         return [lambda: _numbers("a prediction of one", model.predict_one(x)), lambda: model.learn_one(x, target)]
 
     def predict() -> None:
-        _numbers("a prediction", model.predict(X))
-        _numbers("a prediction of one", model.predict_one(x))
+        _told("a prediction", model, X, model.predict(X))
+        _told("a prediction of one", model, X[:1], np.reshape(model.predict_one(x), (1, -1)))
 
     def look() -> None:
         _numbers("coef_", model.coef_)
         _numbers("intercept_", model.intercept_)
         _numbers("online_loss_", model.online_loss_)
-        _numbers("leverage", model.leverage(X), finite=False)
+        _told("leverage", model, X, model.leverage(X), finite=False)
         if getattr(model, "_has_sets", False):
             _pivots(model.information_)
 
     def intervals() -> None:
-        _numbers("an interval", model.interval(X, sigma=1.0, theta_bound=2.0), finite=False)
+        _told("an interval", model, X, model.interval(X, sigma=1.0, theta_bound=2.0), finite=False)
 
     def conformal() -> None:
-        _numbers("a conformal interval", model.interval(X, method="conformal", of="observation"), finite=False)
+        ends = model.interval(X, method="conformal", of="observation")
+        _told("a conformal interval", model, X, ends, finite=False)
 
     def learn() -> None:
         time = {"time": times["times"][0]} if times else {}
@@ -132,7 +146,7 @@ def _regressor(model: Any) -> list[Callable[[], Any]]:
         other = copy.deepcopy(model)
         other.merge(model)
         _pivots(other.information_)
-        _numbers("a merged prediction", other.predict(X))
+        _told("a merged prediction", other, X, other.predict(X))
 
     if isinstance(model, OnlinePipeline):
         return [predict, learn, learn_many, predict]
@@ -171,8 +185,8 @@ def _by_recipe(model: Any) -> list[Callable[[], Any]]:
     row = frame.iloc[0].to_dict()
 
     def predict() -> None:
-        _numbers("a prediction", model.predict(frame), finite=recipe.missing != "skip")
-        _numbers("a prediction of one", model.predict_one(row))
+        _told("a prediction", model, frame, model.predict(frame))
+        _told("a prediction of one", model, frame[:1], [model.predict_one(row)])
 
     def learn() -> None:
         model.partial_fit(frame, rng.standard_normal(n))

@@ -11,7 +11,7 @@ from onward.bandits.settings import view_head
 from onward.core.compile import compiled, inlined
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "67e00fbd5393d65d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "051e95783ed55351"  # other files whose code is compiled into this one: see tools/digests.py
 
 REACH = 7.0  # beyond so many deviations an arm's law has ended
 PANEL = 2.0  # deviations of the narrowest arm that one set of nodes covers

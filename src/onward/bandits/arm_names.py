@@ -3,7 +3,7 @@
 from collections.abc import Collection, Hashable, Iterable
 
 from onward.bandits.pending import checked_key
-from onward.core.checks import whole
+from onward.core.checks import is_iterable, whole
 from onward.core.shown import brief
 
 _SHOWN = 20  # so many names are listed in a message
@@ -11,7 +11,7 @@ _SHOWN = 20  # so many names are listed in a message
 
 def told_names(n_arms: int | Iterable[Hashable]) -> Iterable[Hashable]:
     """The names that were given, or numbers in place of them if it was said how many arms there are."""
-    if isinstance(n_arms, Iterable) and not isinstance(n_arms, str):
+    if is_iterable(n_arms) and not isinstance(n_arms, str):
         return n_arms
     return range(whole("n_arms", n_arms, 1))
 

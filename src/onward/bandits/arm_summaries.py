@@ -26,7 +26,7 @@ from onward.core.factor import padded_to, square_of
 from onward.core.simd import dot_from
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "7f8ca246548bd475"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "94261634b317d553"  # other files whose code is compiled into this one: see tools/digests.py
 
 # After the coefficients; all of them finite, for the coefficients are multiplied by zeros there.
 STALE, NOISE, CEILING, LENGTH, UNSAFE, NO_FORM, FORM_CEILING, COUNTED, LOSS, SQUARES = range(10)

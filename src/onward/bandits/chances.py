@@ -18,7 +18,7 @@ from onward.bandits.settings import (
 from onward.core.compile import compiled, inlined
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "1e31aea0732c66f8"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "369d8cadf7e8977b"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @inlined

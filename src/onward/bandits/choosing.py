@@ -50,7 +50,7 @@ from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 
-COMPILED_FROM = "1d0f874c4c65c532"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "51721af19309fbd6"  # other files whose code is compiled into this one: see tools/digests.py
 
 MANY = 16  # of fewer actions than this, all are read
 

@@ -74,7 +74,7 @@ from onward.core.types import Matrix, Vector
 from onward.core.unrolled import FEW
 from onward.core.views import as_matrix
 
-COMPILED_FROM = "2887f0ef686f9c9e"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "e29c795dd4ac4bf3"  # other files whose code is compiled into this one: see tools/digests.py
 
 FLOORS = 2  # so many smallest eigenvalues are found anew at once: each takes as long as many arms do
 MANY_READ = 32  # so many arms are read before the second bound is worth its form

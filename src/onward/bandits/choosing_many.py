@@ -15,7 +15,7 @@ from onward.bandits.tuning import draws_to_explore, view_tuning
 from onward.core.compile import unlocked
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "330253ae81e31616"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "2c9cc56b351d1cdb"  # other files whose code is compiled into this one: see tools/digests.py
 
 
 @unlocked

@@ -45,7 +45,7 @@ class DisjointLearning(DisjointArms):
                         if self._learn_loop(arms.rows[slot], self._record, context, reward, serial) == 0:
                             arms.summary[slot, arms.stale] = 1.0
                             return
-            except TypeError:
+            except (TypeError, ValueError):  # the latter of an arm that is a view of memory
                 pass
         with self._lock, names_unless_refused(self._policy):
             at, row, reward = self._place(arm), self._row(context), as_reward(reward)

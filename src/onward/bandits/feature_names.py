@@ -3,12 +3,13 @@
 import itertools
 import math
 import numbers
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from onward.core.checks import is_iterable
 from onward.core.factor import ORDINARY
 from onward.core.shown import brief, came
 from onward.core.types import Matrix
@@ -43,7 +44,7 @@ def named_rows(table: Any, what: str) -> list[Mapping[str, Any]]:
     if isinstance(table, Mapping) or isinstance(as_mapping(table), Mapping):
         raise ValueError(f"{what} must be a list of dicts or a data frame, a row for each, got one dict")
     rows = _frame_rows(table)
-    if rows is None and isinstance(table, Iterable) and not isinstance(table, str | np.ndarray):
+    if rows is None and is_iterable(table) and not isinstance(table, str | np.ndarray):
         rows = [named_row(row, what) for row in table]
     if rows is None:
         raise ValueError(f"{what} must have names: expected dicts or a data frame, got {type(table).__name__}")

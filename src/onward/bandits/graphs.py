@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from onward.bandits.pending import checked_key
-from onward.core.checks import is_hashable, is_real, positive, whole
+from onward.core.checks import is_hashable, is_iterable, is_real, positive, whole
 from onward.core.shown import brief, several
 
 __all__ = ["barabasi_albert", "random_geometric"]
@@ -51,7 +51,7 @@ def as_laplacian(graph: Any) -> Laplacian:
             f"a list of {len(graph)} lists of {len(graph)} can be a matrix or edges: expected an array, or tuples as "
             "edges"
         )
-    if isinstance(graph, str) or hasattr(graph, "columns") or not isinstance(graph, Iterable):
+    if isinstance(graph, str) or hasattr(graph, "columns") or not is_iterable(graph):
         raise ValueError(
             f"graph must be a square array, a sparse matrix, a networkx graph or a list of edges, got {brief(graph)}"
         )

@@ -12,7 +12,7 @@ import numpy as np
 from narwhals.exceptions import NarwhalsError
 from numpy.typing import NDArray
 
-from onward.core.checks import is_hashable, whole
+from onward.core.checks import is_hashable, is_iterable, whole
 from onward.core.shown import brief, several, shortened
 from onward.core.types import Matrix, Vector
 
@@ -193,7 +193,9 @@ def number_and_names(n_arms: Any) -> tuple[int | None, tuple[Hashable, ...] | No
 
 def are_names(arms: object) -> bool:
     """Whether these are different names, at least one, in an order."""
-    if not isinstance(arms, Sequence | np.ndarray) or isinstance(arms, str | bytes) or getattr(arms, "ndim", 1) != 1:
+    if not is_iterable(arms) or isinstance(arms, str | bytes) or getattr(arms, "ndim", 1) != 1:
+        return False
+    if not isinstance(arms, Sequence | np.ndarray):
         return False
     return len(arms) > 0 and all(map(is_hashable, arms)) and len(set(arms)) == len(arms)
 

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from onward.bandits.action_sets import ActionSets, ArmsInContext, Chances, StackedSets, Whole, fixed
 from onward.bandits.log_records import LogWarning, Records, read_records
 from onward.bandits.log_tables import Names, NumberOrNames, Table, are_names, checked_arms, number_and_names
+from onward.core.checks import is_iterable
 from onward.core.shown import brief, several
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
@@ -301,7 +302,7 @@ def _action_sets(actions: Any) -> ActionSets:
     else:
         if isinstance(actions, np.ndarray) and actions.dtype.kind != "O":
             raise ValueError(f"actions must have shape (n, k, d) or be a list of n sets, got shape {actions.shape}")
-        if isinstance(actions, str | bytes) or not isinstance(actions, Iterable):
+        if isinstance(actions, str | bytes) or not is_iterable(actions):
             raise ValueError(f"actions must have shape (n, k, d) or be a list of n sets, got {brief(actions)}")
         parts = [_numbers(f"actions of event {event}", each) for event, each in enumerate(actions)]
         for event, part in enumerate(parts):
@@ -328,7 +329,7 @@ def _action_sets(actions: Any) -> ActionSets:
 def _chances(probabilities: Any, sizes: Whole, taken: Whole, propensity: Vector) -> Chances | None:
     if probabilities is None:
         return None
-    if isinstance(probabilities, str | bytes) or not isinstance(probabilities, Iterable):
+    if isinstance(probabilities, str | bytes) or not is_iterable(probabilities):
         raise ValueError(f"probabilities must be {len(sizes)} arrays, one for each event, got {brief(probabilities)}")
     parts = [_numbers(f"probabilities of event {event}", each) for event, each in enumerate(probabilities)]
     if len(parts) != len(sizes):

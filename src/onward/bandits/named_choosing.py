@@ -1,6 +1,6 @@
 """Choices of a policy whose actions and contexts are dicts or data frames, by name."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +15,7 @@ from onward.bandits.pending import Decision
 from onward.bandits.policy import Policy
 from onward.bandits.proposing import ALL_AVAILABLE, Proposal
 from onward.bandits.wrapping import Wrapping
-from onward.core.checks import is_many
+from onward.core.checks import is_iterable, is_many
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import came
 from onward.core.types import Matrix, Vector
@@ -273,7 +273,7 @@ def _rows_or_one(contexts: Any, what: str) -> list[Names] | Names:
 def _offers(actions: Any, around: list[Names] | Names | None) -> list[list[Names]]:
     """The actions of each round as dicts; of one set of actions alone, once for each context."""
     one = not isinstance(actions, list | tuple) or (bool(actions) and isinstance(actions[0], Mapping))
-    if one and isinstance(actions, Iterable):
+    if one and is_iterable(actions):
         if not isinstance(around, list):
             raise ValueError("contexts must have a row for each round where one set of actions is given, got none")
         return [list(named_rows(actions, "actions"))] * len(around)

@@ -20,7 +20,7 @@ from onward.bandits.randomness import draw, share_of_best
 from onward.bandits.sampling_chances import sampled_chances
 from onward.bandits.settings import OPTIMISTIC, SAMPLING, Status
 from onward.bandits.tuning import N_TUNING, last_choice
-from onward.core.checks import is_many
+from onward.core.checks import is_iterable, is_many
 from onward.core.fast_path import is_float64_array
 from onward.core.shown import came
 from onward.core.types import Matrix, Vector
@@ -146,7 +146,7 @@ class PolicyChances(Proposing, PolicyBuffer):
             contexts: (n, k, d), the actions of each; or a sequence of n tables of actions, of any numbers of them.
             available: whether each action may be played, in the same form without the last axis; None if all may.
         """
-        if isinstance(contexts, str | bytes | Mapping) or not isinstance(contexts, Iterable):
+        if isinstance(contexts, str | bytes | Mapping) or not is_iterable(contexts):
             raise ValueError(f"contexts must be tables of actions, one after the other, got {came(contexts)}")
         with names_unless_refused(self):
             return self._choose_many(contexts, available)

@@ -35,7 +35,7 @@ from onward.core.side_by_side import ACROSS
 from onward.core.simd import dot_from
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "0539ad013979be17"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "55499b99a69a1ff0"  # other files whose code is compiled into this one: see tools/digests.py
 
 ROUNDING = 1e-9  # of its size, by how much an upper bound is raised for rounding ...
 WORST_CONDITION = 1e8  # ... which is enough unless G is worse conditioned than this

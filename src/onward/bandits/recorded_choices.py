@@ -25,7 +25,7 @@ from onward.core.compile import compiled
 from onward.core.factor import square_of
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "88fdd873425e0709"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "6f7269b32df2130e"  # other files whose code is compiled into this one: see tools/digests.py
 
 DIRECTIONS = 64  # that the probabilities of a sampling rule are averaged over
 

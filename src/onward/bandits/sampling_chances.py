@@ -25,7 +25,7 @@ from onward.core.side_by_side import ACROSS
 from onward.core.simd import dot_from, fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "20e64ba873562612"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "38abd1a8c377b233"  # other files whose code is compiled into this one: see tools/digests.py
 
 SAME = 1e-12  # what is left of a difference in other differences' span, as a share of it, and counts as nothing
 

@@ -29,7 +29,7 @@ from onward.core.factor import square_of
 from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "44798fc0cd3359d5"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "49c908db36e886d5"  # other files whose code is compiled into this one: see tools/digests.py
 
 NOTHING_SHARED = np.empty(0)
 ARM_MARK = 2.399963229728653  # what tells the choices of arms apart that met one context

@@ -16,7 +16,7 @@ from onward.bandits.policy import Policy
 from onward.bandits.policy_arguments import Exploration
 from onward.bandits.randomness import Seed
 from onward.bandits.spectral_basis import SpectralBasis
-from onward.core.checks import is_hashable, not_negative, positive
+from onward.core.checks import is_hashable, is_iterable, not_negative, positive
 from onward.core.shown import brief
 from onward.core.shown_html import html_values
 from onward.core.types import Vector
@@ -133,7 +133,7 @@ class SpectralBandit(Filed):
 
     def learn_many(self, nodes: Sequence[Hashable], rewards: ArrayLike) -> None:
         """Learn a log: the nodes that were played with their rewards, in order. All of it or nothing."""
-        if isinstance(nodes, str | bytes) or not isinstance(nodes, Sequence | np.ndarray):
+        if isinstance(nodes, str | bytes) or not (isinstance(nodes, Sequence | np.ndarray) and is_iterable(nodes)):
             raise ValueError(f"nodes must be a list of nodes that were played, got {brief(nodes)}")
         self._policy.learn_many(self._rows[[self._place(node) for node in nodes]], rewards)
 

@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeGuard
 
 from onward.core.shown import brief
@@ -34,14 +34,24 @@ def is_hashable(value: object) -> bool:
         return False
     try:
         hash(value)
-    except TypeError:
+    except (TypeError, ValueError):  # the latter of a view of memory that can be written to
         return False
     return True
 
 
+def is_iterable(value: object) -> TypeGuard[Iterable[Any]]:
+    """Whether a value gives values one after the other: a view of memory that is a table, or of records, does not."""
+    if isinstance(value, memoryview):
+        try:
+            next(iter(value), None)
+        except (NotImplementedError, TypeError, ValueError):
+            return False
+    return isinstance(value, Iterable)
+
+
 def is_many(value: object) -> bool:
     """Whether a value holds values: an array without axes is none that does."""
-    return isinstance(value, Collection) and getattr(value, "ndim", 1) != 0
+    return isinstance(value, Collection) and getattr(value, "ndim", 1) != 0 and is_iterable(value)
 
 
 def is_deep(values: object) -> bool:

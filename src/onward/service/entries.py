@@ -43,7 +43,7 @@ class Content(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind",
 
 
 class Begin(Content, frozen=True):
-    """A loop begins, or goes on with other settings, but for its policy, which `Install` changes."""
+    """A loop begins, or goes on with other settings, but for its features and its policy, which `Install` changes."""
 
     config: LoopConfig
 

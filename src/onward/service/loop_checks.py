@@ -4,14 +4,16 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec import UnsetType
 
 from onward.bandits.late_rewards import as_seconds
 from onward.bandits.logs import LEAST_PROPENSITY
 from onward.core.factor import ORDINARY
-from onward.service.configuration import FeatureRule, LoopConfig, Mode, Span
+from onward.service.configuration import FeatureRule, LoopConfig, Mode, ModelConfig, Span
 from onward.service.entries import Action, Decide, Values
+from onward.service.entry_checks import fault_of
 from onward.service.request_errors import RequestError
 from onward.service.request_types import DecideRequest
 
@@ -46,11 +48,10 @@ def application_choice(
 
 
 def check_finite(decision: Decide) -> None:
-    """RequestError if a number of a decision is none: the log could not hold it."""
-    numbers = [*decision.probabilities, *decision.estimates, *decision.widths, decision.leverage, decision.longest]
-    numbers.append(decision.shadow or 0.0)
+    """RequestError if a number of a decision is none, or too large: no log and no state could hold it."""
     # A sum that is finite shows at once that all are; one that is not may be of numbers that are merely large.
-    if not math.isfinite(sum(numbers)) and not all(map(math.isfinite, numbers)):
+    is_finite = math.isfinite(sum(decision.widths)) or all(map(math.isfinite, decision.widths))
+    if not is_finite or fault_of(decision) is not None:
         told = "the policy's settings and these features give numbers that are too large"
         raise RequestError("not_finite", told, "actions")
 
@@ -93,6 +94,17 @@ def check_batch_work(asked: Sequence[DecideRequest], d: int) -> None:
     if n_actions * d * d > _MOST_BATCH_WORK:
         most = f"expected at most {_MOST_BATCH_WORK:.0e} as actions times features² of all decisions together"
         raise RequestError("too_many_features", f"{most}, got {n_actions} actions of {d} features: ask for fewer")
+
+
+def check_settings(config: LoopConfig | ModelConfig) -> None:
+    """RequestError if a number among settings is NaN or infinite: in the log, null would stand in its place."""
+    left = [msgspec.to_builtins(config)]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict | list | tuple):
+            left.extend(value.values() if isinstance(value, dict) else value)
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise RequestError("bad_request", f"expected finite numbers as settings, got {value!r}")
 
 
 def seconds_to_wait(config: LoopConfig) -> float:

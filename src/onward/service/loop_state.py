@@ -11,13 +11,13 @@ import numpy as np
 
 from onward import storage
 from onward.confidence.change_alarm import ChangeAlarm
-from onward.core.factor import ORDINARY
 from onward.service import snapshots
 from onward.service.configuration import LoopConfig
 from onward.service.encoder import Encoder
 from onward.service.entries import Activate, Begin, Decide, Entry, Expire, Forget, Install, Reward
+from onward.service.entry_checks import check_entry
 from onward.service.learner import Learner
-from onward.service.loop_checks import seconds_to_wait
+from onward.service.loop_checks import check_settings, seconds_to_wait
 from onward.service.loop_statistics import Statistics
 from onward.service.outcomes import Outcome, Status
 from onward.service.request_errors import RequestError
@@ -65,8 +65,7 @@ class LoopState:
         """Take in an entry that was written down. What it does depends on the entries before it alone."""
         if entry.seq and entry.seq != self.seq + 1:
             raise ValueError(f"entry {entry.seq} of {self.name!r} came after {self.seq}, expected {self.seq + 1}")
-        if not abs(entry.at) < ORDINARY:
-            raise ValueError(f"at must be a time in seconds since 1970, got {entry.at!r:.80}")
+        check_entry(entry, self.seq + 1)
         outcome = self._fold(entry)
         for waiting in self.in_order.ready():
             self._judge(waiting, waiting.value, entry.at)
@@ -104,7 +103,8 @@ class LoopState:
                 self.statistics.begin_apprentice()
                 for waiting in self._not_counted():
                     waiting.is_own = False
-            self.config = msgspec.structs.replace(as_written(content.config), policy=self.config.policy)
+            kept = {"policy": self.config.policy, "features": self.config.features}
+            self.config = msgspec.structs.replace(as_written(content.config), **kept)
             self._wait = seconds_to_wait(self.config)
             return Outcome("done")
         raise TypeError(f"a {type(content).__name__} is no entry of a loop")
@@ -367,4 +367,5 @@ class LoopState:
 
 def as_written(config: LoopConfig) -> LoopConfig:
     """Settings as they come back from the log: 20 where a fraction may be is 20.0."""
+    check_settings(config)
     return msgspec.json.decode(msgspec.json.encode(config), type=LoopConfig)

@@ -17,7 +17,8 @@ from onward.service import snapshots
 from onward.service.configuration import FeatureRule, ModelConfig
 from onward.service.encoder import Encoder
 from onward.service.entries import BeginModel, Entry, Learn, Values
-from onward.service.loop_checks import check_name_of_each, check_retain
+from onward.service.entry_checks import check_entry
+from onward.service.loop_checks import check_name_of_each, check_retain, check_settings
 from onward.service.outcomes import Outcome
 from onward.service.request_errors import RequestError
 from onward.service.snapshots import ModelSnapshot
@@ -65,6 +66,7 @@ class Model:
 
     def __init__(self, name: str, config: ModelConfig | None = None) -> None:
         self.name, self.config = name, ModelConfig() if config is None else config
+        check_settings(self.config)
         check_retain(self.config.retain)
         self.seq = self.version = self.refused = 0
         self.encoder = Encoder(FeatureRule(False, False, self.config.max_features, self.config.max_levels))
@@ -150,6 +152,7 @@ class Model:
         """Take in an entry that was written down. What it does depends on the entries before it alone."""
         if entry.seq and entry.seq != self.seq + 1:
             raise ValueError(f"entry {entry.seq} of {self.name!r} came after {self.seq}, expected {self.seq + 1}")
+        check_entry(entry, self.seq + 1)
         content = entry.content
         if isinstance(content, BeginModel):
             self.config = msgspec.structs.replace(self.config, retain=content.config.retain)

@@ -9,6 +9,7 @@ import numpy as np
 
 from onward.bandits.buffer_checks import LARGEST
 from onward.service.configuration import LoopConfig, ModelConfig
+from onward.service.entry_checks import is_chance
 from onward.service.loop_statistics import FIRST_BIN, Sums
 from onward.service.waiting import Waiting, are_scales
 from onward.storage import StorageError, brief
@@ -75,9 +76,8 @@ def _check(rest: Rest) -> None:
     for event, each in (*rest.waiting.items(), *rest.held.items()):
         numbers = [each.at, each.estimate, each.gain, each.value]
         chances = each.probability, each.policy_probability, each.shadow or 0.0
-        are_chances = all(0.0 <= chance <= 1.0 + 1e-9 for chance in chances)
         are_numbers = all(abs(number) < LARGEST for number in numbers) and math.isfinite(each.deadline)
-        if not (are_numbers and are_chances and each.probability > 0.0):
+        if not (are_numbers and all(map(is_chance, chances))):
             raise StorageError(f"a snapshot has a decision with numbers that none has: {event!r:.80}")
         if not (0 < each.seq <= rest.seq and each.count >= 0 and are_scales(each.scales)):
             raise StorageError(f"a snapshot has a decision with counts that none has: {event!r:.80}")

@@ -3,11 +3,12 @@
 import glob
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from onward.core.checks import is_iterable
 from onward.core.shown import came
 from onward.tables.errors import DataError
 from onward.tables.table import Format
@@ -111,7 +112,9 @@ def find_files(source: Source | Sequence[Source], format: Format | None = None) 
         >>> [file.path.name for file in find_files("part-*.csv")]
         ['part-2.csv', 'part-10.csv']
     """
-    if isinstance(source, bytes) or not (isinstance(source, str | os.PathLike | Iterable) or _is_frame(source)):
+    if isinstance(source, bytes) or not (
+        isinstance(source, str | os.PathLike) or _is_frame(source) or is_iterable(source)
+    ):
         raise TypeError(f"expected files or data frames, got {came(source)}")
     sources: list[Any] = [source] if isinstance(source, str | os.PathLike) or _is_frame(source) else list(source)
     if not sources:

@@ -4,10 +4,11 @@ The command line makes its options from the fields of `Table`, with what their m
 a new field here.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
+from onward.core.checks import is_iterable
 from onward.core.shown import brief, shortened
 from onward.core.shown_html import html_values
 from onward.tables.notation import Notation, check_encoding
@@ -281,7 +282,7 @@ def _names(name: str, value: Any, default: tuple[str, ...] | None) -> tuple[str,
     """Names as a tuple, the default for None; ValueError for one text, which would be taken for its letters."""
     if value is None:
         return default
-    listed = isinstance(value, Iterable) and not isinstance(value, str | Mapping) and getattr(value, "ndim", 1) == 1
+    listed = is_iterable(value) and not isinstance(value, str | Mapping) and getattr(value, "ndim", 1) == 1
     names = tuple(value) if listed else None
     if names is None or not all(isinstance(each, str) for each in names):
         raise ValueError(f"{name} must be a list of texts, got {brief(value)}")

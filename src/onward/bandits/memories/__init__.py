@@ -37,7 +37,7 @@ from onward.core.factor import ALIGNED, ORDINARY, Factor, square_of, view_factor
 from onward.core.fast_path import close
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "fdda53eb42138214"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "7f44148cf31759a5"  # other files whose code is compiled into this one: see tools/digests.py
 
 KINDS: tuple[type[Memory], ...] = (Everything, Discounted, Window, Restarting, Detecting)
 EVERYTHING, DISCOUNTED, WINDOW, RESTARTING, DETECTING = (memory.kind for memory in KINDS)

@@ -10,7 +10,7 @@ import numpy as np
 from onward.bandits.memories.memory import Memory
 from onward.bandits.model import Model, clear_model, learn_row, model_size, view_model
 from onward.bandits.settings import Head, memory_at, view_head
-from onward.core.checks import whole
+from onward.core.checks import is_iterable, whole
 from onward.core.compile import compiled, inlined
 from onward.core.factor import ALIGNED, new_scratch
 from onward.core.shown import brief
@@ -50,7 +50,7 @@ class Restarting(Memory):
 
     def __post_init__(self) -> None:
         given = self.change_points
-        if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
+        if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or not is_iterable(given):
             raise ValueError(f"change_points must be whole numbers in a list, got {brief(given)}")
         points = tuple(whole("each of change_points", point, 1) for point in given)
         if any(later <= earlier for earlier, later in pairwise(points)):
