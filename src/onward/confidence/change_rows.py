@@ -12,8 +12,9 @@ from onward.core.quads import move_quads, read_quads
 from onward.core.simd import fma
 from onward.core.tiles import SCALARS, TILE, A, Q
 from onward.core.types import Matrix, Vector
+from onward.core.views import as_matrix, part
 
-COMPILED_FROM = "abb160d4fca9a49b"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "66cbf8d0d86ecf03"  # other files whose code is compiled into this one: see tools/digests.py
 
 RIDGE = 1e-14  # λ of a coordinate, in units of the first value other than 0 in it: next to nothing
 LEAST_RIDGE = 1e-250  # smaller ones would lose their digits: such a value counts as 0
@@ -38,25 +39,29 @@ def learn_rows(buffer: Vector, X: Matrix, y: Vector, w: Vector, rows: Vector) ->
     """
     state = view_change(buffer)
     header, d = state.header[0], state.D.shape[0]
-    R, S = np.zeros((TILE, state.U.shape[1])), np.zeros((TILE, SCALARS))
+    width = state.U.shape[1]
+    R, S = np.zeros((TILE, width)), np.zeros((TILE, SCALARS))
     gains, inverses, places = np.zeros((TILE, d)), np.zeros((TILE, d)), np.zeros(TILE, np.int64)
-    sums, steps = np.zeros((2, MEMORIES)), np.zeros(MEMORIES)
+    bets = np.zeros((3, MEMORIES))
     i, n = 0, X.shape[0]
     while i < n:
         filled = 0
         while i < n and filled < TILE:
-            if _load(X, i, y[i], w[i], R[filled]):
+            row = part(R, filled * width, filled * width + d)
+            if _load(X, i, y[i], w[i], row):
                 if header.open < d:
-                    if _opens(state, R[filled], w[i]) and filled > 0:
+                    if _opens(state, row, w[i]) and filled > 0:
                         break  # those before it are absorbed first, while this coordinate is not there
-                    _open(state, R[filled], w[i])
+                    _open(state, row, w[i])
                 S[filled, A], S[filled, Q], places[filled] = w[i], 0.0, i
                 filled += 1
             i += 1
         absorb_gains(state.U, state.D, filled, R, S, gains, inverses)
+        sums, steps = as_matrix(part(bets, 0, 2 * MEMORIES), 2, MEMORIES), part(bets, 2 * MEMORIES, 3 * MEMORIES)
         for b in range(filled):
-            at = places[b]
-            if not _learn(state, R[b], gains[b], inverses[b], y[at], w[at], S[b, Q], rows[at], sums, steps):
+            at, row = places[b], part(R, b * width, b * width + d)  # rows of matrices, but not counted ones
+            beta, inverse = part(gains, b * d, (b + 1) * d), part(inverses, b * d, (b + 1) * d)
+            if not _learn(state, row, beta, inverse, y[at], w[at], S[b, Q], rows[at], sums, steps):
                 clear_change(buffer)
                 i = at + 1
                 break
@@ -206,7 +211,7 @@ def _bet(
         steps[m] = step * (learned - guess) * scale
         memory *= FACTOR
     header.e_value = header.to_come + total / MEMORIES
-    move_quads(B, r, steps)
+    move_quads(B, r, steps[0], steps[1], steps[2], steps[3])
     leaned = learned * scale
     for j in range(d):
         state.score[j] = fma(leaned, r[j], state.score[j])

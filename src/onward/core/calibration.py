@@ -33,10 +33,12 @@ from typing import NamedTuple
 import numpy as np
 
 from onward.core.compile import compiled, inlined
+from onward.core.quads import divide_quads
+from onward.core.simd import rarely
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "e5759992b142072d"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "d341bc282bffad90"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype(
     [
@@ -150,31 +152,40 @@ def _mixed(calibration: Calibration) -> tuple[float, float]:
 
 
 @inlined
-def _inflation(calibration: Calibration, place: int) -> float:
-    """t_n: the t quantile over the Gaussian one."""
-    n = calibration.header[0].learned
+def _least(n: float) -> float:
+    """1 over the freedom of errors that say n."""
+    return 1.0 / (FREEDOM * n + 0.5)
+
+
+@inlined
+def _inflation(calibration: Calibration, place: int, n: float, least: float) -> float:
+    """t_n: the t quantile over the Gaussian one. `least` is `_least(n)`, the same for all places."""
     if n < TABLE - 1.0:
         below = int(n)
         lower, upper = calibration.inflation[place, below], calibration.inflation[place, below + 1]
         return float(lower + (n - below) * (upper - lower))
-    least = 1.0 / (FREEDOM * n + 0.5)
     return float(1.0 + least * (calibration.inflation[place, TABLE] + least * calibration.inflation[place, TABLE + 1]))
 
 
 @inlined
 def _floored_density(calibration: Calibration, place: int, side: int) -> float:
     """f, no less than that of a law with a very long tail: in a gap of the law, steps must end."""
-    least = 0.25 * calibration.delta[place] / (abs(calibration.quantile[place, side]) + 1.0)
-    return float(max(calibration.density[place, side], least))
+    f, least = calibration.density[place, side], 0.25 * calibration.delta[place]
+    away = abs(calibration.quantile[place, side]) + 1.0
+    if rarely(not f * away > 1.001 * least):  # divisions take most of the time, and this one can mostly be spared
+        f = max(f, least / away)
+    return float(f)
 
 
 @inlined
-def _end(calibration: Calibration, place: int, side: int, m: float, S: float, makes_up: bool) -> float:
+def _end(
+    calibration: Calibration, place: int, side: int, m: float, S: float, inflation: float, makes_up: bool
+) -> float:
     """How far from 0 the next error may be on a side; it makes up for misses so far, or is as if E were 0."""
     peak, E = calibration.header[0].peak, calibration.excess[place, side] if makes_up else 0.0
     f, quantile = _floored_density(calibration, place, side), calibration.quantile[place, side]
     unusual = max(abs(E) - USUAL_EXCESS, 0.0)
-    away = quantile * _inflation(calibration, place) + REGAIN * 0.5 * calibration.delta[place] * E / f
+    away = quantile * inflation + REGAIN * 0.5 * calibration.delta[place] * E / f
     away += math.copysign(PUSH * (1.0 + abs(quantile)) * unusual * unusual, E)
     away = (m if side == 0 else -m) + S * away
     away = min(max(away, -REACH * peak), REACH * peak)
@@ -194,9 +205,12 @@ def _put_ends(
             lower[k], upper[k] = -math.inf, math.inf
         return
     m, S = _mixed(calibration)
+    n = calibration.header[0].learned
+    least = _least(n)
     for k in range(count):
-        high = prediction + spread * _end(calibration, k, 0, m, S, makes_up)
-        low = prediction - spread * _end(calibration, k, 1, m, S, makes_up)
+        inflation = _inflation(calibration, k, n, least)
+        high = prediction + spread * _end(calibration, k, 0, m, S, inflation, makes_up)
+        low = prediction - spread * _end(calibration, k, 1, m, S, inflation, makes_up)
         if k == 0 and low > high:
             low = high = 0.5 * (low + high)
         upper[k] = high if k == 0 else max(high, upper[k - 1])
@@ -210,8 +224,11 @@ def _learn(calibration: Calibration, error: float, share: float, y: float, lower
     n = header.learned
     m, S = _mixed(calibration)
     if header.rows >= FEWEST:
+        z, least, rate = (error - m) / S, _least(n), share * max(1.0 / (n + PRIOR), SLOWEST)
         for k in range(calibration.delta.shape[0]):
-            _learn_ends(calibration, k, error, share, m, S, y, lower[k], upper[k])
+            _count_misses(calibration, k, y, lower[k], upper[k])
+            if S > 0.0:
+                _learn_ends(calibration, k, z, rate, _inflation(calibration, k, n, least))
     header.peak = max(header.peak * (header.rows / (header.rows + 1.0)), abs(error))
     header.rows += 1.0
     header.learned = n + share
@@ -234,36 +251,29 @@ def _learn(calibration: Calibration, error: float, share: float, y: float, lower
 
 
 @inlined
-def _learn_ends(
-    calibration: Calibration,
-    place: int,
-    error: float,
-    share: float,
-    m: float,
-    S: float,
-    y: float,
-    lower: float,
-    upper: float,
-) -> None:
-    """What an error says of the ends at one δ."""
+def _count_misses(calibration: Calibration, place: int, y: float, lower: float, upper: float) -> None:
+    """Count whether a target lay beyond an end at one δ."""
     alpha = 0.5 * calibration.delta[place]
-    rate = share * max(1.0 / (calibration.header[0].learned + PRIOR), SLOWEST)
-    inflation = _inflation(calibration, place)
     hit = lower == upper and y == lower  # an interval of one point says nothing of shares
     least = -(MOST_EXCESS + 1.0) * (2.0 * place + 1.0)
     for side in range(2):
-        missed = y > upper if side == 0 else y < lower
-        if not hit:
-            E = calibration.excess[place, side] + ((1.0 if missed else 0.0) - alpha)
-            calibration.excess[place, side] = min(max(E, least), MOST_EXCESS + 1.0)
-        if S > 0.0:
-            f = _floored_density(calibration, place, side)
-            quantile = calibration.quantile[place, side]
-            z, at = (error - m) / S if side == 0 else (m - error) / S, quantile * inflation
-            width = 0.25 * (abs(quantile) + 0.5)
-            near = 0.5 / width if abs(z - at) < width else 0.0
-            calibration.density[place, side] += rate * (near - calibration.density[place, side])
-            calibration.quantile[place, side] = quantile + (rate / f) * ((1.0 if z > at else 0.0) - alpha)
+        missed, E = y > upper if side == 0 else y < lower, calibration.excess[place, side]
+        counted = min(max(E + ((1.0 if missed else 0.0) - alpha), least), MOST_EXCESS + 1.0)
+        calibration.excess[place, side] = E if hit else counted
+
+
+@inlined
+def _learn_ends(calibration: Calibration, place: int, z: float, rate: float, inflation: float) -> None:
+    """What an error z = (e − m)/S says of the ends at one δ."""
+    alpha, quantile, density = 0.5 * calibration.delta[place], calibration.quantile, calibration.density
+    width = 0.25 * (abs(quantile[place, 0]) + 0.5), 0.25 * (abs(quantile[place, 1]) + 0.5)
+    f = _floored_density(calibration, place, 0), _floored_density(calibration, place, 1)
+    quotients = divide_quads((0.5, 0.5, rate, rate), (width[0], width[1], f[0], f[1]))
+    for side in range(2):
+        beyond, at = z if side == 0 else -z, quantile[place, side] * inflation
+        near = quotients[side] if abs(beyond - at) < width[side] else 0.0
+        density[place, side] += rate * (near - density[place, side])
+        quantile[place, side] += quotients[2 + side] * ((1.0 if beyond > at else 0.0) - alpha)
 
 
 @inlined
@@ -295,8 +305,10 @@ def put_intervals(
 ) -> None:
     """Intervals of rows that are not learned: they make up for no misses. Overwrites lower and upper (n, δ)."""
     calibration = view_calibration(buffer)
+    count = calibration.delta.shape[0]
     for i in range(predictions.shape[0]):
-        _put_ends(calibration, predictions[i], _spread(leverages[i], w[i]), False, lower[i], upper[i])
+        low, high = part(lower, i * count, (i + 1) * count), part(upper, i * count, (i + 1) * count)
+        _put_ends(calibration, predictions[i], _spread(leverages[i], w[i]), False, low, high)
 
 
 @compiled
@@ -305,10 +317,12 @@ def track_rows(
 ) -> None:
     """The interval of each row before its error is learned. Overwrites the buffer, lower and upper (n, δ)."""
     calibration = view_calibration(buffer)
+    count = calibration.delta.shape[0]
     for i in range(predictions.shape[0]):
+        low, high = part(lower, i * count, (i + 1) * count), part(upper, i * count, (i + 1) * count)
         spread = _spread(leverages[i], w[i])
-        _put_ends(calibration, predictions[i], spread, True, lower[i], upper[i])
-        _learn_row(calibration, predictions[i], leverages[i], w[i], spread, y[i], lower[i], upper[i])
+        _put_ends(calibration, predictions[i], spread, True, low, high)
+        _learn_row(calibration, predictions[i], leverages[i], w[i], spread, y[i], low, high)
 
 
 @compiled

@@ -1,10 +1,11 @@
-"""Four vectors side by side, as the rows of a (d, 4) matrix: products with all of them at once, written with vectors.
+"""Four numbers at once, and four vectors side by side, as the rows of a (d, 4) matrix: written with vectors.
 
-The compiler does not see that four sums in a loop are one of vectors. A value is the same as if each were on its own.
+The compiler does not see that four sums in a loop are one of vectors, nor that four divisions are one. A value is the
+same as if each were on its own.
 """
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from llvmlite import ir
 from numba import types
@@ -14,18 +15,19 @@ from numba.extending import intrinsic
 from onward.core.types import Matrix, Vector
 
 QUAD = 4
+Quad: TypeAlias = tuple[float, float, float, float]
 _F64 = ir.DoubleType()
 _I32 = ir.IntType(32)
 _VECTOR = ir.VectorType(_F64, QUAD)
 
 
 class _Code:
-    """What both loops are written with."""
+    """What both loops are written with: arrays of these kinds."""
 
-    def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
+    def __init__(self, context: Any, builder: Any, kinds: Any, args: Any) -> None:
         self.builder = builder
         self._arrays = [
-            context.make_array(kind)(context, builder, value) for kind, value in zip(signature.args, args, strict=True)
+            context.make_array(kind)(context, builder, value) for kind, value in zip(kinds, args, strict=True)
         ]
         self.rows = cgutils.unpack_tuple(builder, self._arrays[0].shape)[0]
         self._fused = cgutils.get_or_insert_function(
@@ -62,10 +64,18 @@ class _Code:
         return self.builder.call(self._fused, [a, b, c])
 
 
+def _as_vector(builder: Any, numbers: Any) -> Any:
+    """Four numbers as a vector. Never in memory: what is stored in parts cannot be loaded before all have come."""
+    vector: Any = ir.Constant(_VECTOR, ir.Undefined)
+    for i, number in enumerate(numbers):
+        vector = builder.insert_element(vector, number, _I32(i))
+    return vector
+
+
 @intrinsic
 def _read_quads(typingctx: Any, B: Any, r: Any, inverse: Any, out: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        code = _Code(context, builder, signature, args)
+        code = _Code(context, builder, signature.args, args)
         sums = [cgutils.alloca_once(builder, _VECTOR) for _ in range(2)]
         for place in sums:
             builder.store(ir.Constant(_VECTOR, [0.0] * QUAD), place)
@@ -83,20 +93,33 @@ def _read_quads(typingctx: Any, B: Any, r: Any, inverse: Any, out: Any) -> Any:
 
 
 @intrinsic
-def _move_quads(typingctx: Any, B: Any, r: Any, steps: Any) -> Any:
+def _move_quads(typingctx: Any, B: Any, r: Any, first: Any, second: Any, third: Any, fourth: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        code = _Code(context, builder, signature, args)
-        steps = code.load(code.quad(2, code.rows.type(0)))
+        code = _Code(context, builder, signature.args[:2], args[:2])
+        steps = _as_vector(builder, args[2:])
         with code.each_row() as (j, _):
             place = code.quad(0, j)
             code.store(code.fma(steps, code.spread(code.number(1, j)), code.load(place)), place)
         return context.get_dummy_value()
 
-    return types.void(B, r, steps), codegen
+    return types.void(B, r, *[types.float64] * QUAD), codegen
+
+
+@intrinsic
+def _divide_quads(typingctx: Any, above: Any, below: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        quotients = builder.fdiv(*(_as_vector(builder, cgutils.unpack_tuple(builder, each)) for each in args))
+        values = [builder.extract_element(quotients, _I32(i)) for i in range(QUAD)]
+        return context.make_tuple(builder, signature.return_type, values)
+
+    return types.UniTuple(types.float64, QUAD)(above, below), codegen
 
 
 read_quads = cast(Callable[[Matrix, Vector, Vector, Matrix], None], _read_quads)
 """read_quads(B, r, inverse, out) overwrites out[0] with Σ_j (r_j/D_j) B[j] and out[1] with Σ_j B[j]²/D_j, of 1/D."""
 
-move_quads = cast(Callable[[Matrix, Vector, Vector], None], _move_quads)
-"""move_quads(B, r, steps) adds steps·r_j to B[j], for each j."""
+move_quads = cast(Callable[[Matrix, Vector, float, float, float, float], None], _move_quads)
+"""move_quads(B, r, *steps) adds steps·r_j to B[j], for each j."""
+
+divide_quads = cast(Callable[[Quad, Quad], Quad], _divide_quads)
+"""Four quotients in about the time of one."""
