@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from onward import AutoRegressor, ForwardRegressor, Known, RidgeRegressor, Table, load
-from onward.progressive import Fit, Progress, fit
+from onward.progressive import Fit, Progress, fit, learning_pass
+from onward.progressive.coefficient_intervals import coefficient_columns
 from onward.progressive.interval_course import IntervalCourse
 from onward.regression import OnlineRegressor
 from onward.tables import DataError
@@ -289,3 +290,28 @@ def test_wrong_settings_are_refused(tmp_path: Path, options: dict[str, Any], mes
 def test_wrong_values_are_refused_where_they_are_made(make: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_readings_make_no_intervals_while_none_has_a_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def columns(model: OnlineRegressor, *known: Any) -> dict[str, Any]:
+        asked.append(model.n_seen_)
+        return coefficient_columns(model, *known)
+
+    monkeypatch.setattr(learning_pass, "coefficient_columns", columns)
+    X = np.random.default_rng(0).standard_normal((100, 3))
+    frame = pl.DataFrame({**{f"x{j}": X[:, j] for j in range(3)}, "y": X @ np.ones(3)})
+    history = fit(frame, "y", ForwardRegressor(), history=True).history
+    assert history is not None
+    rows = history.rows
+    assert asked == rows[rows > 64].tolist()
+    assert len(asked) > 1
+    assert np.isneginf(history.lower[rows <= 64]).all()
+    assert np.isposinf(history.upper[rows <= 64]).all()
+    assert np.isfinite(history.lower[-1]).all()
+    asked.clear()
+    known = fit(frame[:8], "y", ForwardRegressor(), history=True, known=Known(sigma=1.0, theta_bound=20.0)).history
+    assert known is not None  # its intervals are made without scales
+    assert asked == known.rows.tolist()
+    assert np.isfinite(known.lower[-1]).all()

@@ -20,7 +20,6 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import PlaceHolderLayoutEngine
 
 from onward.pages.drawing import Drawing
 from onward.pages.pointer_values import line_colours, panel_values
@@ -94,9 +93,9 @@ def make_picture(drawing: Drawing) -> Picture:
 def fix_layout(figure: Figure) -> None:
     """Lay it out once and for all: a layout engine would go on moving things a little with every file written."""
     engine = figure.get_layout_engine()
-    if engine is not None and not isinstance(engine, PlaceHolderLayoutEngine):
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)  # with "none", each file written would be drawn twice
 
 
 def variable(colour: str) -> str:

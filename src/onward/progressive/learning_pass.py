@@ -276,6 +276,8 @@ class Pass:
         self.next_reading = self.forgotten + next_reading(own, width)
 
     def _columns(self) -> dict[str, Any]:
+        if self.known.sigma is None and self.model._has_contrasts and not len(self.model._anchors()):
+            return {}  # no interval has a scale yet, and each is open: of many columns that is dear to find out
         with self._frozen_scales():
             return coefficient_columns(self.model, self.known, self.inference)
 
