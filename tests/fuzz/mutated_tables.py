@@ -27,7 +27,7 @@ from onward.tables import DataError, Recipe, Table, columnar, encode, lines, str
 from tests.fuzz import children, reference_reader
 from tests.fuzz.children import Case, Harness, finding
 from tests.fuzz.mutations import Mutated, mutated
-from tests.fuzz.reference_reader import BeyondPython, NoTable, Rows
+from tests.fuzz.reference_reader import BeyondPython, NoTable, Records, Rows
 
 LONGEST = 1000  # characters of a DataError
 REAL = 40  # tables to which nothing was done
@@ -101,12 +101,13 @@ def _read(path: Path, table: Table, learns: bool = False) -> tuple[Outcome, Ridg
     return Outcome(Rows(features, y, numbers.astype(np.int64), read), recipe), model
 
 
-def _has_several_faults(file: Mutated) -> bool:
-    """Whether it depends on chunks which of them is told.
+def _may_have_several_faults(file: Mutated, reference: Records | NoTable | BeyondPython) -> bool:
+    """Whether it may depend on chunks which of them is told.
 
-    Of a damaged compressed file, it is what is met first; and a JSON file is looked through for its columns first.
+    Of a file that is no table to the reference reader, either, it is what is met first; and a JSON file is looked
+    through for its columns first.
     """
-    return ("." in file.ending and file.plain is None) or file.ending.startswith("jsonl")
+    return isinstance(reference, NoTable) or file.ending.startswith("jsonl")
 
 
 def _differs(one: Outcome, other: Outcome, damaged: bool) -> str | None:
@@ -114,6 +115,7 @@ def _differs(one: Outcome, other: Outcome, damaged: bool) -> str | None:
     if one.rows is None and other.rows is None:
         # Of a damaged file, and of columns of which several values are wrong, what is met first is told in brackets.
         same = one.error.split(" (")[0] == other.error.split(" (")[0]
+        same = same or (_EXTREME in one.error and _EXTREME in other.error)  # of other rows at once
         return None if same or damaged else f"{one.error!r} and {other.error!r}"
     if one.rows is None or other.rows is None:
         return f"{one.error or 'rows'!r} and {other.error or 'rows'!r}"
@@ -139,6 +141,8 @@ def _fitted(path: Path, settings: Settings, outcome: Outcome, model: RidgeRegres
         same = str(error).split(" (")[0] == outcome.error.split(" (")[0]
         same = same or (damaged and outcome.error != "") or (_EXTREME in str(error) and _EXTREME in outcome.error)
         return None if same else f"fit says {str(error)!r}, the stream {outcome.error!r}"
+    if _EXTREME in outcome.error and settings.table.bad_rows == "skip":  # which skips the rows that are too extreme
+        return None
     if outcome.rows is None:
         return f"fit learns what the stream refuses: {outcome.error!r}"
     if not len(outcome.rows.y):
@@ -161,6 +165,13 @@ def outcome_of(file: Mutated, settings: Settings) -> str:
         return words.replace(folder, "")
 
 
+def _referenced(path: Path, file: Mutated) -> Records | NoTable | BeyondPython:
+    try:
+        return reference_reader.read(path, file)
+    except (NoTable, BeyondPython) as error:
+        return error
+
+
 def _judged(path: Path, file: Mutated, settings: Settings) -> str:
     outcome, model = _read(path, settings.table, settings.fits)
     if outcome.error:
@@ -168,29 +179,28 @@ def _judged(path: Path, file: Mutated, settings: Settings) -> str:
         placed = words.startswith((str(path), _EXTREME))
         if len(words) > LONGEST + len(str(path)) or not words.isprintable() or not placed:
             return f"finding: an error of {len(words):,} characters: {words[:300]!r}"
-    differs = None
+    differs, reference = None, _referenced(path, file)
+    damaged = _may_have_several_faults(file, reference)
     if settings.cuts:
         with _in_chunks(settings.bytes, settings.values):
             again, _ = _read(path, settings.table, settings.fits)
-        differs = _differs(outcome, again, _has_several_faults(file))
+        differs = _differs(outcome, again, damaged)
     if differs is not None:
         return f"finding: chunks of {settings.bytes} bytes: {differs}"
     if settings.fits:
-        wrong = _fitted(path, settings, outcome, model, _has_several_faults(file))
+        wrong = _fitted(path, settings, outcome, model, damaged)
         if wrong is not None:
             return f"finding: {wrong}"
-    return _compared(path, file, settings.table, outcome)
+    return _compared(settings.table, outcome, reference)
 
 
-def _compared(path: Path, file: Mutated, table: Table, outcome: Outcome) -> str:
+def _compared(table: Table, outcome: Outcome, records: Records | NoTable | BeyondPython) -> str:
     """The outcome beside that of the reference reader."""
     skips = table.bad_rows == "skip"
-    try:
-        records = reference_reader.read(path, file)
-    except NoTable as error:
+    if isinstance(records, NoTable):
         ours = f"refused: {outcome.error}" if outcome.error else "read"
-        return ours if outcome.error or skips else f"finding: read, but by the reference it is no table: {error}"
-    except BeyondPython:
+        return ours if outcome.error or skips else f"finding: read, but by the reference it is no table: {records}"
+    if isinstance(records, BeyondPython):
         return f"refused: {outcome.error}" if outcome.error else "read"
     if outcome.rows is None or outcome.recipe is None:
         # A buffer that says it is too large is refused, whether or not Arrow has a use for it.

@@ -19,6 +19,7 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from onward.tables import Recipe
+from onward.tables.delimited import LONGEST_NAME
 from tests.fuzz.mutations import Mutated
 
 MISSING = {"", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None", "<NA>", "?", "."}  # docs/own_data.md
@@ -27,6 +28,7 @@ _NUMBER = re.compile(
     r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?|[+-]?(?:inf|infinity|nan)", re.IGNORECASE | re.ASCII
 )
 _SEPARATES = re.compile("[\x1c-\x1f]")  # white space to Python alone
+_PADDING = re.compile(r"(?<=-)\s+")  # of months and days of one digit, as in 2026- 1-31
 _DAY = re.compile(r"[+-]?\d+-\d+-\d+")
 _SEPARATORS = ",;\t|"
 
@@ -101,6 +103,8 @@ def _delimited(text: str, format: str) -> Records:
     if not found:
         raise NoTable("nothing")
     header, *body = found
+    if any(len(name) > LONGEST_NAME for name in header):
+        raise NoTable("a name that is too long")
     names = [name.strip() for name in header]
     rows = []
     for each in body:
@@ -191,7 +195,7 @@ def as_years(value: Any) -> float | None:
     if value is None or (isinstance(value, str) and value.strip() in MISSING):
         return math.nan
     try:
-        days = (datetime.strptime(str(value).strip(), "%Y-%m-%d") - datetime(2000, 1, 1)).days
+        days = (datetime.strptime(_PADDING.sub("", str(value).strip()), "%Y-%m-%d") - datetime(2000, 1, 1)).days
     except ValueError:
         return None
     return days / 365.2425
@@ -249,7 +253,7 @@ def _same(kind: str, value: Any, got: float, missing: str) -> bool:
     if kind == "duration" or (kind == "time" and not isinstance(value, str | None)):
         return math.isfinite(got)
     expected = {"number": as_number, "boolean": as_truth, "time": as_years}[kind](value)
-    if expected is None and kind == "time" and _DAY.fullmatch(str(value).strip()):
+    if expected is None and kind == "time" and _DAY.fullmatch(_PADDING.sub("", str(value).strip())):
         return math.isfinite(got)  # years of other than four digits, which Python does not read
     if expected is None and kind == "number" and isinstance(value, bool):
         expected = float(value)

@@ -112,10 +112,10 @@ class ParquetReader:
     def _text_in_a_row(self, texts: Sequence[str], groups: Sequence[int]) -> int:
         """Bytes of text that a row has on average, going by what the file says of itself, in the longest row group."""
         metadata, largest = self._file.metadata, 1
-        for group in map(metadata.row_group, groups if texts else ()):
-            sizes = [group.column(i) for i in range(group.num_columns)]
-            total = sum(each.total_uncompressed_size for each in sizes if each.path_in_schema in texts)
-            largest = max(largest, total // max(1, group.num_rows))
+        groups = groups if texts else ()
+        for group, chunks in zip(groups, parquet_pages.chunks_of(metadata, groups, texts), strict=True):
+            total = sum(each.total_uncompressed_size for each in chunks)
+            largest = max(largest, total // max(1, metadata.row_group(group).num_rows))
         return largest
 
     def _batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -18,7 +18,7 @@ import polars as pl
 from onward.core.shown import brief
 from onward.tables.errors import DataError
 from onward.tables.kinds import MISSING, TOLD_BY, UNKNOWN, Content, guess_each, read_texts, read_wider
-from onward.tables.lines import LONGEST, Chunk, TextFile
+from onward.tables.lines import LONGEST, Chunk, TextFile, telling
 from onward.tables.notation import Notation
 from onward.tables.quotes import first_record, is_tidy, outside, whole_records
 from onward.tables.readers import Piece, check_columns, check_names, expected, parsed_ahead, parsed_pieces
@@ -110,11 +110,10 @@ class DelimitedReader:
     @cached_property
     def contents(self) -> Mapping[str, Content]:
         """What each column holds, going by the first rows; nothing if there are none."""
-        data = self._text.head(lambda data: self._whole(data[self._body :]), self._body + SAMPLE)
+        told = telling(self._whole)
+        data = self._text.head(lambda data: told(data[self._body :]), self._body + SAMPLE)
         body = data[self._body :]
-        sample = body[: self._whole(body[:SAMPLE]) or self._whole(body) or len(body)]
-        if not sample.decode("utf-8", "replace").strip():  # blank lines, and one without an end after them
-            sample = body
+        sample = body[: told(body[:SAMPLE]) or told(body) or len(body)]
         chunk = Chunk(sample, self._body, data.count(b"\n", 0, self._body))
         frames: list[pl.DataFrame] = []  # only rows that can be read tell what columns hold
         errors: list[DataError] = []

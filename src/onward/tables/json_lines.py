@@ -13,7 +13,7 @@ from onward.core.shown import brief
 from onward.tables.errors import DataError
 from onward.tables.json_depth import is_deep
 from onward.tables.kinds import TOLD_BY, UNKNOWN, Content, guess, read_texts, read_wider, without
-from onward.tables.lines import Chunk, TextFile
+from onward.tables.lines import Chunk, TextFile, telling
 from onward.tables.notation import Notation
 from onward.tables.readers import Piece, check_columns, expected, parsed_ahead, parsed_pieces
 from onward.tables.recipe import Kind
@@ -39,8 +39,9 @@ class JsonLinesReader:
 
     @cached_property
     def _sample(self) -> list[dict[str, Any]]:
-        data = self._text.head(_whole, SAMPLE)
-        sample = data[: _whole(data[:SAMPLE]) or _whole(data) or len(data)]
+        told = telling(_whole)
+        data = self._text.head(told, SAMPLE)
+        sample = data[: told(data[:SAMPLE]) or told(data) or len(data)]
         records, errors = [], []
         for number, line in _lines(Chunk(sample, 0, 0)):
             try:
@@ -87,6 +88,10 @@ class JsonLinesReader:
         text = _text(value)
         is_number = text is not None and isinstance(value, float)
         return text.replace(".", self._notation.decimal) if text is not None and is_number else text
+
+    def _level(self, value: Any) -> str | None:
+        """A JSON value as a level: −0.0 is 0, as in files of typed columns."""
+        return self._written(0.0 if isinstance(value, float) and value == 0 else value)
 
     def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
         """As in `Reader`; `start` counts bytes."""
@@ -149,8 +154,8 @@ class JsonLinesReader:
         if column.dtype != pl.String:
             return without(column.cast(pl.Float64), self._notation.na if kind == "number" else ())
         values, wrong = read_texts(column, kind, self._notation, self._formats)
-        # Polars takes a list or an object for its text.
-        if wrong is not None or (kind == "category" and column.str.contains(r"^\s*[\[{]").any()):
+        # Polars takes a list or an object for its text, and writes -0.0 with its sign.
+        if wrong is not None or (kind == "category" and column.str.contains(r"^(?:\s*[\[{]|-0$)").any()):
             raise pl.exceptions.ComputeError(f"wrong in {column.name!r}")
         return values
 
@@ -163,7 +168,8 @@ class JsonLinesReader:
         done = {}
         for name, kind in list(wanted.items()):
             column = [record.get(name) for record in records]
-            texts = pl.Series(name, map(self._written, column), dtype=pl.String)
+            written = self._level if kind == "category" else self._written
+            texts = pl.Series(name, map(written, column), dtype=pl.String)
             done[name], wrong = read_texts(texts, kind, self._notation, self._formats)
             if wrong is not None and (wider := read_wider(texts, kind, self._told_by(name), self._notation)):
                 wanted[name], (done[name], wrong) = wider

@@ -5,7 +5,7 @@ Thrift struct in the compact protocol. [Parquet Format, PageHeader]
 """
 
 import mmap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +27,26 @@ def largest_decompressed(path: Path, metadata: Any, groups: Iterable[int], colum
     A column holds one page and its dictionary. Pages that do not grow are bounded by the file, and do not count.
     (Whether a chunk is compressed is not asked: pyarrow ends the process where it does not know the codec.)
     """
-    wanted, largest, most = set(columns), 0, 0
+    largest = most = 0
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for group in map(metadata.row_group, groups):
+        for chunks in chunks_of(metadata, groups, columns):
             total = 0
-            for chunk in map(group.column, range(group.num_columns)):
-                if chunk.path_in_schema in wanted:
-                    size, pages = _of_chunk(data, chunk)
-                    total, most = total + size, max(most, pages)
+            for chunk in chunks:
+                size, pages = _of_chunk(data, chunk)
+                total, most = total + size, max(most, pages)
             largest = max(largest, total)
     return largest, most
+
+
+def chunks_of(metadata: Any, groups: Iterable[int], columns: Sequence[str]) -> Iterator[list[Any]]:
+    """What each of these row groups says of these columns.
+
+    They are found by their places, as they are read: a row group repeats the names, but may say anything there.
+    """
+    wanted, schema = set(columns), metadata.schema
+    places = [place for place in range(metadata.num_columns) if schema.column(place).path in wanted]
+    for group in map(metadata.row_group, groups):
+        yield [group.column(place) for place in places if place < group.num_columns]
 
 
 def _of_chunk(data: Any, chunk: Any) -> tuple[int, int]:
