@@ -28,6 +28,7 @@ class ParquetFile:
         self,
         source: object,
         *,
+        metadata: FileMetaData | None = None,
         pre_buffer: bool = False,
         buffer_size: int = 0,
         read_dictionary: Sequence[str] | None = None,
