@@ -159,6 +159,15 @@ def test_what_a_row_group_of_parquet_calls_its_columns_does_not_matter(
         _rows(path, features=["name"])
 
 
+def test_a_parquet_column_that_contradicts_what_is_counted_of_it_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"  # tables 886739: pyarrow ended the process
+    pq.write_table(pa.table({"x": [1.0, 2.0], "name": [1.0, 2.0], "y": [1.0, 2.0]}), path, row_group_size=1)
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"\x25\x02\x18\x04name", b"\x25\x00\x18\x04name", 1))  # it is no longer optional
+    assert "cannot be read on as Parquet (Definition level histogram size mismatch" in _refusal(path, path.read_bytes())
+    assert sum(len(block.y) for block in _rows(path, features=["x"])) == 2
+
+
 def test_infinite_values_are_left_out_where_bad_rows_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,y\n1,2\ninf,3\n,4\n")

@@ -77,6 +77,7 @@ class ParquetReader:
         if groups:
             # One thread: there is another that learns meanwhile, and each of more would keep memory of its own.
             columns = list(dict.fromkeys([*wanted, *keep]))
+            self._check_chunks(groups, columns)
             self._check_pages(groups, columns)
             texts = [name for name in columns if content_of(self._file.schema_arrow.field(name).type) == "text"]
             with self._open(texts) as file:
@@ -92,6 +93,12 @@ class ParquetReader:
         """The file. Of columns of text, each different value is read once, however often it comes: it may be long."""
         # Without buffering ahead, memory stays at a few pages of each column however large a row group is.
         return pq.ParquetFile(self._path, pre_buffer=False, buffer_size=1 << 16, read_dictionary=list(texts) or None)
+
+    def _check_chunks(self, groups: Sequence[int], columns: Sequence[str]) -> None:
+        try:
+            parquet_pages.check_chunks(self._file.metadata, self._size, groups, columns)
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{self.name}: cannot be read on as Parquet ({_first_line(error)})") from error
 
     def _check_pages(self, groups: Sequence[int], columns: Sequence[str]) -> None:
         """DataError if pages are so large, once decompressed, that memory would not hold them, or are countless."""

@@ -4,10 +4,14 @@ A column chunk is a sequence of pages, each behind a header that says how long t
 Thrift struct in the compact protocol. [Parquet Format, PageHeader]
 """
 
+import io
 import mmap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 MOST_PAGES = 100_000  # of a column chunk: more are only there to keep a reader busy
 _DICTIONARY = 2  # of PageType
@@ -36,6 +40,48 @@ def largest_decompressed(path: Path, metadata: Any, groups: Iterable[int], colum
                 total, most = total + size, max(most, pages)
             largest = max(largest, total)
     return largest, most
+
+
+def check_chunks(metadata: Any, size: int, groups: Iterable[int], columns: Sequence[str]) -> None:
+    """An error of pyarrow's, if what row groups say of these columns contradicts itself, in a file of `size` bytes.
+
+    Asked for it by `row_group(…).column(…)`, pyarrow ends the process there. So it begins to read each row group of a
+    file that has no contents: to be asked for them, it must have come by all that is said of the columns.
+    """
+    contents = _NoContents(size)
+    with pq.ParquetFile(pa.PythonFile(contents, mode="r"), metadata=metadata, pre_buffer=False, buffer_size=1) as file:
+        for group in groups:
+            contents.asked = False
+            try:
+                next(file.iter_batches(1, row_groups=[group], columns=list(columns), use_threads=False), None)
+            except OSError:
+                if not contents.asked:
+                    raise
+
+
+class _NoContents(io.RawIOBase):
+    """A file of so many bytes, none of which can be read; `asked` says whether they were wanted."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self._place = size, 0
+        self.asked = False
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._place = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}[whence]
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
+
+    def read(self, size: int = -1) -> bytes:
+        self.asked = True
+        raise OSError("there is nothing to read")
 
 
 def chunks_of(metadata: Any, groups: Iterable[int], columns: Sequence[str]) -> Iterator[list[Any]]:
