@@ -208,6 +208,8 @@ def is_plain(records: Records, target: str) -> bool:
         return False
     if any(len(name) > 100 or not name.isprintable() for name in names):
         return False
+    if records.is_text and any(re.search(f'[{_SEPARATORS}]"', name) for name in names):
+        return False  # in a header, a quote after what may be a separator opens a field
     given = [row.get(name) for row in records.rows for name in names]
     if not records.is_text and any(isinstance(each, str) for each in given):
         return False
