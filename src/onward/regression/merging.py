@@ -201,6 +201,8 @@ class MergeableLearner(NamedLearner):
         if settings.get("recipe") is not None:
             model.recipe_ = Recipe.from_record(settings["recipe"])
             check_recipe_of_model(model.recipe_, model._fitted().names, model._fitted().state.n_features)
+            if not model._fitted().flat:
+                raise ValueError("a model with a recipe has a single target, which comes without a second axis")
         if "calibration" in arrays:
             model.calibration_ = ConformalIntervals.from_buffer(arrays["calibration"])
         if settings.get("anchors") is not None:
