@@ -218,7 +218,8 @@ class MergeableLearner(NamedLearner):
         return FittedState.from_record(settings, arrays)
 
     def parameters_to_record(self) -> tuple[storage.Settings, storage.Arrays]:
-        """The parameters that the model was made with, for a file."""
+        """The parameters that the model was made with, for a file; ValueError if one was set to what no model has."""
+        self._check_settings()
         parameters: storage.Settings = {}
         arrays: storage.Arrays = {}
         for name, value in self.get_params(deep=False).items():
