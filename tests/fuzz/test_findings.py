@@ -574,3 +574,57 @@ def test_a_model_that_forgot_a_value_skips_the_row_that_needs_it(  # forged 1795
         predictions[missing] = load(path).predict(frame)
     np.testing.assert_array_equal(np.isnan(predictions["skip"]), np.arange(40) == 1)
     assert np.isfinite(predictions["zero"]).all()
+
+
+# Numbers of other types, and what is set later
+
+
+def test_a_time_beyond_floats_is_told() -> None:  # calls 1795068960999
+    model = ForwardRegressor(half_life=20.0).fit(*data(), times=np.arange(40.0))
+    before = model.to_bytes()
+    for call in (model.predict_one, lambda x, time: model.learn_one(x, 1.0, time=time)):
+        with pytest.raises(ValueError, match="time"):
+            call(np.ones(3), time=10**400)
+    assert model.to_bytes() == before
+    model.learn_one(np.ones(3), 1.0, time=41)
+    assert model.latest_time == 41.0
+
+
+@pytest.mark.parametrize("of", [np.float16, np.float32])  # calls 1795068961679
+def test_settings_may_be_short_floats(of: Callable[[float], Any]) -> None:
+    X, y = data()
+    for short, plain in (
+        (RidgeRegressor(of(0.5)), RidgeRegressor(0.5)),
+        (ForwardRegressor({"a": of(0.5), None: 1.0}, intercept_lam=of(2.0)), None),
+        (AutoRegressor(lams=[of(0.5)], half_lives=[None, of(8.0)]), AutoRegressor(lams=[0.5], half_lives=[None, 8.0])),
+    ):
+        if plain is not None:
+            assert short.fit(X, y).to_bytes() == plain.fit(X, y).to_bytes()
+        else:
+            short.fit(pd.DataFrame(X, columns=list("abc")), y)
+
+
+@pytest.mark.parametrize("tuned", [True, False])
+def test_a_reward_whose_weight_is_too_much_leaves_nothing(tuned: bool) -> None:  # calls 1795068976114
+    policies: tuple[Any, ...] = (LinUCB(seed=1), Disjoint(LinUCB(seed=1), ["x"])) if tuned else (Greedy(seed=1),)
+    for policy in policies:
+        where: tuple[Any, ...] = ("x",) if isinstance(policy, Disjoint) else ()
+        policy.learn(*where, np.ones(3), 1.0)
+        before = policy.to_bytes()
+        with pytest.raises(ValueError, match="reward times the root of its weight must be below 1e"):
+            policy.learn(*where, np.zeros(3), -2.0, 1e300)
+        assert policy.to_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [
+        (RidgeRegressor(), {"lam": True}),  # calls 1795068976779
+        (RidgeRegressor(), {"clip": -1.0}),
+        (AutoRegressor(lams=(1.0,)), {"lams": (True,)}),
+    ],
+)
+def test_what_could_not_be_loaded_is_not_saved(model: Any, settings: dict[str, Any]) -> None:
+    model.fit(*data()).set_params(**settings)
+    with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
+        model.to_bytes()

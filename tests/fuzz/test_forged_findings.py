@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 from sklearn.kernel_approximation import Nystroem
 
+import onward
 from onward import AutoRegressor, ForwardRegressor, OnlinePipeline, RidgeRegressor, storage
-from onward.bandits import Greedy
+from onward.bandits import Greedy, Hybrid, LinUCB
 from onward.bandits.buffers import acting
 from onward.confidence import ChangeAlarm
 from onward.confidence.change_state import HEADER
@@ -310,4 +311,78 @@ def test_what_follows_from_the_coordinates_of_an_alarm_must(name: str) -> None:
     contents = unpack(file)
     contents.arrays[0][(HEADER.names or ()).index(name)] *= 2.0
     with pytest.raises(storage.StorageError, match="do not follow from 4 open coordinates"):
+        storage.from_bytes(pack(contents))
+
+
+# States that no rows leave
+
+
+@pytest.fixture(scope="module")
+def ensemble() -> bytes:
+    X, y = data()
+    return AutoRegressor().fit(X, y).to_bytes()
+
+
+def _spoil(part: str, value: float) -> Callable[[Any], None]:
+    def spoil(views: Any) -> None:
+        getattr(views, part)[1] = value
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (_spoil("scale", 1e300), "scales of an ensemble"),  # 1795067894423
+        (_spoil("scale", 1e-200), "scales of an ensemble"),
+        (_spoil("scale", -1.0), "scales of an ensemble"),
+        (_spoil("weight", 5e-324), "weights of an ensemble"),  # 1795067897804
+        (lambda views: views.header.__setitem__("counted", 0.0), "than it counts"),  # 1795067905072
+    ],
+)
+def test_an_ensemble_that_no_rows_leave_is_refused(ensemble: bytes, spoil: Callable[[Any], None], said: str) -> None:
+    model = storage.from_bytes(ensemble)
+    spoil(model.ensemble_.views)
+    with pytest.raises(storage.StorageError, match=said):
+        storage.from_bytes(model.to_bytes())
+
+
+def test_an_ensemble_that_has_not_begun_knows_nothing() -> None:
+    X, y = data()
+    model = AutoRegressor().partial_fit(X, y, sample_weight=np.zeros(len(X)))  # rows that do not count
+    assert storage.from_bytes(model.to_bytes()).to_bytes() == model.to_bytes()
+    model.ensemble_.factor(0, 0).U[0, 1] = 1.0
+    with pytest.raises(storage.StorageError, match="must know nothing"):
+        storage.from_bytes(model.to_bytes())
+
+
+def test_a_model_with_a_recipe_has_one_flat_target() -> None:  # 1795067888627
+    X, y = data()
+    model = onward.fit(pd.DataFrame(X, columns=list("abc")).assign(y=y), "y", RidgeRegressor()).model
+    contents = unpack(model.to_bytes())
+    contents.header["settings"]["flat"] = False
+    with pytest.raises(storage.StorageError, match="a model with a recipe has a single target"):
+        storage.from_bytes(pack(contents))
+
+
+def test_a_sandwich_has_squares_that_are_numbers() -> None:  # 1795067897449
+    X, y = data()
+    contents = unpack(RidgeRegressor().track_sandwich().fit(X, y).to_bytes())
+    _array("sandwich", _with((0, 3), 1e140))(contents)
+    model = storage.from_bytes(pack(contents))
+    model.partial_fit(X * 1e60, y * 1e60)
+    assert storage.from_bytes(model.to_bytes()).to_bytes() == model.to_bytes()
+    _array("sandwich", _with((0, 3), -1e300))(contents)
+    with pytest.raises(storage.StorageError, match="triangle of a sandwich"):
+        storage.from_bytes(pack(contents))
+
+
+@pytest.mark.parametrize("lam", [1e300, 1e-300])  # 1795067898239
+def test_no_pivot_of_a_hybrid_model_is_below_its_lam(lam: float) -> None:
+    policy = Hybrid(LinUCB(seed=1), ["x", "y"])
+    policy.learn("x", [1.0, 2.0], [0.5], 1.0)
+    contents = unpack(policy.to_bytes())
+    assert storage.from_bytes(pack(contents)) is not None
+    contents.header["settings"]["lam"] = lam
+    with pytest.raises(storage.StorageError, match="no pivot of a hybrid model can be below its lam"):
         storage.from_bytes(pack(contents))

@@ -141,8 +141,8 @@ def check_factor(factor: Factor) -> None:
         raise ValueError(f"the largest row of a factor must have a squared length, got {counts['peak']}")
 
 
-def check_hybrid(own: Matrix, shared: Matrix, sums: Vector, sizes: tuple[int, int], slots: int) -> None:
-    """ValueError if these cannot be the pivots and sums of a hybrid model with so many blocks of its arms."""
+def check_hybrid(own: Matrix, shared: Matrix, sums: Vector, sizes: tuple[int, int], slots: int, lam: float) -> None:
+    """ValueError if these cannot be the pivots and sums of a hybrid model of so many blocks for arms, and of this λ."""
     d, k = sizes
     if not d:
         if own.size or shared.size or k or sums.any():
@@ -158,6 +158,8 @@ def check_hybrid(own: Matrix, shared: Matrix, sums: Vector, sizes: tuple[int, in
             sizes_of = pivots[:, :1] * np.square(pivots[:, 1:])
         if not (np.abs(pivots) < LARGEST).all() or not (pivots[:, 0] > 1 / LARGEST).all():
             raise ValueError("pivots of a hybrid model must be numbers > 0, and its triangle finite")
+        if not 1 / LARGEST < lam <= (1 + 1e-6) * pivots[:, 0].min(initial=np.inf):
+            raise ValueError(f"no pivot of a hybrid model can be below its lam, got {pivots[:, 0].min()} with {lam}")
         if not (sizes_of < LARGEST).all():
             raise ValueError("a hybrid model must have numbers whose squares double precision can hold")
         squares += float(sizes_of[:, 0].sum())

@@ -12,7 +12,7 @@ from onward.bandits import memories
 from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in, refusal
 from onward.bandits.disjoint_arms import DisjointArms
 from onward.bandits.feature_names import names_unless_refused
-from onward.bandits.inputs import as_reward, as_rewards, as_weights
+from onward.bandits.inputs import as_reward, as_rewards, as_weights, weighed_reward
 from onward.bandits.joined_buffers import check_mergeable, check_same, join_tuning, joined
 from onward.bandits.settings import Status
 from onward.bandits.shared_record import credit_arm
@@ -54,7 +54,7 @@ class DisjointLearning(DisjointArms):
                 self._learn(at, row, reward, row)
             else:
                 root = math.sqrt(positive("weight", weight))
-                self._learn(at, self._row(row * root), reward * root, row)
+                self._learn(at, self._row(row * root), weighed_reward(reward, root), row)
                 if self.is_tuned:
                     credit_arm(self._record, row, reward, float(self._serials[at]))
                 told["weight"] = float(weight)

@@ -351,7 +351,7 @@ class Hybrid(HybridArms):
         d, k = (whole("each of sizes", size, 0) for size in settings["sizes"])
         policy._lam = (positive if d else not_negative)("lam", settings["lam"])
         policy._sizes, policy._sums = (d, k), arrays["sums"]
-        check_hybrid(arrays["own"], arrays["shared"], arrays["sums"], (d, k), len(slots) + len(free))
+        check_hybrid(arrays["own"], arrays["shared"], arrays["sums"], (d, k), len(slots) + len(free), policy._lam)
         policy._own, policy._shared = arrays["own"], arrays["shared"]
         policy._rng.bit_generator.state = settings["generator"]
         policy._pending = Pending.from_record(settings, arrays, d + k, slots)

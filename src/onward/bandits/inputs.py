@@ -99,6 +99,14 @@ def as_reward(reward: Any) -> float:
     raise ValueError(f"reward must be a finite number below {ORDINARY:g}, got {came(reward)}")
 
 
+def weighed_reward(reward: float, root: float) -> float:
+    """A reward times the root of its weight; ValueError if that is more than loops take."""
+    paid = reward * root
+    if not abs(paid) < ORDINARY:
+        raise ValueError(f"reward times the root of its weight must be below {ORDINARY:g}, got {reward:g} × {root:g}")
+    return paid
+
+
 def as_rewards(rewards: Any, count: int) -> Vector:
     """So many finite numbers."""
     column = _column("rewards", rewards, count, "action")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from onward.bandits import choosing, memories
 from onward.bandits.buffers import grown, refusal, take_state
 from onward.bandits.feature_names import names_unless_refused
-from onward.bandits.inputs import as_reward, as_rewards, as_weights
+from onward.bandits.inputs import as_reward, as_rewards, as_weights, weighed_reward
 from onward.bandits.joined_buffers import check_mergeable, check_same, joined
 from onward.bandits.policy_buffer import PolicyBuffer
 from onward.bandits.settings import UNIFORM_AT_RANDOM, Status
@@ -52,7 +52,7 @@ class PolicyLearning(PolicyBuffer):
             scaled, paid = row, reward
             if weight != 1.0:
                 root = math.sqrt(weight)
-                scaled, paid = self.checked_row(row * root), reward * root
+                scaled, paid = self.checked_row(row * root), weighed_reward(reward, root)
             self.started(row.reshape(1, -1))
             if weight != 1.0 and self.is_tuned:
                 choosing.credit_row(self._buffer, row, reward)

@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 
 from onward.core import Information, TooExtremeError
+from onward.core.squares import weighted_squares
 from onward.core.types import Matrix, Vector
 
 
@@ -82,6 +83,10 @@ class Sandwich:
             raise ValueError("the pivots of a sandwich must not be negative")
         made = cls(d - intercept, intercept)
         made.state.U[:, :d], made.state.D[:] = array[:d], array[d]
-        made.state.tally = np.array([array[d + 1, 0], array[d + 1, 0], 0.0])
+        squares = weighted_squares(array[d], made.state.triangle())
+        if not np.isfinite(squares).all():
+            raise ValueError("the triangle of a sandwich must be of numbers whose squares double precision can hold")
+        # Rows that come to sums so large are looked at as they are learned.
+        made.state.tally = np.array([array[d + 1, 0], array[d + 1, 0], squares.max()])
         made.state.loss[0] = np.inf if array[d + 2].any() else 0.0
         return made

@@ -5,6 +5,8 @@ import numbers
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeGuard
 
+import numpy as np
+
 from onward.core.shown import brief
 
 LARGEST_BOUND = 1e100
@@ -21,6 +23,11 @@ def _is_duration(value: object) -> bool:
 def is_real(value: object) -> TypeGuard[Any]:
     """Whether a value is a real number, and neither true or false nor a duration, which NumPy counts among them."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool) and not _is_duration(value)
+
+
+def plain(value: object) -> Any:
+    """A float of NumPy as Python's own: a short one cannot be compared with 1e300."""
+    return float(value) if isinstance(value, np.floating) else value
 
 
 def is_whole(value: object) -> TypeGuard[Any]:

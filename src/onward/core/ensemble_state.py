@@ -8,7 +8,7 @@ from scipy.linalg import solve_triangular
 
 from onward.core import ensemble as layout
 from onward.core.aggregation import WAYS, Mixture, Weights, weights_of
-from onward.core.ensemble_rows import learn_ensemble, read_ensemble
+from onward.core.ensemble_rows import GROWS_BY, LONGER, SHORTEST, learn_ensemble, read_ensemble
 from onward.core.ensemble_single import ordinary_rows
 from onward.core.factor import Factor
 from onward.core.interrupts import interrupts_deferred
@@ -291,10 +291,13 @@ class EnsembleState:
             or (views.growth > (1 + 1e-6) * np.where(fades, views.gammas, 1.0) ** -rows).any()
         ):
             raise ValueError("the memories of an ensemble must have grown with their rows, since they were restored")
-        if (views.scale < 0).any() or (views.low > views.high).any() or (views.bounds[0] > views.bounds[1]).any():
-            raise ValueError("the scales of an ensemble must not be negative")
-        if began and (views.weight <= 0).any():
-            raise ValueError("the weights of an ensemble's rows must be positive")
+        if (views.since > header["counted"]).any():
+            raise ValueError("an ensemble cannot have had more rows since it was restored than it counts")
+        if not began and self._knows_something():
+            raise ValueError("an ensemble that counts no rows must know nothing")
+        self._check_scales()
+        if began and (views.weight < _LEAST_PIVOT).any():
+            raise ValueError(f"the weights of an ensemble's rows must be at least {_LEAST_PIVOT:g}")
         for memory in range(len(views.gammas)):
             for lam in range(len(views.lams)):
                 factor = self.factor(memory, lam)
@@ -308,6 +311,29 @@ class EnsembleState:
             totals = mixture.totals.view(np.float64)
             if any((each < 0).any() for each in (*sums, totals, views.online_loss)):
                 raise ValueError("the losses of an ensemble must not be negative")
+
+    def _knows_something(self) -> bool:
+        """Whether there is a number other than 0 where rows have left theirs."""
+        rest = self.copy()
+        views = rest.views
+        rest.buffer[: layout.N_ENSEMBLE] = 0.0
+        for settings in (views.lams, views.gammas, views.periods, views.growth, views.fading):
+            settings[:] = 0.0
+        return bool(rest.buffer.any())
+
+    def _check_scales(self) -> None:
+        """ValueError unless scales are as long as what columns cover, or up to half more, and λ of them finite."""
+        views = self.views
+        if (views.low > views.high).any() or (views.bounds[0] > views.bounds[1]).any():
+            raise ValueError("the ends of what an ensemble has seen must be in order")
+        scale, varies = views.scale, views.scale > SHORTEST
+        with np.errstate(over="ignore"):
+            length = views.high - views.low
+            lam = views.lams.max() * (layout.EVEN * np.square(scale))
+            least, most = np.where(length > SHORTEST, length / LONGER**2, 0.0), GROWS_BY * LONGER * length
+        fits = np.where(varies, (least <= scale) & (scale <= most), (scale == 0) & (length <= SHORTEST))
+        if not (fits.all() and np.isfinite(lam).all()):
+            raise ValueError("the scales of an ensemble must be those of the values that it has seen")
 
 
 def _gamma(half_life: float | None) -> float:

@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import sys
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,8 @@ def moment_of(state: Information | EnsembleState, time: Any) -> float:
         return -math.inf
     memory = state.memory
     if type(time) in (float, int):
-        return float(time) if memory is not None and memory.clock == "times" and time == time else -math.inf
+        fits = memory is not None and memory.clock == "times" and abs(time) <= sys.float_info.max
+        return float(time) if fits else -math.inf
     try:
         (moment,), dated = time if isinstance(time, Times) else as_times([time], 1)
     except ValueError:

@@ -201,6 +201,8 @@ class MergeableLearner(NamedLearner):
         if settings.get("recipe") is not None:
             model.recipe_ = Recipe.from_record(settings["recipe"])
             check_recipe_of_model(model.recipe_, model._fitted().names, model._fitted().state.n_features)
+            if not model._fitted().flat:
+                raise ValueError("a model with a recipe has a single target, which comes without a second axis")
         if "calibration" in arrays:
             model.calibration_ = ConformalIntervals.from_buffer(arrays["calibration"])
         if settings.get("anchors") is not None:
@@ -216,7 +218,8 @@ class MergeableLearner(NamedLearner):
         return FittedState.from_record(settings, arrays)
 
     def parameters_to_record(self) -> tuple[storage.Settings, storage.Arrays]:
-        """The parameters that the model was made with, for a file."""
+        """The parameters that the model was made with, for a file; ValueError if one was set to what no model has."""
+        self._check_settings()
         parameters: storage.Settings = {}
         arrays: storage.Arrays = {}
         for name, value in self.get_params(deep=False).items():
