@@ -246,6 +246,7 @@ _LIES = [
         _settings("chunks", "x"),
         _settings("chunks", -1),
         _settings("chunks", 1.5),
+        _settings("chunks", 10**400),  # 260611952589
         _array("totals", _with(0, np.nan)),
         _array("totals", _with(2, -1.0)),
         _array("totals", lambda totals: totals[:3]),

@@ -59,7 +59,7 @@ class Predicted:
         else:
             model = learner.from_record(settings["model"], own)
         skipped, filled = (Counter(checked_counts(name, settings[name])) for name in ("skipped", "filled"))
-        chunks, read = whole("chunks", settings["chunks"], 0), whole("read", settings["read"], 0, 1 << 53)
+        chunks, read = whole("chunks", settings["chunks"], 0, 1 << 53), whole("read", settings["read"], 0, 1 << 53)
         check_totals(arrays["totals"])
         check_means(arrays["means"])
         return cls(chunks, arrays["totals"], read, skipped, filled, model, arrays["means"])
