@@ -5,8 +5,6 @@ import numbers
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeGuard
 
-import numpy as np
-
 from onward.core.shown import brief
 
 LARGEST_BOUND = 1e100
@@ -26,8 +24,8 @@ def is_real(value: object) -> TypeGuard[Any]:
 
 
 def plain(value: object) -> Any:
-    """A float of NumPy as Python's own: a short one cannot be compared with 1e300."""
-    return float(value) if isinstance(value, np.floating) else value
+    """A float of NumPy, or a fraction, as Python's own: a short one cannot be compared with 1e300."""
+    return float(value) if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral) else value
 
 
 def is_whole(value: object) -> TypeGuard[Any]:
