@@ -68,7 +68,7 @@ def alter(rng: random.Random, tree: Any) -> None:
         holder, place = tree, rng.choice(list(tree) if isinstance(tree, dict) else range(len(tree)))
         tree = holder[place]
     if isinstance(tree, int | float):
-        holder[place] = rng.choice((*NUMBERS, math.nan, math.inf, -tree, tree + 1, tree - 1, 1e9 * tree))
+        holder[place] = rng.choice((*NUMBERS, math.nan, math.inf, -tree, tree + 1, tree - 1, 10**9 * tree))
 
 
 def whole(tree: Any) -> Any:
