@@ -43,10 +43,7 @@ class NamedArmsChoices(Wrapping):
         Args:
             available: whether each may be played; None if all may.
         """
-        with self._lock, interrupts_deferred(), self._noting_what_is_left():
-            row, mask = self._offer(context, available)
-            chosen = self._arms.choose(row, mask)
-            self._note_offer("choose", context, {"available": mask}, chosen)
+        chosen: Hashable = self._answer("choose", context, available)
         return chosen
 
     def choose_with_probability(self, context: Names, available: ArrayLike | None = None) -> tuple[Hashable, float]:
@@ -56,10 +53,7 @@ class NamedArmsChoices(Wrapping):
             context: a dict, of what the arms have in common.
             available: whether each may be played; None if all may.
         """
-        with self._lock, interrupts_deferred(), self._noting_what_is_left():
-            row, mask = self._offer(context, available)
-            chosen: tuple[Hashable, float] = self._arms.choose_with_probability(row, mask)
-            self._note_offer("choose_with_probability", context, {"available": mask}, chosen)
+        chosen: tuple[Hashable, float] = self._answer("choose_with_probability", context, available)
         return chosen
 
     def rank(self, context: Names, k: int, available: ArrayLike | None = None) -> list[Hashable]:
@@ -70,10 +64,7 @@ class NamedArmsChoices(Wrapping):
             k: how many.
             available: whether each may be played; None if all may.
         """
-        with self._lock, interrupts_deferred(), self._noting_what_is_left():
-            row, mask = self._offer(context, available)
-            ranked: list[Hashable] = self._arms.rank(row, k, mask)
-            self._note_offer("rank", context, {"k": k, "available": mask}, ranked)
+        ranked: list[Hashable] = self._answer("rank", context, available, k=k)
         return ranked
 
     def propose(self, context: Names, k: int, available: ArrayLike | None = None) -> Proposal:
@@ -84,10 +75,7 @@ class NamedArmsChoices(Wrapping):
             k: how many.
             available: whether each may be played; None if all may.
         """
-        with self._lock, interrupts_deferred(), self._noting_what_is_left():
-            row, mask = self._offer(context, available)
-            proposal = self._arms.propose(row, k, mask)
-            self._note_offer("propose", context, {"k": k, "available": mask}, proposal)
+        proposal: Proposal = self._answer("propose", context, available, k=k)
         return proposal
 
     def choose_many(self, contexts: Any, available: Any = None) -> list[Hashable]:
@@ -128,6 +116,14 @@ class NamedArmsChoices(Wrapping):
             self._note_offer("decide", context, {"available": mask, "key": own, "at": now}, decision)
         return decision
 
+    def _answer(self, done: str, context: Names, available: ArrayLike | None, **given: Any) -> Any:
+        """What the arms inside say when they are asked by the method of this name."""
+        with self._lock, interrupts_deferred(), self._noting_what_is_left():
+            row, mask = self._offer(context, available)
+            answer = getattr(self._arms, done)(row, *given.values(), mask)
+            self._note_offer(done, context, {**given, "available": mask}, answer)
+        return answer
+
     def _offer(self, context: Names, available: ArrayLike | None) -> tuple[Vector, Any]:
         """The context as numbers, whose features are known from now on, and the mask or None; the lock is held."""
         row = named_row(context, "context")
@@ -165,7 +161,7 @@ class NamedArmsChoices(Wrapping):
         """The index of each arm, in the order of `arms`. Changes nothing.
 
         Args:
-            context: a dict, of what the actions or arms have in common.
+            context: a dict, of what the arms have in common.
         """
         with self._lock:
             table, arms = self._encode([named_row(context, "context")], keep=False)
@@ -175,7 +171,7 @@ class NamedArmsChoices(Wrapping):
         """The estimated reward of each arm, in the order of `arms`. Changes nothing.
 
         Args:
-            context: a dict, of what the actions or arms have in common.
+            context: a dict, of what the arms have in common.
         """
         with self._lock:
             table, arms = self._encode([named_row(context, "context")], keep=False)
@@ -185,7 +181,7 @@ class NamedArmsChoices(Wrapping):
         """The chance with which each arm would be chosen now, in the order of `arms`. Changes nothing.
 
         Args:
-            context: a dict, of what the actions or arms have in common.
+            context: a dict, of what the arms have in common.
             available: whether each may be played; None if all may.
         """
         with self._lock:

@@ -42,11 +42,7 @@ class NamedChoices(Wrapping):
             context: a dict, of what the actions have in common.
             available: whether each may be played; None if all may.
         """
-        rows = named_rows(actions, "actions")
-        with self._lock, interrupts_deferred():
-            with self._offered(rows, context, available) as (policy, table, mask):
-                chosen = policy.choose(table, mask)
-            self._note_offer("choose", rows, context, {"available": mask}, chosen)
+        chosen: int = self._answer("choose", actions, context, available)
         return chosen
 
     def choose_with_probability(
@@ -59,11 +55,7 @@ class NamedChoices(Wrapping):
             context: a dict, of what the actions have in common.
             available: whether each may be played; None if all may.
         """
-        rows = named_rows(actions, "actions")
-        with self._lock, interrupts_deferred():
-            with self._offered(rows, context, available) as (policy, table, mask):
-                chosen: tuple[int, float] = policy.choose_with_probability(table, mask)
-            self._note_offer("choose_with_probability", rows, context, {"available": mask}, chosen)
+        chosen: tuple[int, float] = self._answer("choose_with_probability", actions, context, available)
         return chosen
 
     def rank(self, actions: Any, k: int, context: Names | None = None, available: ArrayLike | None = None) -> list[int]:
@@ -75,11 +67,7 @@ class NamedChoices(Wrapping):
             context: a dict, of what the actions have in common.
             available: whether each may be played; None if all may.
         """
-        rows = named_rows(actions, "actions")
-        with self._lock, interrupts_deferred():
-            with self._offered(rows, context, available) as (policy, table, mask):
-                ranked: list[int] = policy.rank(table, k, mask)
-            self._note_offer("rank", rows, context, {"k": k, "available": mask}, ranked)
+        ranked: list[int] = self._answer("rank", actions, context, available, k=k)
         return ranked
 
     def propose(
@@ -93,11 +81,7 @@ class NamedChoices(Wrapping):
             context: a dict, of what the actions have in common.
             available: whether each may be played; None if all may.
         """
-        rows = named_rows(actions, "actions")
-        with self._lock, interrupts_deferred():
-            with self._offered(rows, context, available) as (policy, table, mask):
-                proposal = policy.propose(table, k, mask)
-            self._note_offer("propose", rows, context, {"k": k, "available": mask}, proposal)
+        proposal: Proposal = self._answer("propose", actions, context, available, k=k)
         return proposal
 
     def choose_many(self, actions: Any, contexts: Any = None, available: Any = None) -> NDArray[np.int64]:
@@ -150,7 +134,7 @@ class NamedChoices(Wrapping):
 
         Args:
             actions: a list of dicts or a data frame, a row for each action.
-            context: a dict, of what the actions or arms have in common.
+            context: a dict, of what the actions have in common.
             available: whether each may be played; None if all may.
             at: when it is decided, for `expire`: a date, or seconds by your own clock; None for `time.time()`.
         """
@@ -163,6 +147,15 @@ class NamedChoices(Wrapping):
             decision = Decision(chosen, probability, own)
             self._note_offer("decide", rows, context, {"available": mask, "key": own, "at": now}, decision)
         return decision
+
+    def _answer(self, done: str, actions: Any, context: Names | None, available: ArrayLike | None, **given: Any) -> Any:
+        """What the policy inside says when it is asked by the method of this name."""
+        rows = named_rows(actions, "actions")
+        with self._lock, interrupts_deferred():
+            with self._offered(rows, context, available) as (policy, table, mask):
+                answer = getattr(policy, done)(table, *given.values(), mask)
+            self._note_offer(done, rows, context, {**given, "available": mask}, answer)
+        return answer
 
     @contextmanager
     def _offered(
@@ -193,7 +186,7 @@ class NamedChoices(Wrapping):
 
         Args:
             actions: a list of dicts or a data frame, a row for each action.
-            context: a dict, of what the actions or arms have in common.
+            context: a dict, of what the actions have in common.
         """
         with self._lock:
             policy, table = self._read(actions, context)
@@ -204,7 +197,7 @@ class NamedChoices(Wrapping):
 
         Args:
             actions: a list of dicts or a data frame, a row for each action.
-            context: a dict, of what the actions or arms have in common.
+            context: a dict, of what the actions have in common.
         """
         with self._lock:
             policy, table = self._read(actions, context)
@@ -215,7 +208,7 @@ class NamedChoices(Wrapping):
 
         Args:
             actions: a list of dicts or a data frame, a row for each action.
-            context: a dict, of what the actions or arms have in common.
+            context: a dict, of what the actions have in common.
         """
         with self._lock:
             policy, table = self._read(actions, context)
@@ -226,7 +219,7 @@ class NamedChoices(Wrapping):
 
         Args:
             actions: a list of dicts or a data frame, a row for each action.
-            context: a dict, of what the actions or arms have in common.
+            context: a dict, of what the actions have in common.
             available: whether each may be played; None if all may.
         """
         with self._lock:
