@@ -23,7 +23,7 @@ def is_real(value: object) -> TypeGuard[Any]:
     return isinstance(value, numbers.Real) and not isinstance(value, bool) and not _is_duration(value)
 
 
-def plain(value: object) -> Any:
+def plain_number(value: object) -> Any:
     """A float of NumPy, or a fraction, as Python's own: a short one cannot be compared with 1e300."""
     return float(value) if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral) else value
 

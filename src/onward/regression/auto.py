@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from onward import storage
 from onward.core import Information
-from onward.core.checks import is_real, plain
+from onward.core.checks import is_real, plain_number
 from onward.core.ensemble_state import LEAST_LAM, EnsembleState, Expert
 from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
@@ -106,7 +106,7 @@ class AutoRegressor(OnlineRegressor):
 
     def _check_settings(self) -> None:
         try:
-            lams = list(map(plain, self.lams)) if np.ndim(self.lams) == 1 else []
+            lams = list(map(plain_number, self.lams)) if np.ndim(self.lams) == 1 else []
         except ValueError:  # lists of several lengths
             lams = []
         if not lams or not all(is_real(lam) and LEAST_LAM <= lam <= 1 / LEAST_LAM for lam in lams):
@@ -114,7 +114,7 @@ class AutoRegressor(OnlineRegressor):
                 f"lams must be a list of numbers between {LEAST_LAM:g} and {1 / LEAST_LAM:g}, got {brief(self.lams)}"
             )
         try:
-            half_lives = list(map(plain, self.half_lives))
+            half_lives = list(map(plain_number, self.half_lives))
         except TypeError:
             half_lives = []
         known = [half for half in half_lives if half is not None]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onward.core.checks import is_real, plain
+from onward.core.checks import is_real, plain_number
 from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
@@ -116,7 +116,7 @@ def _values(lam: Lam) -> list[Any]:
 
 
 def _checked_lam(name: str, value: Any) -> None:
-    value = plain(value)
+    value = plain_number(value)
     if not is_real(value) or not (value == 0 or 1e-300 <= value <= 1e300):  # a whole number may be beyond any float
         raise ValueError(f"{name} must be 0 or a number between 1e-300 and 1e300, got {brief(value)}")
 

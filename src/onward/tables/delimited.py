@@ -18,7 +18,7 @@ import polars as pl
 from onward.core.shown import brief
 from onward.tables.errors import DataError
 from onward.tables.kinds import MISSING, TOLD_BY, UNKNOWN, Content, guess_each, read_texts, read_wider
-from onward.tables.lines import LONGEST, Chunk, TextFile, telling
+from onward.tables.lines import LONGEST, Chunk, TextFile, cut_unless_blank
 from onward.tables.notation import Notation
 from onward.tables.quotes import first_record, is_tidy, outside, whole_records
 from onward.tables.readers import Piece, check_columns, check_names, expected, parsed_ahead, parsed_pieces
@@ -110,7 +110,7 @@ class DelimitedReader:
     @cached_property
     def contents(self) -> Mapping[str, Content]:
         """What each column holds, going by the first rows; nothing if there are none."""
-        told = telling(self._whole)
+        told = cut_unless_blank(self._whole)
         data = self._text.head(lambda data: told(data[self._body :]), self._body + SAMPLE)
         body = data[self._body :]
         sample = body[: told(body[:SAMPLE]) or told(body) or len(body)]

@@ -13,7 +13,7 @@ from onward.core.shown import brief
 from onward.tables.errors import DataError
 from onward.tables.json_depth import is_deep
 from onward.tables.kinds import TOLD_BY, UNKNOWN, Content, guess, read_texts, read_wider, without
-from onward.tables.lines import Chunk, TextFile, telling
+from onward.tables.lines import Chunk, TextFile, cut_unless_blank
 from onward.tables.notation import Notation
 from onward.tables.readers import Piece, check_columns, expected, parsed_ahead, parsed_pieces
 from onward.tables.recipe import Kind
@@ -39,7 +39,7 @@ class JsonLinesReader:
 
     @cached_property
     def _sample(self) -> list[dict[str, Any]]:
-        told = telling(_whole)
+        told = cut_unless_blank(_whole)
         data = self._text.head(told, SAMPLE)
         sample = data[: told(data[:SAMPLE]) or told(data) or len(data)]
         records, errors = [], []

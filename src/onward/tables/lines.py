@@ -31,7 +31,7 @@ class Chunk:
     line: int
 
 
-def telling(cut: Cut) -> Cut:
+def cut_unless_blank(cut: Cut) -> Cut:
     """The same cut for the first rows of a file, by which it is told what columns hold: blank ones tell nothing."""
 
     def told(data: bytes) -> int:
