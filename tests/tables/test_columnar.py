@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from onward.tables import DataError, Table, stream
-from onward.tables.columnar import ParquetReader, content_of
+from onward.tables.arrow_columns import content_of
+from onward.tables.columnar import ParquetReader
 from onward.tables.sources import find_files
 from onward.tables.times import as_times
 from tests.tables.files import mixed_table, read, seen, small_pieces

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as kind_of
 
 from onward.core.shown import brief
@@ -30,6 +29,8 @@ def with_texts(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
     if not coded:
         yield batch
         return
+    import pyarrow.compute as pc  # here: what holds no such texts does without its 8 MB
+
     lengths = np.zeros(batch.num_rows, dtype=np.int64)
     for array in coded.values():
         if len(array.dictionary) and _is_text(array.dictionary.type):

@@ -1,33 +1,30 @@
 """Parquet and Arrow IPC files, a few thousand rows at a time, whatever the size of their row groups."""
 
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
-from typing import Any, cast
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
-import pyarrow.types as kind_of
 
 from onward.core.checks import is_deep
 from onward.core.shown import brief
 from onward.tables import parquet_pages
+from onward.tables.arrow_columns import check_kinds, content_of, contents_of, first_line, pieces_of
 from onward.tables.arrow_messages import largest_decompressed
 from onward.tables.arrow_texts import names_of, unreadable_name, with_texts
 from onward.tables.errors import DataError
-from onward.tables.kinds import Content, as_numbers, as_texts, read_texts, without
+from onward.tables.kinds import Content
 from onward.tables.notation import Notation
-from onward.tables.readers import EXPECTED, Piece, check_columns, check_names, expected
-from onward.tables.recipe import KINDS, Kind
+from onward.tables.readers import Piece, check_columns, check_names
+from onward.tables.recipe import Kind
 from onward.tables.sources import File, Frame
 
 VALUES = 1 << 17  # in a piece: 1 MB of numbers
 TEXT = 1 << 23  # bytes of text in a piece, if a single row does not have more
 LARGEST_BATCH = 1 << 30  # bytes of a compressed batch, once decompressed: Arrow holds it as a whole
-_FLOAT64 = pa.float64()
-_IN_MILLISECONDS = {pa.timestamp("s"): pa.timestamp("ms"), pa.duration("s"): pa.duration("ms")}
 LARGEST_PAGES = 1 << 30  # bytes of the pages that all columns of a Parquet file hold at once, once decompressed
 
 
@@ -42,7 +39,7 @@ class ParquetReader:
         try:
             self._file = self._open()
         except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{self.name}: cannot be read as Parquet ({_first_line(error)})") from error
+            raise DataError(f"{self.name}: cannot be read as Parquet ({first_line(error)})") from error
         except UnicodeDecodeError as error:
             raise unreadable_name(self.name, error) from error
         self.rows = int(self._file.metadata.num_rows)
@@ -59,7 +56,7 @@ class ParquetReader:
     @cached_property
     def contents(self) -> Mapping[str, Content]:
         """What each column holds."""
-        return _contents(self._file.schema_arrow)
+        return contents_of(self._file.schema_arrow)
 
     def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows of the file."""
@@ -87,7 +84,7 @@ class ParquetReader:
                     columns=columns,
                     use_threads=False,
                 )
-                yield from _pieces(self.name, self._batches(batches), wanted, keep, first, start, self._notation)
+                yield from pieces_of(self.name, self._batches(batches), wanted, keep, first, start, self._notation)
 
     def _open(self, texts: Sequence[str] = ()) -> pq.ParquetFile:
         """The file. Of columns of text, each different value is read once, however often it comes: it may be long."""
@@ -98,7 +95,7 @@ class ParquetReader:
         try:
             parquet_pages.check_chunks(self._file.metadata, self._size, groups, columns)
         except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{self.name}: cannot be read on as Parquet ({_first_line(error)})") from error
+            raise DataError(f"{self.name}: cannot be read on as Parquet ({first_line(error)})") from error
 
     def _check_pages(self, groups: Sequence[int], columns: Sequence[str]) -> None:
         """DataError if pages are so large, once decompressed, that memory would not hold them, or are countless."""
@@ -131,7 +128,7 @@ class ParquetReader:
                 self._read += batch.num_rows
                 yield from with_texts(batch, TEXT)
         except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{self.name}: cannot be read on as Parquet ({_first_line(error)})") from error
+            raise DataError(f"{self.name}: cannot be read on as Parquet ({first_line(error)})") from error
 
     @property
     def done(self) -> float:
@@ -158,7 +155,7 @@ class IpcReader:
         try:
             self._source = pa.memory_map(str(file.path))
         except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{self.name}: cannot be opened as Arrow IPC ({_first_line(error)})") from error
+            raise DataError(f"{self.name}: cannot be opened as Arrow IPC ({first_line(error)})") from error
         self._check_size()
         self._schema = self._open().schema
         self.columns = names_of(self.name, self._schema)
@@ -182,19 +179,19 @@ class IpcReader:
             self._source.seek(0)
             return ipc.open_file(self._source) if magic else ipc.open_stream(self._source)
         except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{self.name}: cannot be read as Arrow IPC ({_first_line(error)})") from error
+            raise DataError(f"{self.name}: cannot be read as Arrow IPC ({first_line(error)})") from error
 
     @cached_property
     def contents(self) -> Mapping[str, Content]:
         """What each column holds."""
-        return _contents(self._schema)
+        return contents_of(self._schema)
 
     def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows."""
         check_columns(self.name, self.columns, [*wanted, *keep])
         check_kinds(self.name, self._schema, wanted)
         batches = self._batches(list(dict.fromkeys([*wanted, *keep])), start)
-        yield from _pieces(self.name, batches, wanted, keep, 0, start, self._notation)
+        yield from pieces_of(self.name, batches, wanted, keep, 0, start, self._notation)
 
     def _batches(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         size = max(1, VALUES // max(1, len(columns)))
@@ -207,7 +204,7 @@ class IpcReader:
                 for first in range(0, chosen.num_rows, size):
                     yield chosen.slice(first, size)
         except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{self.name}: cannot be read on as Arrow IPC ({_first_line(error)})") from error
+            raise DataError(f"{self.name}: cannot be read on as Arrow IPC ({first_line(error)})") from error
         if rows < start:
             raise DataError(f"{self.name}: expected at least {start:,} rows to go on; has the file changed?")
 
@@ -245,14 +242,14 @@ class FrameReader:
         try:
             self._table = nw.from_native(file.frame, eager_only=True).to_arrow()
         except (pa.ArrowException, TypeError, ValueError) as error:
-            raise DataError(f"{self.name}: cannot be read as a table ({_first_line(error)})") from error
+            raise DataError(f"{self.name}: cannot be read as a table ({first_line(error)})") from error
         self.columns = list(self._table.column_names)
         check_names(self.name, self.columns)
 
     @cached_property
     def contents(self) -> Mapping[str, Content]:
         """What each column holds; nothing if there are no rows."""
-        return _contents(self._table.schema) if self._table.num_rows else {}
+        return contents_of(self._table.schema) if self._table.num_rows else {}
 
     def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows."""
@@ -260,7 +257,7 @@ class FrameReader:
         check_kinds(self.name, self._table.schema, wanted, texts=True)
         size = max(1, VALUES // max(1, len(wanted)))
         batches = self._table.select(list(dict.fromkeys([*wanted, *keep]))).to_batches(max_chunksize=size)
-        for piece in _pieces(self.name, iter(batches), wanted, keep, 0, start, self._notation):
+        for piece in pieces_of(self.name, iter(batches), wanted, keep, 0, start, self._notation):
             self._read = piece.start + len(piece.frame)
             yield piece
 
@@ -279,164 +276,3 @@ def _check_nesting(name: str, frame: Any) -> None:
         for place, dtype in enumerate(frame.dtypes):
             if getattr(dtype, "kind", None) == "O" and is_deep(frame.iloc[:, place]):
                 raise DataError(f"{name}: column {brief(frame.columns[place])} holds lists nested too deeply")
-
-
-# Types
-
-
-def _contents(schema: pa.Schema) -> Mapping[str, Content]:
-    return {name: _declared(schema.field(index).type) for index, name in enumerate(schema.names)}
-
-
-def _declared(dtype: pa.DataType) -> Content:
-    """What a column of an Arrow type holds; a dictionary of texts says that it stands for categories."""
-    content = content_of(dtype)
-    return "category" if isinstance(dtype, pa.DictionaryType) and content == "text" else content
-
-
-def content_of(dtype: pa.DataType) -> Content:
-    """What a column of an Arrow type holds."""
-    if isinstance(dtype, pa.DictionaryType):
-        return content_of(dtype.value_type)
-    tests: dict[Content, tuple[bool, ...]] = {
-        "number": (
-            kind_of.is_integer(dtype),
-            kind_of.is_floating(dtype),
-            kind_of.is_decimal(dtype),
-            kind_of.is_null(dtype),
-        ),
-        "boolean": (kind_of.is_boolean(dtype),),
-        "time": (kind_of.is_date(dtype), kind_of.is_timestamp(dtype)),
-        "duration": (kind_of.is_time(dtype), kind_of.is_duration(dtype)),
-        "text": (kind_of.is_string(dtype), kind_of.is_large_string(dtype), kind_of.is_string_view(dtype)),
-    }
-    return next((content for content, fits in tests.items() if any(fits)), str(dtype))
-
-
-def check_kinds(name: str, schema: pa.Schema, wanted: Mapping[str, Kind], *, texts: bool = False) -> None:
-    """DataError if a column's type is not what it should be; with `texts`, numbers and times may be written as text."""
-    for column, kind in wanted.items():
-        dtype = schema.field(column).type
-        content = content_of(dtype)
-        fits = content in (*KINDS, "text") if kind == "category" else content == kind or (texts and content == "text")
-        alike = (content, kind) == ("boolean", "number") or (texts and (content, kind) == ("number", "boolean"))
-        if not (fits or alike or kind_of.is_null(dtype)):
-            raise DataError(f"{name}: column {brief(column)} holds {dtype}, expected {EXPECTED[kind]} in each row")
-
-
-# Rows
-
-
-def _pieces(
-    name: str,
-    batches: Iterator[pa.RecordBatch],
-    wanted: Mapping[str, Kind],
-    keep: Sequence[str],
-    first: int,
-    start: int,
-    notation: Notation,
-) -> Iterator[Piece]:
-    """The batches, the first of which begins at row `first` of the file, from row `start` on."""
-    for batch in batches:
-        if first + batch.num_rows > start:
-            skip = max(0, start - first)
-            rest, here = batch.slice(skip), first + skip
-            where = partial(_where, name, here)
-            kept = pl.DataFrame({column: _as_it_is(name, column, rest.column(column)) for column in keep})
-            yield Piece(_frame_of(name, rest, wanted, notation, where), here, where, kept)
-        first += batch.num_rows
-
-
-def _frame_of(
-    name: str, batch: pa.RecordBatch, wanted: Mapping[str, Kind], notation: Notation, where: Callable[[int], str]
-) -> pl.DataFrame:
-    """The columns as what they should hold. Those of plain numbers are taken all at once, as they are."""
-    ready = [column for column, kind in wanted.items() if kind == "number" and not notation.na]
-    ready = [column for column in ready if batch.schema.field(column).type.equals(_FLOAT64)]
-    frame = pl.DataFrame()
-    if ready:
-        try:
-            # Made anew without what is said about the columns: polars ends in a panic where that is no UTF-8.
-            numbers = pa.RecordBatch.from_arrays([batch.column(column) for column in ready], ready)
-            numbers.validate(full=True)
-            frame = cast(pl.DataFrame, pl.from_arrow(numbers))
-        except (pa.ArrowException, pl.exceptions.PolarsError):
-            frame = pl.DataFrame()  # one by one, so that the error names the column
-    if frame.columns == list(wanted):
-        return frame
-    columns = {
-        column: frame[column]
-        if column in frame.columns
-        else converted(name, column, batch.column(column), kind, notation, where)
-        for column, kind in wanted.items()
-    }
-    return pl.DataFrame(columns)
-
-
-def _where(name: str, first: int, row: int) -> str:
-    return f"{name}, row {first + row + 1}"
-
-
-def _as_it_is(name: str, column: str, array: pa.Array) -> pl.Series:
-    """A column to keep, with its own type; categories as text."""
-    if content_of(array.type) not in (*KINDS, "text"):
-        raise DataError(f"{name}: column {brief(column)} holds {array.type}, which cannot be kept")
-    try:
-        array.validate(full=True)
-        values = pl.Series(column, pl.from_arrow(array))
-    except (pa.ArrowException, pl.exceptions.PolarsError) as error:
-        raise DataError(
-            f"{name}: column {brief(column)} holds {array.type} that cannot be read ({_first_line(error)})"
-        ) from error
-    return values.cast(pl.String) if content_of(array.type) == "text" else values
-
-
-def converted(
-    name: str, column: str, array: pa.Array, kind: Kind, notation: Notation, where: Callable[[int], str]
-) -> pl.Series:
-    """A column as what it should hold: Float64, or String for a category; null where a value is missing."""
-    try:
-        # Sizes, places and letters as they should be: files are read as they are, and nothing else looks.
-        array.validate(full=True)
-        if isinstance(array, pa.DictionaryArray) and content_of(array.type) != "text":
-            array = array.dictionary_decode()
-        if isinstance(array.type, pa.TimestampType) and array.type.tz is not None:
-            array = array.cast(pa.timestamp(array.type.unit))  # the moment in UTC; polars does not know every zone
-        if array.type in _IN_MILLISECONDS:  # as polars has them; what is too large would become another number there
-            array = array.cast(_IN_MILLISECONDS[array.type])
-        is_text = content_of(array.type) == "text"
-        values = pl.Series(column, pl.from_arrow(array))
-        if kind == "category":
-            texts = as_texts(values)
-            return texts.set(texts.is_in(list(notation.na)), None) if notation.na else texts
-        if kind == "boolean" and not is_text:
-            return _truths(as_numbers(values), where)
-        if not is_text:
-            return without(as_numbers(values), notation.na if kind == "number" else ())
-        texts = values.cast(pl.String)
-        numbers, wrong = read_texts(texts, kind, notation)
-    except (pa.ArrowException, pl.exceptions.PolarsError) as error:
-        raise DataError(
-            f"{name}: column {brief(column)} holds {array.type} that cannot be read as {EXPECTED[kind]} "
-            f"({_first_line(error)})"
-        ) from error
-    if wrong is not None:
-        raise DataError(
-            f"{where(wrong)}, column {brief(column)}: got {brief(texts[wrong])}, expected {expected(kind, notation)}"
-        )
-    return numbers
-
-
-def _truths(values: pl.Series, where: Callable[[int], str]) -> pl.Series:
-    """Numbers that stand for true and false; DataError if one is neither 0 nor 1."""
-    wrong = (values.is_not_nan() & ~values.is_in([0.0, 1.0])).fill_null(False)
-    if wrong.any():
-        row = int(wrong.arg_max() or 0)
-        raise DataError(
-            f"{where(row)}, column {brief(values.name)}: got {values[row]:g}, expected {EXPECTED['boolean']}"
-        )
-    return values
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
