@@ -232,7 +232,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "odd.xlsx": (b"PK", "cannot tell its format"),
     "torn.csv.gz": (b"\x1f\x8b\x08\x00", "cannot be read"),
     "half.jsonl": (b'{"x": 1, "z": 2, "y": 3}\n{"x": 1,\n', "line 2: not a JSON object"),
-    "text.csv": (b"x,city,y\n1,Rome,2\n", "'city' holds text; name such columns as categorical (--categorical)"),
+    "text.csv": (b"x,city,y\n1,Rome,2\n", "'city' holds text such as 'Rome'; name such columns as categorical"),
 }
 
 

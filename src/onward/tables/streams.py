@@ -4,6 +4,7 @@ import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Self
 
 import polars as pl
@@ -195,7 +196,7 @@ class Stream:
                 if not contents:
                     more = f", nor in {len(files) - 1} more" * (len(files) > 1)
                     raise DataError(f"{self.files[0].name}: there are no rows{more}")
-                recipe, self.notes = choose_columns(self.files[0].name, contents, table)
+                recipe, self.notes = choose_columns(self.files[0].name, contents, table, self._first_texts)
             self.recipe = recipe
             self._wanted: dict[str, Kind] = recipe.kinds
             if self._with_target and recipe.weight is not None:
@@ -245,6 +246,14 @@ class Stream:
                 if reader is not self._reader:
                     reader.close()
         return {}
+
+    def _first_texts(self, columns: Sequence[str]) -> Mapping[str, pl.Series]:
+        """The texts of columns in the first rows of the file; nothing where these cannot be read."""
+        try:
+            pieces = islice(self._reader.pieces(dict.fromkeys(columns, "category")), 1)
+            return {column.name: column for piece in pieces for column in piece.frame[:1000]}
+        except DataError:  # there is another one to tell of
+            return {}
 
     @property
     def names(self) -> list[str]:
