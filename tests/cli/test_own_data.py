@@ -333,7 +333,7 @@ def test_wrong_calls_exit_with_2(run: Run, data: Path, tmp_path: Path) -> None:
         (["fit", data, "-t", "y", "--missing", "drop"], "drop"),
         (["fit", data, "-t", "y", "--resume"], "expected save"),
         (["fit", data, "-t", "y", "--save-every", "5m"], "expected save"),
-        (["compare", data, "-t", "y", "--lams", "1,x"], "expected numbers"),
+        (["compare", data, "-t", "y", "--lams", "1,x"], "expected numbers with commas between them, got 'x'"),
         (["compare", data, "-t", "y", "--jobs", "0"], "got 0"),
         (["merge", data, "-s", "m"], "expected at least two models"),
         (["nonsense"], "nonsense"),
