@@ -314,6 +314,15 @@ def test_what_may_help_with_texts(tmp_path: Path, case: str) -> None:
     assert not expected.endswith("$") or str(error.value).endswith(expected[:-1])
 
 
+def test_a_file_without_names_is_told_how_it_can_be_read(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"no column 'y', expected it among '0.5', 'Rome'; if the first .* \(--no-header\)$"
+    ):
+        read(text_of(tmp_path, "0.5,Rome\n1.5,Oslo\n"))
+    with pytest.raises(DataError, match=r"no column 'y', expected it among 'c1', '2026'$"):
+        read(text_of(tmp_path, "c1,2026\n1.5,2\n"))
+
+
 def test_texts_of_a_frame_that_are_dates() -> None:
     frame = pl.DataFrame({"city": ["Rome", "Oslo"], "day": ["2026-01-31", None], "y": [1.0, 2.0]})
     with pytest.raises(DataError, match="to read 'day' as a time, say so in the schema"):
