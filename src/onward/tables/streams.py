@@ -4,7 +4,6 @@ import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, Self
 
 import polars as pl
@@ -26,6 +25,7 @@ from onward.tables.recipe_memory import Memory
 from onward.tables.sources import File, Frame, Source, find_files
 from onward.tables.table import Table, as_table
 
+_SEEN = 1000  # rows that are looked at for what an error says of texts
 SHOWN = 10  # rows that were skipped because they cannot be read, and are told of
 
 
@@ -249,11 +249,17 @@ class Stream:
 
     def _first_texts(self, columns: Sequence[str]) -> Mapping[str, pl.Series]:
         """The texts of columns in the first rows of the file; nothing where these cannot be read."""
+        found, rows = [], 0
         try:
-            pieces = islice(self._reader.pieces(dict.fromkeys(columns, "category")), 1)
-            return {column.name: column for piece in pieces for column in piece.frame[:1000]}
+            for piece in self._reader.pieces(dict.fromkeys(columns, "category")):
+                if piece.error is None:
+                    found.append(piece.frame[: _SEEN - rows])
+                    rows += len(found[-1])
+                if rows >= _SEEN or self.files[self._begin.file].comes_once:  # no more may have come yet
+                    break
         except DataError:  # there is another one to tell of
-            return {}
+            pass
+        return {column.name: column for column in pl.concat(found)} if found else {}
 
     @property
     def names(self) -> list[str]:
