@@ -64,7 +64,7 @@ def test_what_cannot_be_meant(folder: Path) -> None:
         "no: there is no such file or folder": "no",
         "q*.csv: no file fits this pattern": "q*.csv",
         "empty: the folder holds no file that ends in .csv, .tsv": "empty",
-        "notes.txt: cannot tell its format from its name; expected it to end in .csv": "notes.txt",
+        "notes.txt: cannot tell its format from its name; say which it is (--format csv), or": "notes.txt",
         "t.parquet.gz: parquet is compressed inside; expected a file without .gz": "t.parquet.gz",
         "part-2.csv: given more than once; its rows would be learned twice": ["part-2.csv", "part-*.csv"],
     }

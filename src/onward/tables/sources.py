@@ -174,7 +174,10 @@ def _file(path: Path, format: Format | None) -> File:
     compression = _COMPRESSED.get(path.suffix.lower())
     described = format or described_by_name(path)
     if described is None:
-        raise DataError(f"{path}: cannot tell its format from its name; expected it to end in {_endings()}")
+        raise DataError(
+            f"{path}: cannot tell its format from its name; say which it is (--format csv), "
+            f"or let it end in {_endings()}"
+        )
     if compression and described in ("parquet", "ipc"):
         raise DataError(f"{path}: {described} is compressed inside; expected a file without {path.suffix}")
     return File(path, described, compression)
