@@ -150,7 +150,10 @@ def check_names(name: str, columns: Sequence[str]) -> None:
         seen.add(column)
 
 
-def shown(names: Sequence[str], most: int = 20) -> str:
+MOST_SHOWN = 20  # names in a message
+
+
+def shown(names: Sequence[str], most: int = MOST_SHOWN) -> str:
     """Names for a message, not too many."""
     listed = ", ".join(map(repr, names[:most]))
     return listed + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -8,6 +8,7 @@ import polars as pl
 from onward.core.shown import brief
 from onward.tables.kinds import guess, read_texts
 from onward.tables.notation import Notation
+from onward.tables.readers import MOST_SHOWN
 
 Texts = Callable[[Sequence[str]], Mapping[str, pl.Series]]
 """Gives the texts that the first rows have in each of the columns, as far as they can be read."""
@@ -22,10 +23,10 @@ _DATE = re.compile(r"\d{1,4}([./-])(?:\d{1,2}|[A-Za-z]{3,9})\1\d{1,4}(?:[ T,].*)
 def describe_texts(columns: Sequence[str], notation: Notation, texts: Texts) -> tuple[str, str]:
     """An example of what the columns hold, to be put after "text", and what may help; each empty if there is none.
 
-    Of several columns, the first is taken for which there is help.
+    Of several columns, the first is taken for which there is help; of very many, only the first are looked at.
     """
     found = []
-    for column, values in (texts(columns) if columns else {}).items():
+    for column, values in (texts(columns[:MOST_SHOWN]) if columns else {}).items():
         wrong = read_texts(values, "number", notation)[1]
         if wrong is not None:
             text = str(values[wrong])
