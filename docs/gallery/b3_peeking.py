@@ -2,8 +2,8 @@
 An A/B test, watched day by day
 ===============================
 In these tests the treatment does nothing. Whoever looks after every row with a t test and stops when it is significant finds an
-effect in more and more of them. The anytime interval, asked just as often, stays below 5% for ever. That is what its
-half again as large width buys.
+effect in more and more of them. The anytime interval, asked just as often, is ever wrong with a probability of at most 5%. For that it
+is wider, by about half.
 """
 import matplotlib.pyplot as plt
 import numpy as np

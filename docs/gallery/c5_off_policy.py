@@ -1,8 +1,8 @@
 """
 What would it have earned?
 ==========================
-A log of ε-greedy decisions says what another policy would have earned. Each bar is the 95% interval of one log of 1,600 events,
-less the truth; twenty logs, three estimators. One in twenty may miss, and the titles say how many of these hold.
+A log of ε-greedy decisions says what another policy would have earned: by inverse propensities (ips; snips divides by their sum), or
+doubly robust (dr). Each bar is the 95% interval from one of twenty logs of 1,600 events, less the truth; one in twenty may miss.
 """
 import matplotlib.pyplot as plt
 import numpy as np

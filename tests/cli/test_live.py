@@ -183,8 +183,17 @@ def test_a_stream_that_ends_in_a_bad_row_keeps_its_predictions(stream: Stream, t
     code, _, errors = stream([text], *FIT, "--save", tmp_path / "m", "--predictions", out, "-q")
     assert code == 1
     assert "onward: row 101 of the data: " in errors  # after a line on compiling, if that took long
+    assert "the model is in" not in errors  # quiet
     assert load(tmp_path / "m").n_seen_ == 100
     assert pl.read_csv(out)["row"].to_list() == list(range(1, 101))
+    code, _, errors = stream([text], *FIT, "--save", tmp_path / "n", "--follow")
+    assert code == 1
+    *_, saved, last = errors.splitlines()
+    assert saved == f"onward: learned 100 rows before this, the model is in {tmp_path / 'n'}:"
+    assert last.startswith("onward: row 101 of the data: ")
+    assert load(tmp_path / "n").n_seen_ == 100
+    _, _, errors = stream([text], *FIT, "--follow")
+    assert "the model is in" not in errors  # none was saved
     _, skipped, _ = stream([text], *FIT, "--bad-rows", "skip", "--json", "-q")
     assert json.loads(skipped)["rows"]["skipped"] == {"its numbers are too large": 1}
 

@@ -232,7 +232,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "odd.xlsx": (b"PK", "cannot tell its format"),
     "torn.csv.gz": (b"\x1f\x8b\x08\x00", "cannot be read"),
     "half.jsonl": (b'{"x": 1, "z": 2, "y": 3}\n{"x": 1,\n', "line 2: not a JSON object"),
-    "text.csv": (b"x,city,y\n1,Rome,2\n", "'city' holds text; name such columns as categorical (--categorical)"),
+    "text.csv": (b"x,city,y\n1,Rome,2\n", "'city' holds text such as 'Rome'; name such columns as categorical"),
 }
 
 
@@ -333,7 +333,7 @@ def test_wrong_calls_exit_with_2(run: Run, data: Path, tmp_path: Path) -> None:
         (["fit", data, "-t", "y", "--missing", "drop"], "drop"),
         (["fit", data, "-t", "y", "--resume"], "expected save"),
         (["fit", data, "-t", "y", "--save-every", "5m"], "expected save"),
-        (["compare", data, "-t", "y", "--lams", "1,x"], "expected numbers"),
+        (["compare", data, "-t", "y", "--lams", "1,x"], "expected numbers with commas between them, got 'x'"),
         (["compare", data, "-t", "y", "--jobs", "0"], "got 0"),
         (["merge", data, "-s", "m"], "expected at least two models"),
         (["nonsense"], "nonsense"),

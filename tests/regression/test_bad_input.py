@@ -40,6 +40,9 @@ BAD_TABLES: dict[str, tuple[Any, str]] = {
     "complex": ([[1j, 2.0, 3.0]], "Complex data not supported"),
     "objects": (np.array([[1.0, None, "x"]], dtype=object), "got 'x' in row 0, column 2"),
     "text column": (pd.DataFrame({"a": [1.0], "b": ["x"], "c": [2.0]}), "column 'b' holds .*expected numbers"),
+    "text of polars": (pl.DataFrame({"a": [1.0], "b": ["x"], "c": [2.0]}), "expected numbers; text .* by onward.fit"),
+    "list of dicts": ([{"a": 1.0, "b": 2.0, "c": 3.0}], "got list .*; polars.DataFrame makes a data frame of it"),
+    "dict": ({"a": [1.0], "b": [2.0], "c": [3.0]}, "got dict .*; polars.DataFrame makes a data frame of it"),
     "object column": (pd.DataFrame({"a": [1.0], "b": [[1, 2]], "c": [2.0]}), "column 'b' holds .*expected numbers"),
     "missing value": (pl.DataFrame({"a": [1, 2], "b": [1.0, None], "c": [0, 1]}), "NaN in row 1, column 'b'"),
     "dates": (
@@ -371,3 +374,11 @@ def test_settings_of_few_values_are_told_of_whatever_comes(name: str, value: Any
     with pytest.raises(ValueError, match=f"^{name} must be") as found:
         RidgeRegressor(**{name: value}).fit(np.eye(3), np.ones(3))
     assert len(str(found.value)) < 200
+
+
+@pytest.mark.parametrize("call", ["learn_many", "predict_many"])
+def test_rows_without_names_are_told_where_arrays_go(call: str) -> None:
+    targets = [[1.0, 2.0]] if call == "learn_many" else []
+    with pytest.raises(ValueError, match="got ndarray; predict_then_learn, partial_fit and predict take arrays"):
+        getattr(RidgeRegressor(), call)(np.array(GOOD), *targets)
+    assert len(RidgeRegressor().predict_then_learn(np.array(GOOD), [1.0, 2.0])) == 2

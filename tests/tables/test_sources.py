@@ -2,9 +2,12 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from onward import compare, fit
 from onward.tables import DataError
 from onward.tables.sources import find_files
 from tests.tables.files import text_of
@@ -61,7 +64,7 @@ def test_what_cannot_be_meant(folder: Path) -> None:
         "no: there is no such file or folder": "no",
         "q*.csv: no file fits this pattern": "q*.csv",
         "empty: the folder holds no file that ends in .csv, .tsv": "empty",
-        "notes.txt: cannot tell its format from its name; expected it to end in .csv": "notes.txt",
+        "notes.txt: cannot tell its format from its name; say which it is (--format csv), or": "notes.txt",
         "t.parquet.gz: parquet is compressed inside; expected a file without .gz": "t.parquet.gz",
         "part-2.csv: given more than once; its rows would be learned twice": ["part-2.csv", "part-*.csv"],
     }
@@ -81,3 +84,19 @@ def test_a_name_with_the_signs_of_a_pattern(tmp_path: Path) -> None:
     text_of(tmp_path, "", "a[1].csv")
     text_of(tmp_path, "", "a1.csv")
     assert names(find_files(tmp_path / "a[1].csv")) == ["a[1].csv"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [{"x": [1.0], "y": [2.0]}, {}, [{"x": 1.0, "y": 2.0}], np.ones((3, 2))],
+    ids=["dict", "empty", "rows", "array"],
+)
+def test_what_can_become_a_data_frame_is_told_so(source: Any) -> None:
+    with pytest.raises(TypeError, match=r"got .*; polars.DataFrame makes a data frame of it"):
+        fit(source, "y")
+
+
+@pytest.mark.parametrize("call", [fit, compare])
+def test_targets_in_the_place_of_a_table_are_told_of(call: Any) -> None:
+    with pytest.raises(ValueError, match=r"table must be a Table or the name of the target, got .*fit\(X, y\)"):
+        call(np.ones((3, 2)), np.ones(3))

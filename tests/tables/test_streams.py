@@ -266,9 +266,9 @@ def test_errors_after_going_on_name_the_right_line(skip: int) -> None:
 COLUMNS: dict[str, tuple[dict[str, Any], list[str] | str]] = {
     "all": (
         {},
-        "expected numbers, but 'city', 'zip' hold text; name such columns as categorical",
+        "expected numbers, but 'city', 'zip' hold text such as 'Rome' in 'city'; name such columns as categorical",
     ),
-    "one text": ({"exclude": ["city"]}, "expected numbers, but 'zip' holds text"),
+    "one text": ({"exclude": ["city"]}, "expected numbers, but 'zip' holds text such as 'I-1'; name such columns"),
     "without texts": ({"exclude": ["city", "zip"]}, ["x1", "x2", "w"]),
     "pattern": ({"features": ["x*"]}, ["x1", "x2"]),
     "order as asked": ({"features": ["w", "x2"]}, ["w", "x2"]),
@@ -283,9 +283,51 @@ COLUMNS: dict[str, tuple[dict[str, Any], list[str] | str]] = {
     "no such weight": ({"weight": "q"}, "there is no column 'q', expected it among"),
     "target as feature": ({"features": ["y", "x1"]}, "column 'y' is the target or the weight"),
     "target as category": ({"categorical": ["y"]}, "column 'y' is the target or the weight"),
-    "text as target": ({"target": "city"}, "column 'city' holds text, expected numbers"),
+    "text as target": ({"target": "city"}, "column 'city' holds text such as 'Rome', expected numbers"),
     "nothing left": ({"exclude": ["*"]}, "no column is left to be a feature beside 'y'"),
 }
+
+
+TEXTS: dict[str, tuple[str, str]] = {
+    "decimals": ("x;y\n1,5;1\n2,5;2\n", "'x' holds text such as '1,5'; {name}; --decimal and --thousands say how"),
+    "thousands": ('x,y\n7,1\n"1,234.5",2\n"1,300.5",3\n', "text such as '1,234.5'; {name}; --decimal and --thousands"),
+    "of several": (
+        "city,x,y\nRome,1.2.2026,1\n",
+        "hold text such as '1.2.2026' in 'x'; {name}; --date-format says how",
+    ),
+    "in words": ("x,y\n3 May 2026,1\n", "'x' holds text such as '3 May 2026'; {name}$"),
+    "currency": ("x,y\n$5,1\n", "text such as '$5'; {name}; a number is read where no sign of a currency"),
+    "percent": ("x,y\n-5 %,1\n", "text such as '-5 %'; {name}; a number is read where no sign of a currency"),
+    "no word of a language": ("x,y\nno,1\nse,2\ndk,3\n", "'x' holds text such as 'no'; {name}$"),
+    "decimals of the target": ("y;x\n1,5;1\n", "column 'y' holds text such as '1,5', expected numbers; --decimal and"),
+    "broken rows": ("x,y\nRome,1,2\n", "got 3 fields"),
+}
+
+
+@pytest.mark.parametrize("case", list(TEXTS))
+def test_what_may_help_with_texts(tmp_path: Path, case: str) -> None:
+    text, expected = TEXTS[case]
+    expected = expected.format(name="name such columns as categorical (--categorical), or exclude them (--exclude)")
+    with pytest.raises(DataError) as error:
+        read(text_of(tmp_path, text))
+    assert expected.removesuffix("$") in str(error.value)
+    assert not expected.endswith("$") or str(error.value).endswith(expected[:-1])
+
+
+def test_a_file_without_names_is_told_how_it_can_be_read(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"no column 'y', expected it among '0.5', 'Rome'; if the first .* \(--no-header\)$"
+    ):
+        read(text_of(tmp_path, "0.5,Rome\n1.5,Oslo\n"))
+    with pytest.raises(DataError, match=r"no column 'y', expected it among 'c1', '2026'$"):
+        read(text_of(tmp_path, "c1,2026\n1.5,2\n"))
+
+
+def test_texts_of_a_frame_that_are_dates() -> None:
+    frame = pl.DataFrame({"city": ["Rome", "Oslo"], "day": ["2026-01-31", None], "y": [1.0, 2.0]})
+    with pytest.raises(DataError, match="to read 'day' as a time, say so in the schema"):
+        stream(frame, Table("y"))
+    assert stream(frame, Table("y", categorical=["city"], schema={"day": "time"})).recipe.kinds["day"] == "time"
 
 
 @pytest.mark.parametrize("case", list(COLUMNS))

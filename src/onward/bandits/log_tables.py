@@ -64,7 +64,13 @@ class Table:
         needed = special[:3] if self.n_arms is not None else special
         missing = [name for name in [*needed, *features] if name not in columns]
         if missing:
-            raise ValueError(f"{source}there is no column {brief(missing[0])}, expected it among {several(columns)}")
+            said = [role for role, name in vars(names).items() if name == missing[0] and name in needed]
+            more = f"; {said[0]} says how the column is called (--{said[0]})" if said else ""
+            if said == ["event"]:
+                more += ", n_arms that each row is an event (--arms)"
+            raise ValueError(
+                f"{source}there is no column {brief(missing[0])}, expected it among {several(columns)}{more}"
+            )
         if not features:
             raise ValueError(f"{source}expected at least one column of features beside {needed}, got none")
         frame = frame.select(*dict.fromkeys([*needed, *features]))

@@ -10,6 +10,7 @@ import typer
 from onward.cli import options as o
 from onward.cli.terminal import console, say
 from onward.cli.value_options import usage
+from onward.core.shown import brief
 from onward.core.words import counted, left_out
 
 if TYPE_CHECKING:
@@ -126,8 +127,16 @@ def command(
 def _numbers(text: str) -> list[float]:
     from onward.progressive.comparing import checked_lams
 
+    values = []
+    for each in filter(str.strip, text.split(",")):
+        try:
+            values.append(float(each))
+        except ValueError:
+            raise typer.BadParameter(
+                f"expected numbers with commas between them, got {brief(each.strip())}", param_hint="--lams"
+            ) from None
     try:
-        return checked_lams([float(each) for each in text.split(",") if each.strip()])
+        return checked_lams(values)
     except ValueError as error:
         raise typer.BadParameter(f"expected numbers with commas between them: {error}", param_hint="--lams") from error
 

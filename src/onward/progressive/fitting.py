@@ -196,6 +196,8 @@ def fit(
                     saving.save()
                     with suppress(OSError):  # which may be what has ended it
                         work.finish_predictions(early=True)
+                if (saved := outputs.get("save")) is not None:
+                    tell(f"learned {counted(work.learned, 'row')} before this, the model is in {saved}:")
             raise
         with interrupts_deferred():
             if not work.totals[WEIGHT] > 0:

@@ -27,7 +27,10 @@ def named_table(X: Any) -> tuple[list[Hashable] | None, Rows]:
     """A table of numbers with the names of its columns; ValueError if it has none, or one twice."""
     rows = as_rows(X, min_columns=0)
     if rows.names is None:
-        raise ValueError(f"X must be a data frame with named columns, got {type(X).__name__}")
+        raise ValueError(
+            f"X must be a data frame with named columns, got {type(X).__name__}; "
+            "predict_then_learn, partial_fit and predict take arrays"
+        )
     if len(set(rows.names)) < len(rows.names):
         raise ValueError(f"X must have different column names, got {several(rows.names)}")
     return rows.names, rows

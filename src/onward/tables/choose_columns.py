@@ -11,11 +11,12 @@ from onward.tables.recipe import KINDS, Column, Kind, Recipe
 from onward.tables.recipe_checks import TIMES, check_recipe
 from onward.tables.table import WRITTEN, Table
 from onward.tables.terms import Term, columns_in, parse_term
+from onward.tables.text_hints import Texts, describe_texts
 
 INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")  # what pandas calls the index of a frame in a file
 
 
-def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> tuple[Recipe, list[str]]:
+def choose_columns(file: str, contents: Mapping[str, Content], table: Table, texts: Texts) -> tuple[Recipe, list[str]]:
     """The recipe for the columns of a file, and remarks for a person; DataError if that cannot be."""
     columns, target, notes = list(contents), str(table.target), []
     for column in table.schema:
@@ -26,7 +27,10 @@ def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> 
         if column not in contents:
             raise missing_column(file, column, columns)
         if contents[column] not in ("number", "boolean", UNKNOWN):
-            raise DataError(f"{file}: column {brief(column)} holds {contents[column]}, expected numbers")
+            example, advice = describe_texts([column] * (contents[column] == "text"), table.notation, texts)
+            raise DataError(
+                f"{file}: column {brief(column)} holds {contents[column]}{example}, expected numbers{advice}"
+            )
     for pattern in (*(table.features or ()), *table.exclude, *table.categorical):
         if not fitting(pattern, columns):
             raise missing_column(file, pattern, columns)
@@ -53,7 +57,7 @@ def choose_columns(file: str, contents: Mapping[str, Content], table: Table) -> 
     used = [each for each in dict.fromkeys(taken) if each not in special | left_out]
     if "" in used and table.features is None:
         raise DataError(f"{file}: column {columns.index('') + 1} has no name; exclude '', or give it a name")
-    _check_contents(file, used, contents, categories)
+    _check_contents(file, used, contents, categories, table, texts)
     terms = tuple(parse_term(text) for text in table.terms)
     if not used and not terms:
         raise DataError(f"{file}: no column is left to be a feature beside {target!r}")
@@ -150,13 +154,21 @@ def _inputs(
     return tuple(found.values())
 
 
-def _check_contents(file: str, used: Sequence[str], contents: Mapping[str, Content], categories: set[str]) -> None:
+def _check_contents(
+    file: str,
+    used: Sequence[str],
+    contents: Mapping[str, Content],
+    categories: set[str],
+    table: Table,
+    texts: Texts,
+) -> None:
     """DataError if a column cannot be what it should be, or if two features may get one name."""
-    texts = [each for each in used if contents[each] == "text" and each not in categories]
-    if texts:
+    wrong = [each for each in used if contents[each] == "text" and each not in categories]
+    if wrong:
+        example, advice = describe_texts(wrong, table.notation, texts)
         raise DataError(
-            f"{file}: expected numbers, but {shown(texts)} {'holds' if len(texts) == 1 else 'hold'} text; "
-            "name such columns as categorical (--categorical), or exclude them (--exclude)"
+            f"{file}: expected numbers, but {shown(wrong)} {'holds' if len(wrong) == 1 else 'hold'} text{example}; "
+            f"name such columns as categorical (--categorical), or exclude them (--exclude){advice}"
         )
     odd = [each for each in used if contents[each] not in (*KINDS, "text", UNKNOWN)]
     if odd:

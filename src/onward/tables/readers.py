@@ -136,6 +136,8 @@ def missing_column(name: str, column: str, columns: Sequence[str]) -> DataError:
     lower = {each.lower(): each for each in columns}
     close = get_close_matches(column.lower(), lower, n=1)
     meant = f"; did you mean {lower[close[0]]!r}?" if close else f", expected it among {shown(columns)}"
+    if not close and any("." in each and each.replace(".", "", 1).isdecimal() for each in columns):
+        meant += "; if the first line holds values, there is no line of names (--no-header)"
     return DataError(f"{name}: there is no column {brief(column)}{meant}")
 
 
@@ -148,7 +150,10 @@ def check_names(name: str, columns: Sequence[str]) -> None:
         seen.add(column)
 
 
-def shown(names: Sequence[str], most: int = 20) -> str:
+MOST_SHOWN = 20  # names in a message
+
+
+def shown(names: Sequence[str], most: int = MOST_SHOWN) -> str:
     """Names for a message, not too many."""
     listed = ", ".join(map(repr, names[:most]))
     return listed + (f" and {len(names) - most} more" if len(names) > most else "")

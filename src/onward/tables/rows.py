@@ -4,7 +4,7 @@ Everything becomes a stream of float64 blocks, a block at a time, so a large tab
 """
 
 import numbers
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -88,7 +88,7 @@ class ArrayRows:
 
 
 class _FrameRows:
-    def __init__(self, frame: "nw.DataFrame[Any]") -> None:
+    def __init__(self, frame: "nw.DataFrame[Any]", name: str) -> None:
         import narwhals.stable.v2 as nw
 
         self.shape = frame.shape
@@ -97,13 +97,14 @@ class _FrameRows:
             raise ValueError(f"the columns of a table must have names that are all text, got {several(self.names)}")
         self._frame = frame
         self._mixed = self.shape[1] == 0
-        for j, name in enumerate(frame.columns):
+        for j, label in enumerate(frame.columns):
             column = frame[:, j]
             if _holds_objects(column):
-                _check_objects(name, column.to_list())
+                _check_objects(label, column.to_list())
                 self._mixed = True
             elif not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
-                raise ValueError(f"column {brief(name)} holds {column.dtype}, expected numbers")
+                more = "; text and dates are made numbers by onward.fit, as a Table says" if name == "X" else ""
+                raise ValueError(f"column {brief(label)} holds {column.dtype}, expected numbers{more}")
 
     def block(self, start: int, stop: int) -> Matrix:
         """As in `Rows`."""
@@ -148,7 +149,12 @@ def as_rows(X: Any, min_columns: int = 1, name: str = "X") -> Rows:
     if isinstance(frame, nw.DataFrame):
         if frame.shape[0] == 0 or frame.shape[1] < min_columns:
             raise _empty(frame.shape)
-        return _FrameRows(frame)
+        return _FrameRows(frame, name)
+    if isinstance(X, Mapping) or (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
+        raise ValueError(
+            f"{name} must be a table of numbers, with a row for each sample, got {came(X)}; "
+            "polars.DataFrame makes a data frame of it"
+        )
     array = X.tocsr() if is_sparse(X) else as_array(X, name, "a table of numbers, with a row for each sample")
     if array.ndim != 2:
         raise ValueError(

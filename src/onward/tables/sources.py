@@ -3,7 +3,7 @@
 import glob
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +27,7 @@ _SUFFIXES: dict[str, Format] = {
     ".ipc": "ipc",
     ".feather": "ipc",
 }
+_MAKES_ONE = "; polars.DataFrame makes a data frame of it"
 _COMPRESSED: dict[str, Literal["gzip", "zstd"]] = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 
 Source = str | os.PathLike[str] | Any
@@ -116,12 +117,15 @@ def find_files(source: Source | Sequence[Source], format: Format | None = None) 
         isinstance(source, str | os.PathLike) or _is_frame(source) or is_iterable(source)
     ):
         raise TypeError(f"expected files or data frames, got {came(source)}")
+    if isinstance(source, Mapping):  # whose keys would be taken for names of files
+        raise TypeError(f"expected files or data frames, got {came(source)}{_MAKES_ONE}")
     sources: list[Any] = [source] if isinstance(source, str | os.PathLike) or _is_frame(source) else list(source)
     if not sources:
         raise ValueError("expected at least one file, got none")
     for each in sources:
         if isinstance(each, bytes) or not (isinstance(each, str | os.PathLike) or _is_frame(each)):
-            raise TypeError(f"expected files or data frames, got {came(each)}")
+            more = _MAKES_ONE if isinstance(each, Mapping) or hasattr(source, "__array__") else ""
+            raise TypeError(f"expected files or data frames, got {came(source if more else each)}{more}")
     if any(_is_frame(each) for each in sources):
         if not all(_is_frame(each) for each in sources):
             raise ValueError("data frames cannot be read together with files")
@@ -170,7 +174,10 @@ def _file(path: Path, format: Format | None) -> File:
     compression = _COMPRESSED.get(path.suffix.lower())
     described = format or described_by_name(path)
     if described is None:
-        raise DataError(f"{path}: cannot tell its format from its name; expected it to end in {_endings()}")
+        raise DataError(
+            f"{path}: cannot tell its format from its name; say which it is (--format csv), "
+            f"or let it end in {_endings()}"
+        )
     if compression and described in ("parquet", "ipc"):
         raise DataError(f"{path}: {described} is compressed inside; expected a file without {path.suffix}")
     return File(path, described, compression)

@@ -25,6 +25,7 @@ from onward.tables.recipe_memory import Memory
 from onward.tables.sources import File, Frame, Source, find_files
 from onward.tables.table import Table, as_table
 
+_SEEN = 1000  # rows that are looked at for what an error says of texts
 SHOWN = 10  # rows that were skipped because they cannot be read, and are told of
 
 
@@ -195,7 +196,7 @@ class Stream:
                 if not contents:
                     more = f", nor in {len(files) - 1} more" * (len(files) > 1)
                     raise DataError(f"{self.files[0].name}: there are no rows{more}")
-                recipe, self.notes = choose_columns(self.files[0].name, contents, table)
+                recipe, self.notes = choose_columns(self.files[0].name, contents, table, self._first_texts)
             self.recipe = recipe
             self._wanted: dict[str, Kind] = recipe.kinds
             if self._with_target and recipe.weight is not None:
@@ -245,6 +246,20 @@ class Stream:
                 if reader is not self._reader:
                     reader.close()
         return {}
+
+    def _first_texts(self, columns: Sequence[str]) -> Mapping[str, pl.Series]:
+        """The texts of columns in the first rows of the file; nothing where these cannot be read."""
+        found, rows = [], 0
+        try:
+            for piece in self._reader.pieces(dict.fromkeys(columns, "category")):
+                if piece.error is None:
+                    found.append(piece.frame[: _SEEN - rows])
+                    rows += len(found[-1])
+                if rows >= _SEEN or self.files[self._begin.file].comes_once:  # no more may have come yet
+                    break
+        except DataError:  # there is another one to tell of
+            pass
+        return {column.name: column for column in pl.concat(found)} if found else {}
 
     @property
     def names(self) -> list[str]:

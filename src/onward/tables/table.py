@@ -295,4 +295,9 @@ def _told(kind: object) -> str:
 
 def as_table(table: Table | str | None) -> Table:
     """The table that is meant by a value, or by the name of its target."""
+    if hasattr(table, "__array__") or isinstance(table, list):
+        raise ValueError(
+            f"table must be a Table or the name of the target, got {brief(table)}; "
+            "arrays of features and targets are for the fit(X, y) of a learner"
+        )
     return table if isinstance(table, Table) else Table(table)
