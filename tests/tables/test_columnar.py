@@ -7,6 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.ipc as ipc
@@ -239,6 +240,9 @@ def test_two_columns_of_one_name(tmp_path: Path) -> None:
     table = pa.table([pa.array([1]), pa.array([2]), pa.array([3])], names=["x", "x", "y"])
     with pytest.raises(DataError, match=r"t\.ipc: two columns are called 'x'"):
         read(saved(tmp_path, table, "ipc"))
+    frame = pd.DataFrame([[1, 2, 3]], columns=["x", "x", "y"])
+    with pytest.raises(DataError, match=r"^data frame 1: two columns are called 'x'; expected different names$"):
+        stream(frame, "y")
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas", "pyarrow"])

@@ -160,12 +160,12 @@ BAD: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
         f", line {LINE}: not UTF-8 text (invalid continuation byte: byte 0xe9)",
     ),
     "latin-1 in the header": ("é,y\n1,2\n".encode("latin-1"), {}, ", line 1: the header is not UTF-8 text"),
-    "a word": (PLAIN + "b,a,2\n", {}, f", line {LINE}, column 'x': got 'b', expected a number"),
+    "a word": (PLAIN + "b,a,2\n", {}, f", line {LINE}, column 'x': got 'b', expected a number; --na names"),
     "a word for the target": (PLAIN + "1,a,b\n", {}, f", line {LINE}, column 'y': got 'b', expected a number"),
     "a thousand with a comma": (
         'x,y\n1,2\n1,2\n"1,000",2\n',
         {},
-        ", line 4, column 'x': got '1,000', expected a number",
+        ", line 4, column 'x': got '1,000', expected a number; --decimal and --thousands say how numbers are written",
     ),
     "a decimal comma": ("x;y\n1;2\n1;2\n1,5;2\n", {}, ", line 4, column 'x': got '1,5', expected a number"),
     "true among numbers": ("x,y\n3,2\n3,2\ntrue,2\n", {}, ", line 4, column 'x': got 'true', expected a number"),
@@ -177,7 +177,7 @@ BAD: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "no date": (
         "x,y\n" + "2026-01-31,2\n" * 900 + "31.1.2026,2\n",
         {},
-        ", line 902, column 'x': got '31.1.2026', expected a date",
+        ", line 902, column 'x': got '31.1.2026', expected a date or time such as 2026-01-31 or 2026-01-31T12:00:00; -",
     ),
     "missing": (PLAIN + ",a,2\n", {}, f", line {LINE}, column 'x': the value is missing, expected a number; choose"),
     "NaN": (PLAIN + "NaN,a,2\n", {}, f", line {LINE}, column 'x': the value is missing, expected a number; choose"),
@@ -192,9 +192,9 @@ BAD: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "returns only": (
         "x,y\r1,2\r",
         {},
-        ", line 1: cannot be read as a header (new-line character seen in unquoted field",
+        ", line 1: cannot be read as a header (a return without a line feed, outside of quotes; write the file with",
     ),
-    "a lone return": (PLAIN + "1,a\r,2\n", {}, f", line {LINE}: cannot be read as a record (new-line character"),
+    "a lone return": (PLAIN + "1,a\r,2\n", {}, f", line {LINE}: cannot be read as a record (a return without a line"),
 }
 
 

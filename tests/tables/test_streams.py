@@ -166,11 +166,12 @@ def test_columns_in_another_order(tmp_path: Path) -> None:
     assert got.y.tolist() == [3, 30, 300, 3000]
 
 
+NA = "; --na names texts that stand for missing values"
 THIRD: dict[str, tuple[str, str | bytes, str]] = {
     "lacks a column": ("3.csv", "y\n1\n", "3.csv: there is no column 'x', expected it among 'y'"),
     "lacks a name": ("3.jsonl", '{"y":1}\n', "3.jsonl: there is no column 'x', expected it among 'y'"),
-    "holds text": ("3.csv", "x,y\n1,1\nb,2\n", "3.csv, line 3, column 'x': got 'b', expected a number"),
-    "holds words": ("3.jsonl", '{"x":"b","y":1}\n', "3.jsonl, line 1, column 'x': got 'b', expected a number"),
+    "holds text": ("3.csv", "x,y\n1,1\nb,2\n", f"3.csv, line 3, column 'x': got 'b', expected a number{NA}"),
+    "holds words": ("3.jsonl", '{"x":"b","y":1}\n', f"3.jsonl, line 1, column 'x': got 'b', expected a number{NA}"),
     "is empty": ("3.csv", "", "3.csv: the file is empty, expected a header with the names of the columns"),
 }
 

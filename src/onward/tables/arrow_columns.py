@@ -14,6 +14,7 @@ from onward.tables.kinds import Content, as_numbers, as_texts, read_texts, witho
 from onward.tables.notation import Notation
 from onward.tables.readers import EXPECTED, Piece, expected
 from onward.tables.recipe import KINDS, Kind
+from onward.tables.text_hints import advice_on
 
 _FLOAT64 = pa.float64()
 _IN_MILLISECONDS = {pa.timestamp("s"): pa.timestamp("ms"), pa.duration("s"): pa.duration("ms")}
@@ -154,9 +155,8 @@ def converted(
             f"({first_line(error)})"
         ) from error
     if wrong is not None:
-        raise DataError(
-            f"{where(wrong)}, column {brief(column)}: got {brief(texts[wrong])}, expected {expected(kind, notation)}"
-        )
+        wanted = expected(kind, notation) + advice_on(texts[wrong], kind)
+        raise DataError(f"{where(wrong)}, column {brief(column)}: got {brief(texts[wrong])}, expected {wanted}")
     return numbers
 
 

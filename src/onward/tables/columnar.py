@@ -239,6 +239,8 @@ class FrameReader:
         import narwhals.stable.v2 as nw  # here, so that files do not wait for it
 
         _check_nesting(self.name, file.frame)
+        if hasattr(file.frame, "iloc"):  # of libraries, pandas alone lets columns share a name, and is told of it late
+            check_names(self.name, [str(column) for column in file.frame.columns])
         try:
             self._table = nw.from_native(file.frame, eager_only=True).to_arrow()
         except (pa.ArrowException, TypeError, ValueError) as error:

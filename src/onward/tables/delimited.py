@@ -24,6 +24,7 @@ from onward.tables.quotes import first_record, is_tidy, outside, whole_records
 from onward.tables.readers import Piece, check_columns, check_names, expected, parsed_ahead, parsed_pieces
 from onward.tables.recipe import Kind
 from onward.tables.sources import File
+from onward.tables.text_hints import advice_on
 
 _SEPARATORS = ",;\t|"
 _BOM = b"\xef\xbb\xbf"
@@ -99,7 +100,7 @@ class DelimitedReader:
                 (names,) = csv.reader(io.StringIO(header, newline="\n"), delimiter=self.separator, strict=True)
         except (csv.Error, ValueError) as error:
             quotes = f"the quotes of the header do not match ({_short(header)})"
-            why = quotes if '"' in header else f"cannot be read as a header ({error})"
+            why = quotes if '"' in header else f"cannot be read as a header ({_reason(error)})"
             raise DataError(f"{place}: {why}") from error
         if any(len(name) > LONGEST_NAME for name in names):
             raise DataError(
@@ -246,7 +247,8 @@ class DelimitedReader:
                     wanted[name], (done[name], wrong) = wider
                 if wrong is not None and chunk is not None:
                     place = f"{self._where(chunk, wrong)}, column {brief(name)}"
-                    raise DataError(f"{place}: got {_short(column[wrong])}, expected {expected(kind, self._notation)}")
+                    wanted_there = expected(kind, self._notation) + advice_on(column[wrong], kind)
+                    raise DataError(f"{place}: got {_short(column[wrong])}, expected {wanted_there}")
             else:
                 done[name] = column
         return pl.DataFrame(done)
@@ -284,7 +286,7 @@ class DelimitedReader:
                         )
                     line = reader.line_num + 1
             except csv.Error as error:
-                raise DataError(f"{self._line(chunk, line)}: cannot be read as a record ({error})") from error
+                raise DataError(f"{self._line(chunk, line)}: cannot be read as a record ({_reason(error)})") from error
         return found
 
     def _where(self, chunk: Chunk, row: int) -> str:
@@ -324,6 +326,13 @@ def _has_lone_return(data: bytes) -> bool:
 def _as_they_are(texts: pl.DataFrame) -> pl.DataFrame:
     """Columns as polars would read them: nothing where there is no letter."""
     return texts.with_columns(pl.when(pl.all() != "").then(pl.all())) if texts.width else texts
+
+
+def _reason(error: Exception) -> str:
+    """What the csv module says, where that can be understood."""
+    if "universal-newline" in str(error):
+        return "a return without a line feed, outside of quotes; write the file with line feeds at the ends of lines"
+    return str(error)
 
 
 def _short(value: str) -> str:

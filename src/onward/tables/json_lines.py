@@ -18,6 +18,7 @@ from onward.tables.notation import Notation
 from onward.tables.readers import Piece, check_columns, expected, parsed_ahead, parsed_pieces
 from onward.tables.recipe import Kind
 from onward.tables.sources import File
+from onward.tables.text_hints import advice_on
 
 SAMPLE = 1 << 18  # bytes that are looked at to tell what the names stand for
 MOST_VALUES = (
@@ -178,9 +179,10 @@ class JsonLinesReader:
                 wrong = next(nested, None)
             if wrong is not None:
                 got = repr(column[wrong])
+                advice = advice_on(column[wrong], kind) if isinstance(column[wrong], str) else ""
                 raise DataError(
                     f"{self._where(chunk, wrong)}, column {brief(name)}: got {got[:60] + '…' * (len(got) > 60)}, "
-                    f"expected {expected(kind, self._notation)}"
+                    f"expected {expected(kind, self._notation)}{advice}"
                 )
             if done[name].null_count() < len(texts):
                 self._unknown.discard(name)

@@ -19,6 +19,8 @@ _NUMBER = re.compile(rf"[+-]?{_DIGITS}")
 _SIGNED = re.compile(rf"[+-]?(?:{_SIGNS})\s*[+-]?{_DIGITS}|[+-]?{_DIGITS}(?:{_SIGNS})")
 _DATE = re.compile(r"\d{1,4}([./-])(?:\d{1,2}|[A-Za-z]{3,9})\1\d{1,4}(?:[ T,].*)?")
 
+_AS_DATES = "; --date-format says how dates are written"
+
 
 def describe_texts(columns: Sequence[str], notation: Notation, texts: Texts) -> tuple[str, str]:
     """An example of what the columns hold, to be put after "text", and what may help; each empty if there is none.
@@ -41,8 +43,23 @@ def _advice(column: str, values: pl.Series, text: str, notation: Notation) -> st
     kind = guess(values, notation)
     if kind != "text":  # such as dates that are texts in a data frame: no file would have them so
         return f"; to read {brief(column)} as a {kind}, say so in the schema (--schema {column}={kind})"
+    return _way_to_read(text)
+
+
+def advice_on(value: str, kind: str) -> str:
+    """What may help where a column of numbers, or of times, has this text; empty if nothing is known to."""
+    if kind == "time" and _DATE.fullmatch(value.strip()):
+        return _AS_DATES
+    if kind != "number":
+        return ""
+    if not any(letter.isdigit() for letter in value):
+        return "; --na names texts that stand for missing values"
+    return _way_to_read(value.strip())
+
+
+def _way_to_read(text: str) -> str:
     if _DATE.fullmatch(text):
-        return "; --date-format says how dates are written"
+        return _AS_DATES
     if _NUMBER.fullmatch(text):
         return "; --decimal and --thousands say how numbers are written"
     if _SIGNED.fullmatch(text):
