@@ -75,6 +75,7 @@ def test_fields_are_described_in_the_document_and_on_the_page(call: Caller) -> N
         ("DecideRequest", {"actions": [{"id": "a"}], "subject": "a\x00"}),
         ("PolicyRequest", {"policy": {"name": "LinUCB"}, "shadow": None}),
         ("PolicyRequest", {}),
+        ("PolicyRequest", {"snapshot": 2**63}),  # no database has such a whole number
         ("LearnRequest", {"rows": [{"x": 1}], "targets": [1], "weights": []}),
         ("EvaluateRequest", {"policies": [{"name": "LinUCB"}], "since": "soon"}),
     ],
