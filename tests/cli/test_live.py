@@ -54,7 +54,9 @@ def test_bad_rows_can_be_skipped_and_are_counted(stream: Stream, tmp_path: Path)
     assert (result.read, result.scores.rows) == (60, 56)
     assert result.skipped == {"the row cannot be read": 3, "x is infinite": 1}
     assert sum(note.startswith(f"skipped: {path}, line ") for note in result.notes) == 3
-    assert f"skipped: {path}, line 9, column 'y': got 'oops', expected a number" in result.notes
+    assert any(
+        note.startswith(f"skipped: {path}, line 9, column 'y': got 'oops', expected a number") for note in result.notes
+    )
     kept = [i for i in range(60) if i not in bad]
     expected = AutoRegressor()
     expected.learn_many(pl.DataFrame({"x": [float(i % 5) for i in kept]}), [float((i * 7) % 11) for i in kept])

@@ -22,6 +22,7 @@ from onward.bandits import (
     Disjoint,
     DLinUCB,
     Greedy,
+    Hybrid,
     LinTS,
     LinUCB,
     LoggedData,
@@ -525,13 +526,19 @@ def test_one_row_after_blank_lines_needs_no_line_end(tmp_path: Path) -> None:
 _TABLE = _untyped(np.ones((3, 2))).data  # of whose rows Python says "multi-dimensional sub-views are not implemented"
 
 
-@pytest.mark.parametrize("view", [_TABLE, np.ones(3, dtype=complex).data], ids=["table", "complex"])
+_NO_AXES = _untyped(np.array(1.0))  # of which Python says "iteration over a 0-d array"
+
+
+@pytest.mark.parametrize(
+    "view", [_TABLE, np.ones(3, dtype=complex).data, _NO_AXES], ids=["table", "complex", "array without axes"]
+)
 @pytest.mark.parametrize(
     ("call", "words"),
     [
         (lambda v: LinUCB().choose_many(v), "contexts must be tables"),
         (lambda v: Disjoint(LinUCB(), 2).learn_many(v, np.ones((3, 2)), np.ones(3)), "arms must be names"),
         (lambda v: Disjoint(LinUCB(), v), "n_arms must be"),
+        (lambda v: Hybrid(LinUCB(), v), "n_arms must be"),
         (lambda v: Named(LinUCB()).choose(v), "actions must"),
         (lambda v: NamedArms(Disjoint(LinUCB(), 2)).choose_many(v), "contexts must"),
         (lambda v: OracleRestart(v, sigma=1.0, theta_bound=2.0), "change_points must be"),
@@ -541,7 +548,7 @@ _TABLE = _untyped(np.ones((3, 2))).data  # of whose rows Python says "multi-dime
         (lambda v: onward.Table("y", exclude=v), "exclude must be"),
     ],
 )
-def test_a_view_of_memory_that_gives_no_values_is_told(call: Callable[[Any], Any], words: str, view: Any) -> None:
+def test_a_view_or_array_that_gives_no_values_is_told(call: Callable[[Any], Any], words: str, view: Any) -> None:
     with pytest.raises((ValueError, TypeError), match=words) as caught:
         call(view)
     assert len(str(caught.value)) < 300

@@ -189,6 +189,16 @@ BAD_SETTINGS: list[tuple[type[OnlineRegressor], dict[str, Any], str]] = [
     (ForwardRegressor, {"prior_mean": [1.0]}, r"prior_mean must have shape \(3,\) or \(1, 3\) .*got \(1, 1\)"),
     (ForwardRegressor, {"prior_mean": [1.0, NAN, 1.0]}, "prior_mean must be finite"),
     (ForwardRegressor, {"prior_mean": ["a", "b", "c"]}, "prior_mean must hold numbers"),
+    (ForwardRegressor, {"prior_mean": np.array([1 + 2j, 0, 0])}, "prior_mean must hold real numbers, got complex"),
+    (
+        ForwardRegressor,
+        {"prior_mean": np.array(["2026-01-31"] * 3, "M8[D]")},
+        "prior_mean must hold numbers, got dates",
+    ),
+    (RidgeRegressor, {"prior_mean": np.ones(3, "m8[s]")}, "prior_mean must hold numbers, got durations"),
+    (RidgeRegressor, {"prior_mean": ["1", "2", "3"]}, "prior_mean must hold numbers, got text"),
+    (RidgeRegressor, {"prior_intercept": np.complex128(1 + 2j)}, "prior_intercept must hold real numbers"),
+    (RidgeRegressor, {"prior_intercept": "3"}, "prior_intercept must hold numbers, got text"),
     (
         ForwardRegressor,
         {"prior_mean": {"a": 1.0}},

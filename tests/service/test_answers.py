@@ -78,6 +78,7 @@ def test_a_whole_number_may_be_written_with_a_point(
         ("PUT /v1/loops/x", {"policy": {"name": "linusb"}}, "got 'linusb'; did you mean 'LinUCB'?", "policy.name"),
         ("PUT /v1/loops/x", {"explor": 0.1}, "no field 'explor' here; there are policy, reward, explore", "explor"),
         ("PUT /v1/models/x", {"learner": "rigde"}, "ridge, got 'rigde'; did you mean 'ridge'?", "learner"),
+        ("PUT /v1/models/x", {"settings": {"lam": 1}}, "there are half_lives, lams; did you mean 'lams'?", "settings"),
         ("POST /v1/loops/news/evaluate", JUDGED | {"methods": ["ips", "drr"]}, "did you mean 'dr'?", "methods[1]"),
         ("POST /v1/loops/news/evaluate", JUDGED | {"methods": ["ips", "ips"]}, "each once, got ips, ips", "methods"),
         ("POST /v1/loops/news/rewards", [{"event_id": "e", "valu": 1}], "did you mean 'value'?", "[0].valu"),

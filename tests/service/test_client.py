@@ -3,7 +3,8 @@
 import json
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +14,7 @@ from onward.service.client import Client, ServiceError
 
 
 @contextmanager
-def answering(*answers: bytes) -> Iterator[tuple[str, list[Any]]]:
+def answering(*answers: bytes, delay: float = 0.0) -> Iterator[tuple[str, list[Any]]]:
     """A server that gives these answers in turn, each on a connection of its own; b"" hangs up without one."""
     bodies: list[Any] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -28,6 +29,7 @@ def answering(*answers: bytes) -> Iterator[tuple[str, list[Any]]]:
                         name, _, value = line.partition(b":")
                         length = int(value) if name.lower() == b"content-length" else length
                     bodies.append(json.loads(file.read(length)) if length else None)
+                    time.sleep(delay)
                     connection.sendall(answer)
 
         thread = threading.Thread(target=work)
@@ -63,6 +65,23 @@ def test_other_errors_are_said_at_once() -> None:
         client.close()
     assert (refused.value.status, refused.value.code, refused.value.field) == (404, "unknown_loop", "loop")
     assert len(bodies) == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda client: client.make_loop("news"),
+        lambda client: client.make_model("prices"),
+        lambda client: client.set_policy("news", policy={"name": "LinTS"}),
+    ],
+    ids=["loop", "model", "policy"],
+)
+def test_what_may_have_to_be_compiled_first_is_waited_for(make: Callable[[Client], Any]) -> None:
+    with answering(reply("200 OK", {"done": True}), delay=0.5) as (url, _):
+        assert make(Client(url, timeout=0.1, retries=0)) == {"done": True}
+    slow = answering(reply("200 OK", {"done": True}), delay=0.5)
+    with slow as (url, _), pytest.raises(ServiceError, match="timed out"):
+        Client(url, timeout=0.1, retries=0).loop("news")
 
 
 def test_it_gives_up_in_the_end() -> None:

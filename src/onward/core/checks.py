@@ -45,18 +45,21 @@ def is_hashable(value: object) -> bool:
 
 
 def is_iterable(value: object) -> TypeGuard[Iterable[Any]]:
-    """Whether a value gives values one after the other: a view of memory that is a table, or of records, does not."""
+    """Whether a value gives values one after the other.
+
+    An array without axes does not, nor does a view of memory that is a table, or of records.
+    """
     if isinstance(value, memoryview):
         try:
             next(iter(value), None)
         except (NotImplementedError, TypeError, ValueError):
             return False
-    return isinstance(value, Iterable)
+    return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 
 def is_many(value: object) -> bool:
-    """Whether a value holds values: an array without axes is none that does."""
-    return isinstance(value, Collection) and getattr(value, "ndim", 1) != 0 and is_iterable(value)
+    """Whether a value holds values."""
+    return isinstance(value, Collection) and is_iterable(value)
 
 
 def is_deep(values: object) -> bool:

@@ -13,7 +13,7 @@ from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.tables import as_mapping
-from onward.tables.number_arrays import refuse_masked
+from onward.tables.number_arrays import numbers_in, refuse_masked
 
 Lam = float | ArrayLike | Mapping[Any, float]
 Prior = ArrayLike | Mapping[Any, float] | None
@@ -166,11 +166,11 @@ def prior_of(mean: Prior, name: Hashable) -> float:
 def _finite(name: str, value: object) -> Matrix:
     refuse_masked(value, name)
     try:
-        array = np.asarray(value, dtype=np.float64)
-    except OverflowError as error:
-        raise ValueError(f"{name} must hold numbers below 1e308, got {brief(value)}") from error
-    except (TypeError, ValueError) as error:
+        given = np.asarray(value)
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must hold numbers, got {brief(value)}") from error
+    # Asked for floats at once, NumPy reads dates as days, and drops the imaginary part of complex numbers.
+    array = np.asarray(numbers_in(given, name), dtype=np.float64)
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {brief(value)}")
     return array

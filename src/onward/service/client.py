@@ -23,6 +23,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 _AGAIN = (429, 503)
+_COMPILING_SECONDS = 120.0  # what a new loop runs through may have to be compiled first
 _EVALUATION_SECONDS = 600.0  # a long log takes its time, and asking again would only make it longer
 
 
@@ -53,7 +54,7 @@ class Client:
     Args:
         url: of the server, such as http://127.0.0.1:8000.
         token: sent with every request.
-        timeout: seconds for which an answer is waited for.
+        timeout: seconds for which an answer is waited for; longer where the server may have to compile, or to evaluate.
         retries: how often a call is made again, at most.
         backoff: seconds before the first retry; twice as long before each further one, with some chance.
 
@@ -91,7 +92,7 @@ class Client:
         Args:
             config: settings.
         """
-        return self._object("PUT", f"/v1/loops/{_part(loop)}", config)
+        return self._slow_object("PUT", f"/v1/loops/{_part(loop)}", config, _COMPILING_SECONDS)
 
     def decide(
         self,
@@ -207,7 +208,8 @@ class Client:
             loop: the name of the loop.
             change: what to change.
         """
-        return self._object("PUT", f"/v1/loops/{_part(loop)}/policy", {"request_id": uuid.uuid4().hex, **change})
+        body = {"request_id": uuid.uuid4().hex, **change}
+        return self._slow_object("PUT", f"/v1/loops/{_part(loop)}/policy", body, _COMPILING_SECONDS)
 
     def snapshots(self, loop: str) -> list[dict[str, Any]]:
         """The states that are stored, the last one first.
@@ -229,12 +231,8 @@ class Client:
             loop: the name of the loop.
             more: further fields of the request.
         """
-        patient = Client(self._parts.geturl(), timeout=max(self._timeout, _EVALUATION_SECONDS), retries=self._retries)
-        patient._headers = self._headers
-        try:
-            return patient._object("POST", f"/v1/loops/{_part(loop)}/evaluate", {"policies": list(policies), **more})
-        finally:
-            patient.close()
+        body = {"policies": list(policies), **more}
+        return self._slow_object("POST", f"/v1/loops/{_part(loop)}/evaluate", body, _EVALUATION_SECONDS)
 
     # Models
 
@@ -244,7 +242,7 @@ class Client:
         Args:
             config: settings.
         """
-        return self._object("PUT", f"/v1/models/{_part(model)}", config)
+        return self._slow_object("PUT", f"/v1/models/{_part(model)}", config, _COMPILING_SECONDS)
 
     def model(self, model: str) -> dict[str, Any]:
         """What a model has learned, in short."""
@@ -315,6 +313,15 @@ class Client:
     def _object(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         answer: dict[str, Any] = self._call(method, path, body)
         return answer
+
+    def _slow_object(self, method: str, path: str, body: Any, seconds: float) -> dict[str, Any]:
+        """The answer to a call that may take so long, on a connection of its own."""
+        patient = Client(self._parts.geturl(), timeout=max(self._timeout, seconds), retries=self._retries)
+        patient._headers, patient._backoff = self._headers, self._backoff
+        try:
+            return patient._object(method, path, body)
+        finally:
+            patient.close()
 
     def _call(self, method: str, path: str, body: Any = None) -> Any:
         answer = self._fetch(method, path, body)

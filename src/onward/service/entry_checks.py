@@ -11,7 +11,7 @@ _MOST_COUNTED = 2**53
 def check_entry(entry: Entry, seq: int) -> None:
     """ValueError, with the place in the log, if an entry holds what no loop and no model writes down."""
     content, fault = entry.content, None
-    if not abs(entry.at) < ORDINARY:
+    if not (isinstance(entry.at, float | int) and abs(entry.at) < ORDINARY):
         fault = f"at must be a time in seconds since 1970, got {entry.at!r:.80}"
     elif isinstance(content, Decide):
         fault = fault_of(content)

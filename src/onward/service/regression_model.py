@@ -14,6 +14,7 @@ from onward.core.factor import ORDINARY
 from onward.regression import OnlineRegressor
 from onward.regression.auto import LEARNERS
 from onward.service import snapshots
+from onward.service.closed_values import meant
 from onward.service.configuration import FeatureRule, ModelConfig
 from onward.service.encoder import Encoder
 from onward.service.entries import BeginModel, Entry, Learn, Values
@@ -280,8 +281,14 @@ class Model:
 
 
 def _make_learner(config: ModelConfig) -> OnlineRegressor:
+    kind = LEARNERS[config.learner]
+    there = list(kind().get_params())
+    for name in config.settings:
+        if name not in there:
+            told = f"{config.learner} has no setting {name!r:.80}; there are {', '.join(there)}{meant(name, there)}"
+            raise RequestError("bad_request", told, "settings")
     try:
-        return LEARNERS[config.learner](**config.settings).calibrate([1.0 - config.level])
+        return kind(**config.settings).calibrate([1.0 - config.level])
     except (TypeError, ValueError, OverflowError) as error:
         raise RequestError("bad_request", f"{config.learner}: {error}"[:_LONGEST], "settings") from error
 

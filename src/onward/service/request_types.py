@@ -61,7 +61,7 @@ class PolicyRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """In place of the one there is: its name and arguments."""
     shadow: dict[str, Any] | UnsetType | None = UNSET
     """Beside it, learning and judged on the same events, deciding nothing; null: away with it."""
-    snapshot: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    snapshot: Annotated[int, Meta(ge=1, le=2**63 - 1)] | UnsetType = UNSET
     """Back to what the policy knew at this snapshot (its `seq`)."""
     learn: Literal["nothing", "log"] = "nothing"
     """What a new policy or shadow knows when it begins: nothing, or all that the log tells."""

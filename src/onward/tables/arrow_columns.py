@@ -39,7 +39,7 @@ def content_of(dtype: pa.DataType) -> Content:
         "number": (
             kind_of.is_integer(dtype),
             kind_of.is_floating(dtype),
-            kind_of.is_decimal(dtype),
+            kind_of.is_decimal(dtype) and not kind_of.is_decimal256(dtype),  # of which polars panics
             kind_of.is_null(dtype),
         ),
         "boolean": (kind_of.is_boolean(dtype),),

@@ -150,7 +150,8 @@ def as_rows(X: Any, min_columns: int = 1, name: str = "X") -> Rows:
         if frame.shape[0] == 0 or frame.shape[1] < min_columns:
             raise _empty(frame.shape)
         return _FrameRows(frame, name)
-    if isinstance(X, Mapping) or (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
+    first = X[0] if isinstance(X, list | tuple) and X else X
+    if isinstance(first, Mapping) and not is_sparse(X):  # a sparse matrix of one kind is a dict
         raise ValueError(
             f"{name} must be a table of numbers, with a row for each sample, got {came(X)}; "
             "polars.DataFrame makes a data frame of it"
