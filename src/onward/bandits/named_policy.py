@@ -161,6 +161,11 @@ class Named(NamedChoices):
         columns = [*self.names, *new]
         zeros = np.zeros((1, len(columns)))
         policy = self._checked(self._policy, zeros, new)
+        if self.dimension is None:  # of rows that were not seen here only the other knows the units
+            there = dict(zip(other.names, other.information().lam.tolist(), strict=True))
+            lam = np.array([there[name] for name in columns])
+            policy = copy.copy(policy)
+            policy._settings = self._start.settings_of(policy, columns, lam)
         places = [columns.index(name) for name in other.names]
         mine = policy.buffer_for(zeros)
         buffer = joined(policy._settings, mine, other._policy._buffer, places)
