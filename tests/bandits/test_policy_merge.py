@@ -131,6 +131,14 @@ def test_one_that_knows_nothing_begins_with_the_lam_of_the_other(intercept: bool
     assert_allclose(list(fresh.coef.values()), list(both.coef.values()), rtol=1e-12)
 
 
+@pytest.mark.parametrize("make", [LinUCB, lambda: Disjoint(LinUCB(), 2), lambda: Named(LinUCB())])
+def test_a_policy_is_not_merged_into_itself(make: Callable[[], Any]) -> None:
+    """All it has learned would count twice, in silence."""
+    policy = make()
+    with pytest.raises(ValueError, match="cannot merge a policy into itself"):
+        policy.merge(policy)
+
+
 def test_what_cannot_be_merged_is_refused_and_changes_nothing() -> None:
     X, y = rewards_of(20)
     policy = LinUCB(seed=0)
