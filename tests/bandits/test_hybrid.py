@@ -1,5 +1,6 @@
 """Own and shared coefficients: the same as one linear model with a block of coordinates for each arm."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -158,3 +159,27 @@ def test_bad_input_is_one_clear_error_and_changes_nothing() -> None:
         with pytest.raises(ValueError, match=message):
             call()
         assert (policy._own.tobytes(), policy._shared.tobytes(), policy._sums.tobytes()) == before
+
+
+def test_features_in_small_units_have_a_lam_of_their_own() -> None:
+    """The coefficients are those of a ridge with one λ for each, and a file keeps them."""
+    rng, policy = np.random.default_rng(0), Hybrid(LinUCB(seed=0), ["a", "b"])
+    X, Z, rewards = rng.standard_normal((30, 1)) * 1e4, rng.standard_normal((30, 2)) * [1.0, 2.0], rng.random(30)
+    policy.choose(X[:1].repeat(2, 0), Z[:2])
+    lam = np.array([0.03 * (X[0, 0] ** 2 + (Z[:2] ** 2).sum(1).mean()), *(3.0 * (Z[:2] ** 2).mean(0))])
+    for i in range(30):
+        policy.learn("ab"[i % 2], X[i], Z[i], rewards[i])
+    rows = np.zeros((30, 4))
+    rows[np.arange(30), np.arange(30) % 2], rows[:, 2:] = X[:, 0], Z
+    expected = np.linalg.solve(rows.T @ rows + np.diag(lam[[0, 0, 1, 2]]), rows.T @ rewards)
+    assert_allclose([policy.coef("a")[0], policy.coef("b")[0], *policy.shared_coef], expected, rtol=1e-8)
+    again = Hybrid.from_bytes(policy.to_bytes())
+    again.add_arm("c")
+    policy.add_arm("c")
+    assert again.to_bytes() == policy.to_bytes()
+
+
+def test_the_radius_of_one_that_has_not_begun() -> None:
+    """λ is not known yet where none was told."""
+    policy = Hybrid(OFUL(sigma=1.0, theta_bound=2.0, seed=0), 2)
+    assert policy.radius == pytest.approx(math.sqrt(2.0 * math.log(100.0)))

@@ -187,6 +187,26 @@ def test_a_scale_that_is_tuned_and_lam_outlive_new_names() -> None:
     assert_array_equal(policy.information().lam, [*lam, lam[0]])  # of the actions that came first
 
 
+@pytest.mark.parametrize("arms", [False, True])
+def test_a_feature_that_comes_later_is_not_hidden_by_a_long_one(arms: bool) -> None:
+    """Its λ is that of one that was 0 in the first rows: of a price and a level, the level's."""
+    first = [{"price": 3000.0, "genre": "jazz"}, {"price": 2000.0, "genre": "pop"}, {"price": 2500.0, "genre": "pop"}]
+    named: Any = NamedArms(Disjoint(LinUCB(seed=0), ["x"])) if arms else Named(LinUCB(seed=0))
+    known: Any = NamedArms(Disjoint(LinUCB(seed=0), ["x"])) if arms else Named(LinUCB(seed=0))
+    for policy, zeros in ((named, {}), (known, {"new": 0.0})):
+        if arms:
+            policy.choose(first[0] | zeros)
+            policy.learn("x", {"genre": "rock", "new": 2.0}, 1.0)
+        else:
+            policy.choose([row | zeros for row in first])
+            policy.learn({"genre": "rock", "new": 2.0}, 1.0)
+    if not arms:
+        assert named.information().lam[0] > 1e5
+        assert (named.information().lam[1:] == 3.0).all()
+    mine, theirs = (policy.coef("x") if arms else policy.coef for policy in (named, known))
+    assert_allclose([mine[name] for name in theirs], list(theirs.values()), rtol=1e-12)
+
+
 def test_files_and_decisions_outlive_new_names(tmp_path: Path) -> None:
     policy = Named(LinUCB(seed=0), lam={None: 0.5, "a": 2.0}, prior_mean={"b": 1.0}, interactions=[("a", "b")])
     policy.decide([{"a": 1.0}, {"a": 2.0}], "early")

@@ -117,6 +117,28 @@ def test_names_are_merged_by_name() -> None:
     assert_allclose(fresh.index(rows), both.index(rows), rtol=1e-9)
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+def test_one_that_knows_nothing_begins_with_the_lam_of_the_other(intercept: bool) -> None:
+    """Of rows that it has not seen it does not know the units."""
+    fresh, both = (Named(LinUCB(seed=0), intercept=intercept) for _ in range(2))
+    rows = [{"price": 3000.0, "old": 1.0}, {"price": 2000.0, "old": 2.0}, {"price": 2500.0, "old": 0.5}]
+    both.choose(rows)
+    both.learn_many(rows, [1.0, 0.5, 0.2])
+    fresh.merge(both)
+    assert_allclose(list(fresh.coef.values()), list(both.coef.values()), rtol=1e-12)
+    fresh.learn({"new": 1.0}, 1.0)
+    both.learn({"new": 1.0}, 1.0)
+    assert_allclose(list(fresh.coef.values()), list(both.coef.values()), rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [LinUCB, lambda: Disjoint(LinUCB(), 2), lambda: Named(LinUCB())])
+def test_a_policy_is_not_merged_into_itself(make: Callable[[], Any]) -> None:
+    """All it has learned would count twice, in silence."""
+    policy = make()
+    with pytest.raises(ValueError, match="cannot merge a policy into itself"):
+        policy.merge(policy)
+
+
 def test_what_cannot_be_merged_is_refused_and_changes_nothing() -> None:
     X, y = rewards_of(20)
     policy = LinUCB(seed=0)

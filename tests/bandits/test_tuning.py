@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from onward.bandits import (
     rules,
 )
 from onward.bandits.buffers import head_in
-from onward.bandits.environments import Gaussian, LinearWorld, SphereArms, Stationary
+from onward.bandits.environments import Gaussian, GivenArms, LinearWorld, SphereArms, Stationary
 from onward.bandits.tuning import LEAST_SHARE, N_TUNING, RATE, TUNING
 from onward.core.types import Matrix, Vector
 
@@ -199,6 +200,76 @@ def test_the_usual_lam() -> None:
     nothing = LinUCB(seed=0)
     nothing.choose(np.zeros((2, 2)))
     assert_array_equal(head_in(nothing._buffer).lam, [0.03] * 2)
+
+
+def test_a_feature_in_small_units_has_a_lam_of_its_own() -> None:
+    """Three times its mean square where it comes; the least of all for what was 0 in the first rows."""
+    actions = np.array([[5e4, 1.0, 0.0, 30.0], [4e4, 0.0, 0.0, 40.0], [-3e4, 2.0, 0.0, 50.0]])
+    policy = LinUCB(seed=0)
+    policy.choose(actions)
+    least = 3.0 * 2.5
+    longest = 0.03 * (4e4**2 + 40.0**2)
+    assert_allclose(head_in(policy._buffer).lam, [longest, least, least, 3.0 * (900 + 1600 + 2500) / 3], rtol=1e-12)
+
+
+def test_what_is_small_by_chance_has_the_lam_of_all() -> None:
+    """Of one row a feature must be a hundredth in size, of many rows chance says more."""
+    rng, uneven = np.random.default_rng(0), {1: 0, 10: 0, 100: 0}
+    for rows in uneven:
+        for _ in range(400):
+            policy = LinUCB(seed=0)
+            policy.choose(rng.standard_normal((rows, 5)))
+            uneven[rows] += len(set(head_in(policy._buffer).lam)) > 1
+    assert uneven[1] < 0.07 * 400
+    assert uneven[10] == uneven[100] == 0
+
+
+@pytest.mark.parametrize("make", [LinUCB, OFUL, LinTS])
+def test_a_long_feature_does_not_hide_the_others(make: Callable[..., Policy]) -> None:
+    """One in units a thousand times as small makes little difference: with one λ for all, twenty times the regret."""
+    lost = {1.0: 0.0, 1000.0: 0.0}
+    for unit in lost:
+        rng, policy = np.random.default_rng(3), make(seed=1)
+        theta = np.array([0.2, 0.5, -0.6, 0.4, -0.3])
+        for actions in rng.standard_normal((600, 8, 5)):
+            told = actions * np.array([unit, 1.0, 1.0, 1.0, 1.0])
+            i, means = policy.choose(told), actions @ theta
+            lost[unit] += float(means.max() - means[i])
+            policy.learn(told[i], float(means[i]) + 0.3 * float(rng.standard_normal()))
+    assert lost[1000.0] < 2.0 * lost[1.0]
+
+
+def test_uneven_features_are_merged_and_saved() -> None:
+    rng = np.random.default_rng(4)
+    rows, rewards = rng.standard_normal((40, 4)) * [1e4, 1.0, 1.0, 1.0], rng.standard_normal(40)
+    whole, first, second = (LinUCB(seed=0) for _ in range(3))
+    for policy in (whole, first):
+        policy.choose(rows[:10])
+    second.choose(rows[10:20])
+    whole.learn_many(rows, rewards)
+    first.learn_many(rows[:20], rewards[:20])
+    second.learn_many(rows[20:], rewards[20:])
+    first.merge(second)
+    assert_allclose(first.coef, whole.coef, rtol=1e-6)
+    again = LinUCB.from_bytes(first.to_bytes())
+    assert again.digest() == first.digest()
+
+
+class Stepping(LinUCB):
+    """Played at Python's speed, on the arms as they are."""
+
+    def learn(self, action: Any, reward: Any, weight: Any = 1.0) -> None:
+        super().learn(action, reward, weight)
+
+
+def test_uneven_arms_are_not_played_in_their_span() -> None:
+    """There are no units there."""
+    arms = np.random.default_rng(0).standard_normal((12, 15)) * ([100.0] * 5 + [1.0] * 10)
+    world = LinearWorld(GivenArms(arms), Stationary([1e-3] * 5 + [0.3] * 10), Gaussian(0.3))
+    policies = {"compiled": LinUCB(1.0), "stepping": Stepping(1.0)}
+    runs = play(policies, world, 200, repeats=3, seed=1, chosen=True)
+    assert runs.chosen is not None
+    assert_array_equal(runs.chosen[0], runs.chosen[1])
 
 
 def test_arms_share_the_noise() -> None:

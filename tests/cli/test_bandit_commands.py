@@ -1,6 +1,7 @@
 """`onward evaluate` and `onward simulate`, as one types them."""
 
 import json
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -11,6 +12,7 @@ import pytest
 from onward.bandits import EpsilonGreedy, LoggedData, Random, evaluate, policy_value
 from onward.bandits.labelled_world import Scaling
 from onward.bandits.log_writer import LogWriter
+from onward.bandits.policy_names import ALIASES, policy_kinds
 from onward.cli import evaluate_command, simulate_command
 from tests.cli.conftest import Run
 
@@ -161,3 +163,12 @@ def test_simulate_a_labelled_table(run: Run, tmp_path: Path) -> None:
         came, _, err = run("simulate", "-p", "greedy", *arguments)
         assert came == 2
         assert message in " ".join(err.split())
+
+
+def test_help_says_which_policies_there_are(run: Run) -> None:
+    """All of them by a name that works: a new one is missed here."""
+    code, out, _ = run("simulate", "--help")
+    assert code == 0
+    words = set(re.findall(r"[a-z]+", out))
+    named = {each for each in words if each in {*policy_kinds(), *ALIASES}}
+    assert {ALIASES.get(each, each) for each in named} == {*policy_kinds()}

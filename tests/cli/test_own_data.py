@@ -500,6 +500,8 @@ def test_every_command_has_help_with_examples(run: Run) -> None:
         "serve",
         "reproduce",
         "explore",
+        "simulate",
+        "evaluate",
         "simulate-traffic",
     ):
         code, out, _ = run(command, "--help")

@@ -13,6 +13,7 @@ from onward.bandits.memories import Detecting, Discounted, Everything, Memory, R
 from onward.bandits.model import Model
 from onward.bandits.settings import N_LOG, N_SETTINGS, SETTINGS, UNIFORM_AT_RANDOM, memory_at
 from onward.bandits.tuning import MOST, N_TUNING, TUNING, WAITING
+from onward.core.checks import positive
 from onward.core.factor import Factor
 from onward.core.row_memory import check_made_of
 from onward.core.shown import brief
@@ -141,31 +142,42 @@ def check_factor(factor: Factor) -> None:
         raise ValueError(f"the largest row of a factor must have a squared length, got {counts['peak']}")
 
 
-def check_hybrid(own: Matrix, shared: Matrix, sums: Vector, sizes: tuple[int, int], slots: int, lam: float) -> None:
-    """ValueError if these cannot be the pivots and sums of a hybrid model of so many blocks for arms, and of this λ."""
+def plain_lam(lam: Vector) -> float | list[float]:
+    """λ of each feature as a file has it: one number where all are alike, as before there were others; 0 for none."""
+    if not len(lam):
+        return 0.0
+    return float(lam[0]) if (lam == lam[0]).all() else [float(each) for each in lam]
+
+
+def check_hybrid(own: Matrix, shared: Matrix, sums: Vector, sizes: tuple[int, int], slots: int, told: Any) -> Vector:
+    """λ of each feature, as `plain_lam` gave it; ValueError if no hybrid model has such pivots and sums with it."""
     d, k = sizes
     if not d:
         if own.size or shared.size or k or sums.any():
             raise ValueError("a hybrid model that has not begun must know nothing")
-        return
-    fits = own.ndim == 2 and own.shape[1] == d + k + N_PIVOT and len(own) >= d * slots
+        return np.empty(0)
+    fits = own.ndim == 2 and own.shape[1] == d + k + N_PIVOT and len(own) >= d * slots and len(own) % d == 0
     if not fits or shared.shape != (k, k + N_PIVOT) or sums.shape != (4,):
         raise ValueError(f"factors of {own.shape} and {shared.shape} do not fit {d} and {k} features")
+    if isinstance(told, list) and len(told) != d + k:
+        raise ValueError(f"lam of {len(told)} features does not fit {d} and {k}")
+    lam = np.array([positive("lam", each) for each in (told if isinstance(told, list) else [told] * (d + k))])
     check_whole("rewards", sums[0])
     squares = 0.0
-    for pivots in (own, shared):
+    for pivots, least in ((own, np.tile(lam[:d], len(own) // d)), (shared, lam[d:])):
         with np.errstate(over="ignore"):
             sizes_of = pivots[:, :1] * np.square(pivots[:, 1:])
         if not (np.abs(pivots) < LARGEST).all() or not (pivots[:, 0] > 1 / LARGEST).all():
             raise ValueError("pivots of a hybrid model must be numbers > 0, and its triangle finite")
-        if not 1 / LARGEST < lam <= (1 + 1e-6) * pivots[:, 0].min(initial=np.inf):
+        if not ((least > 1 / LARGEST) & (least <= (1 + 1e-6) * pivots[:, 0])).all():
             raise ValueError(f"no pivot of a hybrid model can be below its lam, got {pivots[:, 0].min()} with {lam}")
         if not (sizes_of < LARGEST).all():
             raise ValueError("a hybrid model must have numbers whose squares double precision can hold")
         squares += float(sizes_of[:, 0].sum())
-    loss, told, gain = sums[1:].tolist()
-    if not (-1e-6 * squares <= loss < LARGEST and 0 <= told < LARGEST and abs(gain) < LARGEST):
-        raise ValueError(f"the loss, squares and gain of a hybrid model must be numbers, got {loss}, {told}, {gain}")
+    loss, total, gain = sums[1:].tolist()
+    if not (-1e-6 * squares <= loss < LARGEST and 0 <= total < LARGEST and abs(gain) < LARGEST):
+        raise ValueError(f"the loss, squares and gain of a hybrid model must be numbers, got {loss}, {total}, {gain}")
+    return lam
 
 
 def _check_model(model: Model) -> None:

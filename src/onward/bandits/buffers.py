@@ -62,16 +62,34 @@ def settings_buffer(settings: PolicySettings) -> Vector:
 
 # λ where none is told, of the squared length of an action: chosen on the first worlds of benchmarks/bandit_defaults.py
 USUAL_LAM = 0.03
+# Of a feature in smaller units than others λ is no more than so many rewards say of it; 0.3 to 10 do alike
+MOST_REWARDS = 3.0
+# How much smaller than others a feature that comes once is by chance, squared: normal ones are so one time in a hundred
+BY_CHANCE = 1e-4
 
 
-def usual_lam(actions: Matrix) -> float:
+def usual_lam(actions: Matrix) -> float | Vector:
     """λ where none is told: a share of how long the actions are that come first, squared, so that units do not count.
 
-    It is small beside a reward or two, and what keeps estimates from running wild while there are few.
+    It is small beside a reward or two, and what keeps estimates from running wild while there are few. One for each
+    feature, where some are so small that chance does not explain it: λ of the long ones would hide these for ever.
     """
-    squares = np.einsum("ij,ij->i", actions, actions)
+    each = np.square(actions)
+    squares = each.sum(axis=1)
     squares = squares[squares > 0]
-    return float(np.clip(USUAL_LAM * np.median(squares), 1e-15, 1e15)) if len(squares) else USUAL_LAM
+    if not len(squares):
+        return USUAL_LAM
+    lam = USUAL_LAM * float(np.median(squares))
+    rows = np.count_nonzero(each, axis=0)
+    come, n = rows > 0, np.maximum(rows, 1)
+    means = each.sum(axis=0) / n
+    usual = float(np.median(squares)) / max(1.0, float(np.median(np.count_nonzero(each, axis=1))))
+    small = come & (means < BY_CHANCE ** (1.0 / n) * usual) & (MOST_REWARDS * means < lam)
+    if not small.any():
+        return min(max(lam, 1e-15), 1e15)
+    out = np.where(small, MOST_REWARDS * means, lam)
+    out[~come] = out[come].min()  # nothing is known of their units: too small a λ costs a try, too large a one all
+    return np.clip(out, 1e-15, 1e15)
 
 
 def fresh_buffer(

@@ -13,7 +13,7 @@ from onward.bandits.buffers import PolicySettings, fresh_buffer, grown, head_in,
 from onward.bandits.disjoint_arms import DisjointArms
 from onward.bandits.feature_names import names_unless_refused
 from onward.bandits.inputs import as_reward, as_rewards, as_weights, weighed_reward
-from onward.bandits.joined_buffers import check_mergeable, check_same, join_tuning, joined
+from onward.bandits.joined_buffers import check_apart, check_mergeable, check_same, join_tuning, joined
 from onward.bandits.settings import Status
 from onward.bandits.shared_record import credit_arm
 from onward.core import Information
@@ -158,6 +158,7 @@ class DisjointLearning(DisjointArms):
         """
         if not isinstance(other, DisjointLearning):
             raise ValueError(f"cannot merge: expected another Disjoint, got {brief(other)}")
+        check_apart(self, other)
         check_mergeable(self._policy.design, other._policy.design)
         other = copy.deepcopy(other)  # as it is now, whatever other threads do to it
         with self._lock:

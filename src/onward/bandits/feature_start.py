@@ -38,9 +38,18 @@ class Start(NamedTuple):
         """The policy's settings for features of these names, of which it may know the first; rows of them come."""
         known = head_in(policy._buffer).lam if policy.dimension else np.empty(0)
         others = [lam for name, lam in zip(names, known.tolist(), strict=False) if name not in self.lam]
-        usual = policy.lam if policy.lam is not None else others[0] if others else usual_lam(table)
-        given: Any = {None: usual, **self.lam}
-        return self.settings_of(policy, names, np.array([lam_of(given, name) for name in names]))
+        lam = np.empty(len(names))
+        if policy.lam is not None:
+            lam[:] = policy.lam
+        elif others:  # that of a feature which was 0 in the first rows
+            lam[:] = min(others)
+            lam[: len(known)] = known
+        else:
+            lam[:] = usual_lam(table)
+        for j, name in enumerate(names):
+            if name in self.lam or None in self.lam:
+                lam[j] = lam_of(self.lam, name)
+        return self.settings_of(policy, names, lam)
 
     def settings_of(self, policy: Policy, names: Sequence[str], lam: Vector) -> PolicySettings:
         """The policy's settings for features of these names with these λ."""

@@ -18,7 +18,7 @@ def with_coordinates(settings: PolicySettings, memory: Memory, buffer: Vector, d
     `settings` has λ and the prior mean of all d: of those that are known, the same as before.
     """
     log, lam = head_in(buffer).log, head_in(buffer).lam
-    larger = fresh_buffer(settings, memory, d, d, float(lam.max()))  # as those before it, where none is told
+    larger = fresh_buffer(settings, memory, d, d, float(lam.min()))  # as one that was 0 in the first rows
     before, capacity = len(head_in(buffer).lam), int(log["capacity"][0])
     while head_in(larger).log["capacity"][0] < capacity:
         larger = grown(memory, larger)

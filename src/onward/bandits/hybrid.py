@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward import storage
 from onward.bandits.arm_names import told_names
-from onward.bandits.buffer_checks import check_hybrid, checked_arms
+from onward.bandits.buffer_checks import check_hybrid, checked_arms, plain_lam
 from onward.bandits.buffers import PolicySettings
 from onward.bandits.chances import draw_from
 from onward.bandits.hybrid_arms import HybridArms
@@ -24,7 +24,7 @@ from onward.bandits.proposing import LOGGED_SAMPLES
 from onward.bandits.randomness import share_of_best
 from onward.bandits.rules import EpsilonGreedily, Optimistic, Sampling
 from onward.confidence.widths import radius_of_both, radius_of_noise
-from onward.core.checks import not_negative, positive, whole
+from onward.core.checks import whole
 from onward.core.interrupts import interrupts_deferred
 from onward.core.shown import brief
 from onward.core.shown_html import html_values
@@ -74,7 +74,7 @@ class Hybrid(HybridArms):
         self._own: Matrix = np.empty((0, 0))  # d pivots for each slot: see hybrid_factor.py
         self._shared: Matrix = np.empty((0, 0))
         self._sizes = (0, 0)  # d and k
-        self._lam = 0.0  # that counts, once it has begun
+        self._lam = np.empty(0)  # of each feature, once it has begun
         self._sums = np.zeros(4)  # rewards, the regularised loss, Σ y², the information gain
         self._pending = Pending()
         for name in told_names(n_arms):
@@ -217,7 +217,8 @@ class Hybrid(HybridArms):
         noise = scale * radius_of_noise(sigma, known.delta, max(gain, 0.0))
         if known.theta_bound is None or rule.bias == "none":
             return float(noise)
-        return float(radius_of_both(noise, scale * known.theta_bound * math.sqrt(self._lam), rule.radius == "joint"))
+        bias = scale * known.theta_bound * math.sqrt(self._lam.max(initial=0.0))
+        return float(radius_of_both(noise, bias, rule.radius == "joint"))
 
     # Learning
 
@@ -331,7 +332,8 @@ class Hybrid(HybridArms):
         with self._lock:
             waiting, arrays = self._pending.record(sum(self._sizes))
             settings = self.describe() | {"slots": list(self._slots.values()), "free": list(self._free)} | waiting
-            settings |= {"sizes": list(self._sizes), "lam": self._lam, "generator": self._rng.bit_generator.state}
+            settings |= {"sizes": list(self._sizes), "lam": plain_lam(self._lam)}
+            settings["generator"] = self._rng.bit_generator.state
             arrays |= {"own": self._own.copy(), "shared": self._shared.copy(), "sums": self._sums.copy()}
         return settings, arrays
 
@@ -349,9 +351,9 @@ class Hybrid(HybridArms):
             raise ValueError(f"arms in slots {slots} with {free} free, expected each once")
         policy._slots, policy._free = dict(zip(policy._slots, slots, strict=True)), free
         d, k = (whole("each of sizes", size, 0) for size in settings["sizes"])
-        policy._lam = (positive if d else not_negative)("lam", settings["lam"])
         policy._sizes, policy._sums = (d, k), arrays["sums"]
-        check_hybrid(arrays["own"], arrays["shared"], arrays["sums"], (d, k), len(slots) + len(free), policy._lam)
+        blocks = len(slots) + len(free)
+        policy._lam = check_hybrid(arrays["own"], arrays["shared"], arrays["sums"], (d, k), blocks, settings["lam"])
         policy._own, policy._shared = arrays["own"], arrays["shared"]
         policy._rng.bit_generator.state = settings["generator"]
         policy._pending = Pending.from_record(settings, arrays, d + k, slots)

@@ -27,7 +27,7 @@ class HybridArms(Wrapping):
     _own: Matrix  # d pivots for each slot: see hybrid_factor.py
     _shared: Matrix
     _sizes: tuple[int, int]  # d and k
-    _lam: float  # that counts, once it has begun
+    _lam: Vector  # of an arm's features and of the shared ones, once it has begun
     _sums: Vector  # rewards, the regularised loss, Σ y², the information gain
 
     @property
@@ -68,7 +68,7 @@ class HybridArms(Wrapping):
             if self._sizes[0]:
                 d = self._sizes[0]
                 pivots = self._own[slot * d : (slot + 1) * d, 0]
-                self._sums[3] -= float(np.log(pivots / self._lam).sum())
+                self._sums[3] -= float(np.log(pivots / self._lam[:d]).sum())
             del self._slots[name]
             self._free.append(slot)
             self._note("remove_arm", {"name": name})
@@ -113,13 +113,13 @@ class HybridArms(Wrapping):
             return
         lam, n = self._policy.lam, max(len(X), len(Z))
         rows = np.hstack([np.broadcast_to(table, (n, table.shape[1])) for table in (X, Z)])
-        self._lam = lam if isinstance(lam, float) else usual_lam(rows)
+        self._lam = np.full(rows.shape[1], lam if isinstance(lam, float) else usual_lam(rows))
         self._clear_all(X.shape[1], Z.shape[1])
 
     def _clear_all(self, d: int, k: int) -> None:
         self._sizes = (d, k)
         self._shared = np.zeros((k, k + N_PIVOT))
-        self._shared[:, 0] = self._lam
+        self._shared[:, 0] = self._lam[d:]
         self._own = np.zeros((0, d + k + N_PIVOT))
         self._make_room()
 
@@ -128,13 +128,13 @@ class HybridArms(Wrapping):
         needed = (len(self._slots) + len(self._free)) * d
         if needed > len(self._own):
             more = np.zeros((max(needed, 2 * len(self._own)) - len(self._own), self._own.shape[1]))
-            more[:, 0] = self._lam
+            more.reshape(-1, d, more.shape[1])[:, :, 0] = self._lam[:d]
             self._own = np.concatenate([self._own, more])
 
     def _clear(self, slot: int) -> None:
         d = self._sizes[0]
         self._own[slot * d : (slot + 1) * d] = 0.0
-        self._own[slot * d : (slot + 1) * d, 0] = self._lam
+        self._own[slot * d : (slot + 1) * d, 0] = self._lam[:d]
 
     def _offer(self, context: ArrayLike, shared: ArrayLike) -> tuple[Matrix, Matrix]:
         n = len(self._slots)

@@ -26,6 +26,12 @@ def check_mergeable(mine: Design, theirs: Design) -> None:
             )
 
 
+def check_apart(mine: object, theirs: object) -> None:
+    """Raise ValueError if these are one policy: all that it has learned would count twice."""
+    if mine is theirs:
+        raise ValueError("cannot merge a policy into itself: expected another one, which learned other rewards")
+
+
 def check_same(name: str, mine: Any, theirs: Any) -> None:
     """Raise ValueError unless both policies have this alike."""
     if mine != theirs:

@@ -12,7 +12,7 @@ from onward.bandits.buffer_checks import check_size, check_whole, lam_in
 from onward.bandits.feature_names import FeatureNames, Interactions, named_row, named_rows, plain_row, plain_rows
 from onward.bandits.feature_start import Start
 from onward.bandits.inputs import as_reward, as_rewards, as_weights
-from onward.bandits.joined_buffers import check_mergeable, check_same, joined
+from onward.bandits.joined_buffers import check_apart, check_mergeable, check_same, joined
 from onward.bandits.legacy import with_room_for_settings
 from onward.bandits.named_choosing import NamedChoices, Names
 from onward.bandits.pending import UNKNOWN, Pending
@@ -142,6 +142,7 @@ class Named(NamedChoices):
         """
         if not isinstance(other, Named):
             raise ValueError(f"cannot merge: expected another Named, got {brief(other)}")
+        check_apart(self, other)
         other = copy.deepcopy(other)  # as it is now, whatever other threads do to it
         with self._lock, interrupts_deferred():
             self._merge(other)
@@ -161,6 +162,11 @@ class Named(NamedChoices):
         columns = [*self.names, *new]
         zeros = np.zeros((1, len(columns)))
         policy = self._checked(self._policy, zeros, new)
+        if self.dimension is None:  # of rows that were not seen here only the other knows the units
+            there = dict(zip(other.names, other.information().lam.tolist(), strict=True))
+            lam = np.array([there[name] for name in columns])
+            policy = copy.copy(policy)
+            policy._settings = self._start.settings_of(policy, columns, lam)
         places = [columns.index(name) for name in other.names]
         mine = policy.buffer_for(zeros)
         buffer = joined(policy._settings, mine, other._policy._buffer, places)

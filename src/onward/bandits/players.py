@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from onward.bandits.buffers import grown, refusal
+from onward.bandits.buffers import grown, refusal, usual_lam
 from onward.bandits.environments import Block
 from onward.bandits.game import play_rounds
 from onward.bandits.meta import MetaOFUL
@@ -120,6 +120,7 @@ class CompiledGame:
         policy, d = self._policy, block.actions.shape[2]
         # With a λ or a prior for each feature, features are not all the same: they stay as they are.
         alike = not isinstance(policy.lam, tuple) and policy.prior_mean is None
+        alike = alike and (policy.lam is not None or isinstance(usual_lam(block.actions[0]), float))
         if policy.dimension is None and alike and len(block.actions) == 1:
             arms = in_their_span(block.actions[0])
             if arms is not None:

@@ -45,7 +45,8 @@ class Policy(SavedPolicy):
         rule: how estimates become a choice: see `onward.bandits.rules`.
         estimator: "ridge" or "forward".
         lam: λ > 0, a number or one for each feature; None: 0.03 times the squared length of the actions that come first
-            (the median of them), so that the units of features do not count.
+            (the median of them), and at most three times its mean square for a feature that is far smaller than the
+            others there: so that the units of features do not count.
         known: σ, S, δ and X.
         prior_mean: coefficients (features,) to start from and shrink towards; None for 0.
         explore: with this probability, any available action in place of what the rule takes: so that no action has a

@@ -10,7 +10,7 @@ from onward.bandits import choosing, memories
 from onward.bandits.buffers import grown, refusal, take_state
 from onward.bandits.feature_names import names_unless_refused
 from onward.bandits.inputs import as_reward, as_rewards, as_weights, weighed_reward
-from onward.bandits.joined_buffers import check_mergeable, check_same, joined
+from onward.bandits.joined_buffers import check_apart, check_mergeable, check_same, joined
 from onward.bandits.policy_buffer import PolicyBuffer
 from onward.bandits.settings import UNIFORM_AT_RANDOM, Status
 from onward.core import Information
@@ -129,6 +129,7 @@ class PolicyLearning(PolicyBuffer):
         """
         if type(other) is not type(self):
             raise ValueError(f"cannot merge: expected another {type(self).__name__}, got {brief(other)}")
+        check_apart(self, other)
         check_mergeable(self.design, other.design)
         with other._closed() as there:
             d, theirs = other._dimension, other._columns

@@ -47,8 +47,9 @@ def command(
             "--policy",
             "-p",
             metavar="'NAME PARAMETER=VALUE ...'|FILE",
-            help="A policy by name with its parameters, or a file that a policy was saved to. Several are compared "
-            "with the first.",
+            help="A policy by name with its parameters (linucb, oful, thompson, squarecb, boltzmann, egreedy, greedy, "
+            "random, dlinucb, swlinucb, ...; on a log of contexts 'disjoint NAME', one for each arm), or a file that a "
+            "policy was saved to. Several are compared with the first.",
             show_default=False,
         ),
     ],

@@ -35,7 +35,9 @@ def command(
             "--policy",
             "-p",
             metavar="'NAME PARAMETER=VALUE ...'",
-            help="A policy by name with its parameters. Several are compared with the first.",
+            help="A policy by name with its parameters: linucb, oful, thompson, squarecb, boltzmann, egreedy, greedy, "
+            "random; for worlds that drift dlinucb, swlinucb, detecting, oraclerestart; on a table 'disjoint NAME', "
+            "one for each arm. Several are compared with the first.",
             show_default=False,
         ),
     ],
@@ -100,7 +102,8 @@ def command(
         int, typer.Option("--jobs", help="Games at a time; -1 for all processors.", rich_help_panel=_GAME)
     ] = 1,
     delta: Annotated[
-        float, typer.Option("--delta", help="Intervals of differences may fail with it.", rich_help_panel=_GAME)
+        float,
+        typer.Option("--delta", help="Intervals of differences may fail with this probability.", rich_help_panel=_GAME),
     ] = 0.05,
     plot: Annotated[
         Path | None,
