@@ -68,7 +68,14 @@ def read(path: Path, file: Mutated) -> Records:
 
 def _unpacked(way: str, data: bytes) -> bytes:
     if way == "gz":
-        return gzip.decompress(data)
+        unpacked, rest = gzip.decompress(data), data
+        while rest.strip(b"\0"):
+            part = zlib.decompressobj(31)
+            part.decompress(rest)
+            rest = part.unused_data
+        if rest:
+            raise BeyondPython("zeros after the end, which Arrow takes for a part that is cut off")
+        return unpacked
     with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
         return bytes(stream.read())
 

@@ -164,7 +164,9 @@ def test_a_codec_that_nobody_knows(tmp_path: Path, codec: int) -> None:
     pq.write_table(pa.table({"x": [1.0], "y": [2.0]}), path, compression="snappy")
     told = b"\x18\x01x\x15"  # the end of the column's path, and the field of the codec
     path.write_bytes(path.read_bytes().replace(told + b"\x02", told + bytes([2 * codec])))
-    with pytest.raises(DataError, match=rf"t\.parquet: cannot be read on as Parquet .*{codec}"):
+    with pytest.raises(
+        DataError, match=r"t\.parquet: cannot be read on as Parquet \("
+    ):  # in words that hang on its version
         read(path)
 
 

@@ -18,7 +18,7 @@ import polars as pl
 from onward.core.shown import brief
 from onward.tables.errors import DataError
 from onward.tables.kinds import MISSING, TOLD_BY, UNKNOWN, Content, guess_each, read_texts, read_wider
-from onward.tables.lines import LONGEST, Chunk, TextFile, cut_unless_blank
+from onward.tables.lines import LONGEST, Chunk, TextFile
 from onward.tables.notation import Notation
 from onward.tables.quotes import first_record, is_tidy, outside, whole_records
 from onward.tables.readers import Piece, check_columns, check_names, expected, parsed_ahead, parsed_pieces
@@ -111,11 +111,7 @@ class DelimitedReader:
     @cached_property
     def contents(self) -> Mapping[str, Content]:
         """What each column holds, going by the first rows; nothing if there are none."""
-        told = cut_unless_blank(self._whole)
-        data = self._text.head(lambda data: told(data[self._body :]), self._body + SAMPLE)
-        body = data[self._body :]
-        sample = body[: told(body[:SAMPLE]) or told(body) or len(body)]
-        chunk = Chunk(sample, self._body, data.count(b"\n", 0, self._body))
+        chunk = self._text.sample(self._whole, self._body, SAMPLE)
         frames: list[pl.DataFrame] = []  # only rows that can be read tell what columns hold
         errors: list[DataError] = []
         for piece in parsed_pieces(chunk, lambda each: (self._texts(each), pl.DataFrame()), self._where, self._whole):
@@ -164,7 +160,9 @@ class DelimitedReader:
         A file that needs one of these ways will need it again. Beside it, the columns that are kept as they are.
         """
         self._text.check_nulls(chunk)
-        if is_tidy(chunk.data, self.separator.encode()) and not _has_lone_return(chunk.data):
+        # Polars would take a mark of the byte order away, wherever in the file the chunk begins.
+        as_it_is = not (_has_lone_return(chunk.data) or chunk.data.startswith(_BOM))
+        if as_it_is and is_tidy(chunk.data, self.separator.encode()):
             for way in range(self._way, 3):
                 try:
                     frames = self._quickly(chunk.data, wanted, keep, way)

@@ -13,7 +13,7 @@ from onward.core.shown import brief
 from onward.tables.errors import DataError
 from onward.tables.json_depth import is_deep
 from onward.tables.kinds import TOLD_BY, UNKNOWN, Content, guess, read_texts, read_wider, without
-from onward.tables.lines import Chunk, TextFile, cut_unless_blank
+from onward.tables.lines import Chunk, TextFile
 from onward.tables.notation import Notation
 from onward.tables.readers import Piece, check_columns, expected, parsed_ahead, parsed_pieces
 from onward.tables.recipe import Kind
@@ -40,13 +40,11 @@ class JsonLinesReader:
 
     @cached_property
     def _sample(self) -> list[dict[str, Any]]:
-        told = cut_unless_blank(_whole)
-        data = self._text.head(told, SAMPLE)
-        sample = data[: told(data[:SAMPLE]) or told(data) or len(data)]
+        sample = self._text.sample(_whole, 0, SAMPLE)
         records, errors = [], []
-        for number, line in _lines(Chunk(sample, 0, 0)):
+        for number, line in _lines(sample):
             try:
-                records.append(self._record(Chunk(sample, 0, 0), number, line))
+                records.append(self._record(sample, number, line))
             except DataError as error:  # rows that can be read tell what names stand for
                 errors.append(error)
         if errors and not records:

@@ -36,7 +36,8 @@ def cut_unless_blank(cut: Cut) -> Cut:
 
     def told(data: bytes) -> int:
         length = cut(data)
-        return 0 if data[:length].decode("utf-8", "replace").removeprefix("\ufeff").isspace() else length
+        text = data[:length].decode("utf-8", "replace").removeprefix("\ufeff")
+        return length if text.replace('"', "").strip() else 0
 
     return told
 
@@ -204,6 +205,21 @@ class TextFile:
             self._ended = not data
             self._check_text()
         return self._first
+
+    def sample(self, cut: Cut, start: int, size: int) -> Chunk:
+        """The first rows, by which it is told what columns hold: whole records in `size` bytes from `start` on.
+
+        Where not one is whole, as many as are in twice, four times, … as many bytes; all there is, if none is whole
+        there. So it is the same in whatever chunks the file is read.
+        """
+        told = cut_unless_blank(cut)
+        while True:
+            first = self.head(lambda data: told(data[start:]), start + size)
+            body = first[start:]
+            length = told(body[:size])
+            if length or len(body) <= size:
+                return Chunk(body[: length or len(body)], start, first.count(b"\n", 0, start))
+            size *= 2
 
     def _check_text(self) -> None:
         if self._first.startswith((b"\xff\xfe", b"\xfe\xff")):
