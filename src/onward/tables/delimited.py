@@ -328,7 +328,7 @@ def _as_they_are(texts: pl.DataFrame) -> pl.DataFrame:
 
 def _reason(error: Exception) -> str:
     """What the csv module says, where that can be understood."""
-    if "universal-newline" in str(error):
+    if "new-line character" in str(error):  # its advice hangs on the version of Python
         return "a return without a line feed, outside of quotes; write the file with line feeds at the ends of lines"
     return str(error)
 
