@@ -63,24 +63,25 @@ class NamedLearner(BatchLearner):
         Returns:
             A number, or an array (m,) of a model with several targets.
         """
-        row: Any
-        if type(x) is _ARRAY:
-            row, loops = x, self._loops
-        elif self.recipe_ is None:
-            if type(x) is dict and self._dict_loops and [*x] == self._names_in_order:
+        row: Any = x
+        loops = self._loops
+        if type(x) is not _ARRAY:
+            if self.recipe_ is not None:
+                time = self._time(x, learning=False) if time is None else time
+                if (x := self._features(x)) is None:
+                    return np.nan
+                row = self._row(x)
+            elif type(x) is dict and self._dict_loops and [*x] == self._names_in_order:
                 row, loops = tuple(x.values()), self._dict_loops
             else:
-                row, loops = self._row(x), self._loops
-        else:
-            time = self._time(x, learning=False) if time is None else time
-            if (x := self._features(x)) is None:
-                return np.nan
-            row, loops = self._row(x), self._loops
-        if row is not None and loops and sample_weight is ONE and time is None and self.clip is None:
+                row = self._row(x)
+        if loops and row is not None and sample_weight is ONE and time is None and self.clip is None:
             try:
                 prediction = loops[0](self._buffer, row)
-                first = prediction if self._flat else prediction[0]
-                if first == first:  # not NaN
+                if self._flat:
+                    if prediction == prediction:  # not NaN
+                        return prediction
+                elif prediction[0] == prediction[0]:
                     return prediction
             except TypeError:
                 pass  # not as the loops take it
@@ -121,29 +122,27 @@ class NamedLearner(BatchLearner):
         Raises:
             ValueError: if the row cannot be taken, as of a value that is not finite. The model is then as it was.
         """
-        row: Any
-        if type(x) is _ARRAY:
-            row, loops = x, self._loops
-        elif self.recipe_ is None:
-            if type(x) is dict and self._dict_loops and [*x] == self._names_in_order:
+        row: Any = x
+        loops = self._loops
+        if type(x) is not _ARRAY:
+            if self.recipe_ is not None:
+                if self.recipe_.lags and isinstance(as_mapping(x), Mapping):
+                    return self._learn_row(as_mapping(x), y, sample_weight, time)
+                time = self._time(x, learning=True) if time is None else time
+                if sample_weight is ONE and self.recipe_.weight is not None:
+                    sample_weight = self._weight(x)
+                if sample_weight is None or (x := self._features(x)) is None:
+                    return self
+                row = self._row(x)
+            elif type(x) is dict and self._dict_loops and [*x] == self._names_in_order:
                 row, loops = tuple(x.values()), self._dict_loops
             else:
-                row, loops = self._row(x), self._loops
-        else:
-            if self.recipe_.lags and isinstance(as_mapping(x), Mapping):
-                return self._learn_row(as_mapping(x), y, sample_weight, time)
-            time = self._time(x, learning=True) if time is None else time
-            if sample_weight is ONE and self.recipe_.weight is not None:
-                sample_weight = self._weight(x)
-            if sample_weight is None or (x := self._features(x)) is None:
-                return self
-            row, loops = self._row(x), self._loops
-        calibration = self.calibration_
-        plain = sample_weight is ONE and time is None and self.clip is None and not self._tracks_sandwich
-        if row is not None and loops and plain and calibration is None:
+                row = self._row(x)
+        plain = sample_weight is ONE and time is None and self.clip is None
+        if plain and loops and row is not None and self.calibration_ is None and not self._tracks_sandwich:
             try:
                 if loops[1](self._buffer, row, y):  # without a lock: see alone.py
-                    return self if type(x) is _ARRAY else self._opened(x)
+                    return self if row is x else self._opened(x)
             except TypeError:
                 pass
         return self._learn_closely(x, row, y, sample_weight, time)
