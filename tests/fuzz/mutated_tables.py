@@ -142,6 +142,8 @@ def _fitted(path: Path, settings: Settings, outcome: Outcome, model: RidgeRegres
         # Of a damaged file, what is met first is told in brackets.
         same = str(error).split(" (")[0] == outcome.error.split(" (")[0]
         same = same or (damaged and outcome.error != "") or (_EXTREME in str(error) and _EXTREME in outcome.error)
+        skipped = settings.table.bad_rows == "skip" and "could be learned" in str(error)  # rows that are too extreme
+        same = same or (skipped and _EXTREME in outcome.error)
         return None if same else f"fit says {str(error)!r}, the stream {outcome.error!r}"
     if _EXTREME in outcome.error and settings.table.bad_rows == "skip":  # which skips the rows that are too extreme
         return None

@@ -12,8 +12,9 @@ from sklearn.kernel_approximation import Nystroem
 
 import onward
 from onward import AutoRegressor, ForwardRegressor, OnlinePipeline, RidgeRegressor, storage
-from onward.bandits import Greedy, Hybrid, LinUCB
+from onward.bandits import Disjoint, DLinUCB, Greedy, Hybrid, LinUCB, MetaOFUL, Policy
 from onward.bandits.buffers import acting
+from onward.bandits.tuning import N_TUNING
 from onward.confidence import ChangeAlarm
 from onward.confidence.change_state import HEADER
 from onward.core.types import Matrix, Vector
@@ -387,3 +388,46 @@ def test_no_pivot_of_a_hybrid_model_is_below_its_lam(lam: float) -> None:
     contents.header["settings"]["lam"] = lam
     with pytest.raises(storage.StorageError, match="no pivot of a hybrid model can be below its lam"):
         storage.from_bytes(pack(contents))
+
+
+@pytest.mark.parametrize("name", ["next_octave", "mass", "to_come"])
+def test_what_bets_of_an_alarm_begin_with_follows_from_its_octave(name: str) -> None:  # 777049711
+    alarm = ChangeAlarm()
+    X, y = data()
+    alarm.learn(X, y)
+    settings, arrays = alarm.to_record()
+    ChangeAlarm.from_record(settings, arrays)
+    arrays["state"][(HEADER.names or ()).index(name)] -= 1.0
+    with pytest.raises(ValueError, match="mass, to_come and next_octave of an alarm do not follow from its octave"):
+        ChangeAlarm.from_record(settings, arrays)
+
+
+def test_numbers_of_arms_and_tasks_are_ones_that_floats_count_to() -> None:  # 777090572, 777109838
+    arms = Disjoint(LinUCB(seed=0), ["left", "right"])
+    arms.learn("left", [1.0], 1.0)
+    settings, arrays = arms.to_record()
+    for change in ({"next": 10**400}, {"serials": [0, 10**400], "next": 10**401}):
+        with pytest.raises(ValueError, match=r"must be a whole number from 0 to 9,007,199,254,740,992"):
+            Disjoint.from_record(settings | change, arrays)
+    meta = MetaOFUL(10)
+    with pytest.raises(ValueError, match="n_tasks must be a whole number from 0 to 9,007,199,254,740,992"):
+        MetaOFUL.from_record(meta.to_record()[0] | {"n_tasks": 10**400}, meta.to_record()[1])
+
+
+def test_the_length_of_actions_is_within_bounds() -> None:  # 777066980: indices were NaN
+    with pytest.raises(ValueError, match="action_bound"):
+        DLinUCB(0.9, action_bound=1e300)
+    assert np.isfinite(DLinUCB(0.9, sigma=1.0, theta_bound=1.0, lam=1.0, action_bound=1e100).index([[1.0, 0.5]])).all()
+
+
+def test_gains_of_scales_fit_their_spread() -> None:  # 777016022: probabilities were NaN
+    policy, rng = LinUCB(seed=0), np.random.default_rng(0)
+    for _ in range(50):
+        actions = rng.standard_normal((5, 3))
+        chosen = policy.choose(actions)
+        policy.learn(actions[chosen], float(actions[chosen, 0] + rng.standard_normal()))
+    settings, arrays = policy.to_record()
+    Policy.from_record(settings, arrays)
+    arrays["buffer"][-N_TUNING] = 5e-324
+    with pytest.raises(ValueError, match="gains of scales are"):
+        Policy.from_record(settings, arrays)

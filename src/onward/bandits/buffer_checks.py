@@ -99,6 +99,9 @@ def check_tuning(record: Vector) -> None:
     check_whole("rewards", about["rewards"])
     if not ((np.abs(record) < LARGEST).all() and about["spread"] >= 0):
         raise ValueError("a record of scales must hold numbers, with a spread that is not negative")
+    # Gains are sums of as many terms as rewards, whose squares add up to their spread but for the share of a scale.
+    if not (np.abs(gains) <= 1e6 * np.sqrt((about["rewards"] + 1.0) * about["spread"]) + 1e-150).all():
+        raise ValueError(f"gains of scales are {gains}, which a spread of {about['spread']:g} does not allow")
     waits, chances = choices[:, 2], choices[:, 3:]
     if not (np.isin(waits, (0.0, 1.0)).all() and (chances >= 0).all() and (choices[waits == 1.0, 4] > 0).all()):
         raise ValueError(f"choices that wait must have chances, got gains of {gains}")

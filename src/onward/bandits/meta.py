@@ -225,7 +225,7 @@ class MetaOFUL(Filed, Shared):
         """
         given = {name: value for name, value in settings["of"].items() if name != "policy"}
         meta = cls(**given)
-        meta._n_tasks = whole("n_tasks", settings["n_tasks"], 0)
+        meta._n_tasks = whole("n_tasks", settings["n_tasks"], 0, 1 << 53)
         meta._errors = not_negative("errors", settings["errors"])
         meta._sum, meta._policy = arrays["sum"], Policy.from_record(settings["policy"], arrays)
         known, d = meta._policy.known, meta._policy.dimension or meta._sum.size

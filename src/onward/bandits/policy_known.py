@@ -42,7 +42,7 @@ class Known:
         if self.theta_bound is not None:
             checked["theta_bound"] = not_negative("theta_bound", self.theta_bound, LARGEST_BOUND)
         if self.action_bound is not None:
-            checked["action_bound"] = positive("action_bound", self.action_bound)
+            checked["action_bound"] = positive("action_bound", self.action_bound, LARGEST_BOUND)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 

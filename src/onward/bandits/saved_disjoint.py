@@ -72,8 +72,8 @@ class SavedDisjoint(DecidingArms):
         """
         make: Any = cls
         policy: Self = make(Policy.described(settings["of"]), checked_arms(settings["names"]))
-        policy._serials = [whole("each of serials", number, 0) for number in settings["serials"]]
-        policy._next = whole("next", settings["next"], 0)
+        policy._serials = [whole("each of serials", number, 0, 1 << 53) for number in settings["serials"]]
+        policy._next = whole("next", settings["next"], 0, 1 << 53)
         policy._serial_of = dict(zip(policy._names, policy._serials, strict=True))
         if any(later <= earlier for earlier, later in pairwise([*policy._serials, policy._next])):
             raise ValueError(f"serials {policy._serials} before {policy._next}, expected growing ones")

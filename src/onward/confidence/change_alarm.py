@@ -252,11 +252,21 @@ def _check_state(buffer: Vector) -> None:
     loud = 1.0 + LOUD * np.sqrt(2.0 * share) if share else 0.0
     if not np.allclose((header["share"], header["loud"]), (share, loud), rtol=1e-9, atol=0.0):
         raise ValueError(f"share and loud of an alarm do not follow from {header['open']:g} open coordinates")
+    _check_shares(header)
     not_negative = (state.evidence, state.noise, [header[name] for name in ("e_value", "squares")])
     if not (state.D > 0).all() or any((np.asarray(each) < 0).any() for each in not_negative):
         raise ValueError("the pivots of an alarm must be positive, and its evidence and noise not negative")
     if not (np.abs(buffer) < 1e150).all() or not (state.D > 1e-150).all():
         raise ValueError("the state of an alarm must hold numbers whose squares double precision can hold")
+
+
+def _check_shares(header: Any) -> None:
+    """ValueError if what bets begin with does not follow from the octave: π, and the share that is to come."""
+    octave = float(header["octave"])
+    mass, left = (0.5**octave / ((octave + 1) * (octave + 2)), 1.0 / (octave + 1)) if octave >= 0 else (0.0, 0.0)
+    follows = header["next_octave"] == 2.0 ** (octave + 1) and np.isclose(header["mass"], mass, rtol=1e-9, atol=0.0)
+    if not (follows and -1e-9 <= header["to_come"] <= (1 + 1e-9) * left):
+        raise ValueError(f"mass, to_come and next_octave of an alarm do not follow from its octave, got {octave:g}")
 
 
 def _header(buffer: Vector) -> Any:
