@@ -176,8 +176,8 @@ class JsonLinesReader:
             if kind == "category":
                 wrong = next(nested, None)
             if wrong is not None:
-                got = repr(column[wrong])
-                advice = advice_on(column[wrong], kind) if isinstance(column[wrong], str) else ""
+                value = column[wrong]
+                got, advice = repr(value), advice_on(value, kind) if isinstance(value, str) else ""
                 raise DataError(
                     f"{self._where(chunk, wrong)}, column {brief(name)}: got {got[:60] + '…' * (len(got) > 60)}, "
                     f"expected {expected(kind, self._notation)}{advice}"
