@@ -14,7 +14,7 @@ import onward
 from onward import AutoRegressor, ForwardRegressor, OnlinePipeline, RidgeRegressor, storage
 from onward.bandits import Disjoint, DLinUCB, Greedy, Hybrid, LinUCB, MetaOFUL, Policy
 from onward.bandits.buffers import acting
-from onward.bandits.tuning import N_TUNING
+from onward.bandits.tuning import N_TUNING, WAITING
 from onward.confidence import ChangeAlarm
 from onward.confidence.change_state import HEADER
 from onward.core.types import Matrix, Vector
@@ -428,6 +428,14 @@ def test_gains_of_scales_fit_their_spread() -> None:  # 777016022: probabilities
         policy.learn(actions[chosen], float(actions[chosen, 0] + rng.standard_normal()))
     settings, arrays = policy.to_record()
     Policy.from_record(settings, arrays)
+    spread = arrays["buffer"][-N_TUNING]
     arrays["buffer"][-N_TUNING] = 5e-324
     with pytest.raises(ValueError, match="gains of scales are"):
+        Policy.from_record(settings, arrays)
+    arrays["buffer"][-N_TUNING] = spread
+    policy.choose(actions)  # 888000512: a chance of a choice that waits, of which gains came that no file may have
+    settings, arrays = policy.to_record()
+    (row,) = (each for each in arrays["buffer"][-WAITING * 9 :].reshape(WAITING, 9) if each[2] == 1.0)
+    row[5] = 1e18
+    with pytest.raises(ValueError, match="chances of choices that wait must add up to their spread"):
         Policy.from_record(settings, arrays)

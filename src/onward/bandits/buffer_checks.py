@@ -105,6 +105,9 @@ def check_tuning(record: Vector) -> None:
     waits, chances = choices[:, 2], choices[:, 3:]
     if not (np.isin(waits, (0.0, 1.0)).all() and (chances >= 0).all() and (choices[waits == 1.0, 4] > 0).all()):
         raise ValueError(f"choices that wait must have chances, got gains of {gains}")
+    waiting = choices[waits == 1.0]  # no scale is taken so seldom that its term is a thousandth of its square
+    if not (np.square(waiting[:, 5:] - 1.0) <= 1e3 * waiting[:, 3:4] + 1e-30).all():
+        raise ValueError("chances of choices that wait must add up to their spread")
 
 
 def checked_record(record: Vector, fresh: Vector) -> Vector:
