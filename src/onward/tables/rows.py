@@ -16,6 +16,7 @@ from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.tables.number_arrays import as_array, is_number, is_sparse, numbers_in
+from onward.tables.sources import TO_FRAME
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -152,10 +153,7 @@ def as_rows(X: Any, min_columns: int = 1, name: str = "X") -> Rows:
         return _FrameRows(frame, name)
     first = X[0] if isinstance(X, list | tuple) and X else X
     if isinstance(first, Mapping) and not is_sparse(X):  # a sparse matrix of one kind is a dict
-        raise ValueError(
-            f"{name} must be a table of numbers, with a row for each sample, got {came(X)}; "
-            "polars.DataFrame makes a data frame of it"
-        )
+        raise ValueError(f"{name} must be a table of numbers, with a row for each sample, got {came(X)}{TO_FRAME}")
     array = X.tocsr() if is_sparse(X) else as_array(X, name, "a table of numbers, with a row for each sample")
     if array.ndim != 2:
         raise ValueError(

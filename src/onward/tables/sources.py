@@ -27,7 +27,7 @@ _SUFFIXES: dict[str, Format] = {
     ".ipc": "ipc",
     ".feather": "ipc",
 }
-_MAKES_ONE = "; polars.DataFrame makes a data frame of it"
+TO_FRAME = "; polars.DataFrame makes a data frame of it"  # what may help with records or columns that are none
 _COMPRESSED: dict[str, Literal["gzip", "zstd"]] = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 
 Source = str | os.PathLike[str] | Any
@@ -118,13 +118,13 @@ def find_files(source: Source | Sequence[Source], format: Format | None = None) 
     ):
         raise TypeError(f"expected files or data frames, got {came(source)}")
     if isinstance(source, Mapping):  # whose keys would be taken for names of files
-        raise TypeError(f"expected files or data frames, got {came(source)}{_MAKES_ONE}")
+        raise TypeError(f"expected files or data frames, got {came(source)}{TO_FRAME}")
     sources: list[Any] = [source] if isinstance(source, str | os.PathLike) or _is_frame(source) else list(source)
     if not sources:
         raise ValueError("expected at least one file, got none")
     for each in sources:
         if isinstance(each, bytes) or not (isinstance(each, str | os.PathLike) or _is_frame(each)):
-            more = _MAKES_ONE if isinstance(each, Mapping) or hasattr(source, "__array__") else ""
+            more = TO_FRAME if isinstance(each, Mapping) or hasattr(source, "__array__") else ""
             raise TypeError(f"expected files or data frames, got {came(source if more else each)}{more}")
     if any(_is_frame(each) for each in sources):
         if not all(_is_frame(each) for each in sources):
