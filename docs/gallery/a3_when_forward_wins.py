@@ -2,7 +2,7 @@
 The rule of one line
 ====================
 Where rows are fixed beforehand, forward has the smaller expected loss in a round exactly if (xᵀθ*)² < (2 + q)σ²: the signal
-of the row is smaller than 1.4 times the noise, or than more of it where the leverage q is large. The curves are the exact expected regrets
+of the row is smaller than 1.4 times the noise, or a little more where the leverage q is large. The curves are the exact expected regrets
 of both, summed: they part in the first rounds, where leverages are large. Above each is the share of rows for which the rule
 holds when q is 0.
 """
