@@ -15,6 +15,7 @@ class Array(Type):
 boolean: Type
 float64: Type
 int64: Type
+uint64: Type
 intp: Type
 void: Type
 

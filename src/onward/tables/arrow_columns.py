@@ -66,6 +66,7 @@ def pieces_of(
     batches: Iterator[pa.RecordBatch],
     wanted: Mapping[str, Kind],
     keep: Sequence[str],
+    together: Sequence[str],
     first: int,
     start: int,
     notation: Notation,
@@ -77,7 +78,7 @@ def pieces_of(
             rest, here = batch.slice(skip), first + skip
             where = partial(_where, name, here)
             kept = pl.DataFrame({column: _as_it_is(name, column, rest.column(column)) for column in keep})
-            yield Piece(_frame_of(name, rest, wanted, notation, where), here, where, kept)
+            yield Piece(_frame_of(name, rest, wanted, notation, where), here, where, kept).gathered(together)
         first += batch.num_rows
 
 

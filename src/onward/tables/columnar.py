@@ -58,7 +58,9 @@ class ParquetReader:
         """What each column holds."""
         return contents_of(self._file.schema_arrow)
 
-    def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
+    def pieces(
+        self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = (), together: Sequence[str] = ()
+    ) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows of the file."""
         check_columns(self.name, self.columns, [*wanted, *keep])
         check_kinds(self.name, self._file.schema_arrow, wanted)
@@ -84,7 +86,9 @@ class ParquetReader:
                     columns=columns,
                     use_threads=False,
                 )
-                yield from pieces_of(self.name, self._batches(batches), wanted, keep, first, start, self._notation)
+                yield from pieces_of(
+                    self.name, self._batches(batches), wanted, keep, together, first, start, self._notation
+                )
 
     def _open(self, texts: Sequence[str] = ()) -> pq.ParquetFile:
         """The file. Of columns of text, each different value is read once, however often it comes: it may be long."""
@@ -186,12 +190,14 @@ class IpcReader:
         """What each column holds."""
         return contents_of(self._schema)
 
-    def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
+    def pieces(
+        self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = (), together: Sequence[str] = ()
+    ) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows."""
         check_columns(self.name, self.columns, [*wanted, *keep])
         check_kinds(self.name, self._schema, wanted)
         batches = self._batches(list(dict.fromkeys([*wanted, *keep])), start)
-        yield from pieces_of(self.name, batches, wanted, keep, 0, start, self._notation)
+        yield from pieces_of(self.name, batches, wanted, keep, together, 0, start, self._notation)
 
     def _batches(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         size = max(1, VALUES // max(1, len(columns)))
@@ -253,14 +259,16 @@ class FrameReader:
         """What each column holds; nothing if there are no rows."""
         return contents_of(self._table.schema) if self._table.num_rows else {}
 
-    def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
+    def pieces(
+        self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = (), together: Sequence[str] = ()
+    ) -> Iterator[Piece]:
         """As in `Reader`; `start` counts rows."""
         check_columns(self.name, self.columns, [*wanted, *keep])
         check_kinds(self.name, self._table.schema, wanted, texts=True)
         size = max(1, VALUES // max(1, len(wanted)))
         batches = self._table.select(list(dict.fromkeys([*wanted, *keep]))).to_batches(max_chunksize=size)
-        for piece in pieces_of(self.name, iter(batches), wanted, keep, 0, start, self._notation):
-            self._read = piece.start + len(piece.frame)
+        for piece in pieces_of(self.name, iter(batches), wanted, keep, together, 0, start, self._notation):
+            self._read = piece.start + len(piece)
             yield piece
 
     @property

@@ -9,10 +9,11 @@ import csv
 import io
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 
+import numpy as np
 import polars as pl
 
 from onward.core.shown import brief
@@ -20,6 +21,7 @@ from onward.tables.errors import DataError
 from onward.tables.kinds import MISSING, TOLD_BY, UNKNOWN, Content, guess_each, read_texts, read_wider
 from onward.tables.lines import LONGEST, Chunk, TextFile
 from onward.tables.notation import Notation
+from onward.tables.plain_numbers import plain_numbers
 from onward.tables.quotes import first_record, is_tidy, outside, whole_records
 from onward.tables.readers import Piece, check_columns, check_names, expected, parsed_ahead, parsed_pieces
 from onward.tables.recipe import Kind
@@ -114,7 +116,7 @@ class DelimitedReader:
         chunk = self._text.sample(self._whole, self._body, SAMPLE)
         frames: list[pl.DataFrame] = []  # only rows that can be read tell what columns hold
         errors: list[DataError] = []
-        for piece in parsed_pieces(chunk, lambda each: (self._texts(each), pl.DataFrame()), self._where, self._whole):
+        for piece in parsed_pieces(chunk, self._as_texts, self._where, self._whole):
             if piece.error is None:
                 frames.append(piece.frame)
             else:
@@ -131,10 +133,12 @@ class DelimitedReader:
         self._unknown = {name for name, content in found.items() if content == UNKNOWN}
         return found
 
-    def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
+    def pieces(
+        self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = (), together: Sequence[str] = ()
+    ) -> Iterator[Piece]:
         """As in `Reader`; `start` counts bytes."""
         check_columns(self.name, self.columns, [*wanted, *keep])
-        parse = partial(self._parsed, wanted, keep)
+        parse = partial(self._piece, wanted, keep, together)
         chunks = self._text.chunks(max(start, self._body), self._whole)
         yield from parsed_ahead(
             chunks, lambda chunk: parsed_pieces(chunk, parse, self._where, self._whole), self._text.parsers
@@ -154,12 +158,28 @@ class DelimitedReader:
 
     # A chunk of lines
 
+    def _as_texts(self, chunk: Chunk) -> Piece:
+        return Piece(self._texts(chunk), chunk.start, partial(self._where, chunk))
+
+    def _piece(self, wanted: dict[str, Kind], keep: Sequence[str], together: Sequence[str], chunk: Chunk) -> Piece:
+        """The chunk as numbers, if it holds nothing else; else as whatever it holds."""
+        self._text.check_nulls(chunk)
+        if self._way == 0 and not keep and not self._notation.is_local and set(wanted.values()) == {"number"}:
+            numbers = plain_numbers(chunk.data, self.separator, self.columns, wanted, together)
+            if numbers is not None:
+                X, frame = numbers
+                piece = Piece(frame, chunk.start, partial(self._where, chunk), together=tuple(together), X=X)
+                self._notice(wanted, lambda name: bool(np.isnan(piece.values(name)).all()))
+                return piece
+        frame, kept = self._parsed(wanted, keep, chunk)
+        self._notice(wanted, lambda name: frame[name].null_count() == len(frame))
+        return Piece(frame, chunk.start, partial(self._where, chunk), kept).gathered(together)
+
     def _parsed(self, wanted: dict[str, Kind], keep: Sequence[str], chunk: Chunk) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The chunk as numbers; else with marks for missing values; else by way of texts; else by record.
 
         A file that needs one of these ways will need it again. Beside it, the columns that are kept as they are.
         """
-        self._text.check_nulls(chunk)
         # Polars would take a mark of the byte order away, wherever in the file the chunk begins.
         as_it_is = not (_has_lone_return(chunk.data) or chunk.data.startswith(_BOM))
         if as_it_is and is_tidy(chunk.data, self.separator.encode()):
@@ -169,22 +189,18 @@ class DelimitedReader:
                 except pl.exceptions.PolarsError:
                     continue
                 self._way = way
-                self._notice(frames[0])
                 return frames
         texts = self._texts(chunk)
         frame = self._converted(texts[list(wanted)], wanted, chunk)
-        self._notice(frame)
         return frame, _as_they_are(texts[list(keep)] if keep else pl.DataFrame())
 
     def _told_by(self, name: str) -> TOLD_BY:
         """How many rows may have told what a column holds."""
         return "none" if name in self._unknown else "few" if self._text.arrives else "many"
 
-    def _notice(self, frame: pl.DataFrame) -> None:
+    def _notice(self, wanted: Collection[str], is_empty: Callable[[str], bool]) -> None:
         """Take note of the columns of which something is known now."""
-        for name in [name for name in self._unknown if name in frame.columns]:
-            if frame[name].null_count() < len(frame):
-                self._unknown.discard(name)
+        self._unknown -= {name for name in self._unknown if name in wanted and not is_empty(name)}
 
     def _quickly(
         self, data: bytes, wanted: dict[str, Kind], keep: Sequence[str], way: int

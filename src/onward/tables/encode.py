@@ -148,7 +148,7 @@ class Encoder:
         belong to the block that follows them; no block is without rows.
         """
         keep, self._yields = not self._yields, False
-        n = len(piece.frame)
+        n = len(piece)
         # Terms may make many features of few columns: no more of them at a time than of others.
         size = max(1, VALUES // self._fixed) if self._terms else max(1, n)
         for start in range(0, n, size):
@@ -172,7 +172,7 @@ class Encoder:
             raise
 
     def _blocks(self, piece: Piece) -> Iterator[Block]:
-        n = len(piece.frame)
+        n = len(piece)
         kept = np.ones(n, dtype=np.bool_)
         if piece.error is not None:
             self._missing.leave_out("the row cannot be read", kept.copy(), kept)
@@ -256,14 +256,14 @@ class Encoder:
 
     def _required(self, column: str, piece: Piece, kept: Flags) -> Vector:
         """A column that cannot be made up: where it lacks, the row is left out, or the data refused."""
-        values = piece.frame[column].to_numpy().astype(np.float64, copy=False)
+        values = piece.values(column)
         self._missing.require(column, values, piece, kept)
         return values
 
     def _times(self, piece: Piece, kept: Flags) -> Times | None:
         """The times of the rows; None where there are none to be had, as there need not be to predict."""
         column = self.recipe.time
-        if column is None or (not self._with_target and column.name not in piece.frame.columns):
+        if column is None or (not self._with_target and not piece.has(column.name)):
             return None
         values, dated = self._required(column.name, piece, kept), column.kind == "time"
         return Times(microseconds_of(values) if dated else values, dated)
@@ -290,10 +290,9 @@ class Encoder:
 
     def _numbers(self, piece: Piece, kept: Flags) -> Matrix:
         """The columns that make one feature each, and the terms without categories, (n, k)."""
-        X = np.zeros((len(piece.frame), 0))
-        if self._plain:
-            X = piece.frame[self._plain].to_numpy(order="c", writable=True)
+        X = piece.rows_of(self._plain)
         if not np.isfinite(sum_of_squares(X)):
+            X = X.copy()  # the rows may be needed once more, as they are
             for j, column in enumerate(self._plain):
                 if not np.isfinite(X[:, j]).all():
                     values = X[:, j].copy()
@@ -342,6 +341,6 @@ class Encoder:
 
 def _values(column: str, piece: Piece) -> Values:
     """A column for terms. Targets that are not at hand are not known."""
-    if column not in piece.frame.columns:
-        return Values(np.full(len(piece.frame), np.nan), np.ones(len(piece.frame), dtype=np.bool_))
-    return Values(np.ascontiguousarray(piece.frame[column].to_numpy(), dtype=np.float64))
+    if not piece.has(column):
+        return Values(np.full(len(piece), np.nan), np.ones(len(piece), dtype=np.bool_))
+    return Values(np.ascontiguousarray(piece.values(column)))

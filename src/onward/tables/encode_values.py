@@ -19,7 +19,7 @@ from onward.tables.encode import Block, Encoder
 from onward.tables.errors import DataError
 from onward.tables.kinds import Content
 from onward.tables.levels import level_name
-from onward.tables.readers import EXPECTED, Piece, missing_column
+from onward.tables.readers import EXPECTED, missing_column
 from onward.tables.recipe import Column, Kind, Recipe
 from onward.tables.single_values import ABSENT, as_level, as_number, as_plain
 from onward.tables.sources import Frame
@@ -90,10 +90,10 @@ def encode_blocks(
     # How many levels there may be was the business of the table that was read first.
     levels, most = recipe.levels(names), sys.maxsize
     encoder = Encoder(recipe, levels, with_target=learning, max_levels=most, latest=latest, in_order=learning)
-    for piece in reader.pieces(wanted):
+    for piece in reader.pieces(wanted, together=[column.name for column in recipe.plain]):
         if learning and y is not None:
-            targets = pl.Series(recipe.target, y[piece.start : piece.start + len(piece.frame)])
-            piece = Piece(piece.frame.with_columns(targets), piece.start, piece.where)
+            targets = pl.Series(recipe.target, y[piece.start : piece.start + len(piece)])
+            piece = replace(piece, frame=piece.frame.with_columns(targets))
         for block in encoder.blocks(piece):
             if weight is not None:
                 block = replace(block, weight=np.ascontiguousarray(weight[block.rows]))

@@ -92,21 +92,22 @@ class JsonLinesReader:
         """A JSON value as a level: −0.0 is 0, as in files of typed columns."""
         return self._written(0.0 if isinstance(value, float) and value == 0 else value)
 
-    def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
+    def pieces(
+        self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = (), together: Sequence[str] = ()
+    ) -> Iterator[Piece]:
         """As in `Reader`; `start` counts bytes."""
         if start == 0 and self._sample and not self._text.arrives:  # else too few rows may be known to tell
             check_columns(self.name, self.columns, [*wanted, *keep])
-        parse = partial(self._with_kept, wanted, keep)
+        parse = partial(self._piece, wanted, keep, together)
         yield from parsed_ahead(
             self._text.chunks(start, _whole),
             lambda chunk: parsed_pieces(chunk, parse, self._where, _whole),
             self._text.parsers,
         )
 
-    def _with_kept(
-        self, wanted: dict[str, Kind], keep: Sequence[str], chunk: Chunk
-    ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        return self._parsed(wanted, chunk), self._as_they_are(chunk, keep) if keep else pl.DataFrame()
+    def _piece(self, wanted: dict[str, Kind], keep: Sequence[str], together: Sequence[str], chunk: Chunk) -> Piece:
+        frame, kept = self._parsed(wanted, chunk), self._as_they_are(chunk, keep) if keep else pl.DataFrame()
+        return Piece(frame, chunk.start, partial(self._where, chunk), kept).gathered(together)
 
     def _as_they_are(self, chunk: Chunk, keep: Sequence[str]) -> pl.DataFrame:
         records = [record for _, record in self._records(chunk)]

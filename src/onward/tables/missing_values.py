@@ -103,6 +103,6 @@ def _place(name: str, piece: Piece, row: int, is_term: bool) -> str:
     """Where a value stands; of a term, with what it is made of."""
     if not is_term:
         return f"{piece.where(row)}, column {brief(name)}"
-    columns = [each for each in columns_in(parse_term(name)) if each in piece.frame.columns]
-    made_of = ", ".join(f"{each} = {piece.frame[each][row]}" for each in columns)
+    columns = [each for each in columns_in(parse_term(name)) if piece.has(each)]
+    made_of = ", ".join(f"{each} = {piece.shown(each, row)}" for each in columns)
     return f"{piece.where(row)}, term {name}" + (f" ({made_of})" if made_of else "")

@@ -3,15 +3,17 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
 from itertools import chain, islice
 from typing import Protocol
 
+import numpy as np
 import polars as pl
 
 from onward.core.shown import brief
+from onward.core.types import Matrix, Vector
 from onward.tables.errors import DataError
 from onward.tables.kinds import Content
 from onward.tables.lines import Chunk, Cut, halves
@@ -23,10 +25,11 @@ from onward.tables.recipe import Kind
 class Piece:
     """Some rows of a file, in order.
 
-    `frame` holds the wanted columns: Float64, or String for a category; null where a value is missing. `start` says
-    where the piece begins, as its file counts (bytes or rows): reading can go on from there. `where(row)` names a row
-    of the frame for a person. `kept` holds the same rows of the columns that are kept, as they are: texts of text
-    files, else their own types. A row that could not be read is a piece of its own, with the error and an empty frame.
+    `frame` holds the wanted columns: Float64, or String for a category; null where a value is missing. Those that are
+    wanted `together` are columns of `X` instead: NaN where a value is missing. `start` says where the piece begins, as
+    its file counts (bytes or rows): reading can go on from there. `where(row)` names a row for a person. `kept` holds
+    the same rows of the columns that are kept, as they are: texts of text files, else their own types. A row that could
+    not be read is a piece of its own, with the error and an empty frame.
     """
 
     frame: pl.DataFrame
@@ -34,12 +37,52 @@ class Piece:
     where: Callable[[int], str]
     kept: pl.DataFrame = field(default_factory=pl.DataFrame)
     error: DataError | None = None
+    together: tuple[str, ...] = ()
+    X: Matrix = field(default_factory=lambda: np.zeros((0, 0)))  # (n, together)
+
+    def __len__(self) -> int:
+        return len(self.X) if self.together else len(self.frame)
 
     def part(self, start: int, stop: int) -> "Piece":
         """Rows start … stop − 1, as a piece."""
-        where = self.where
-        kept = self.kept[start:stop]
-        return Piece(self.frame[start:stop], self.start, lambda row: where(start + row), kept, self.error)
+        where, rows = self.where, slice(start, stop)
+        return replace(
+            self,
+            frame=self.frame[rows],
+            where=lambda row: where(start + row),
+            kept=self.kept[rows],
+            X=self.X[rows],
+        )
+
+    def gathered(self, together: Sequence[str]) -> "Piece":
+        """The same rows, of which these columns of numbers are in one matrix."""
+        if not together:
+            return self
+        X = self.frame[list(together)].to_numpy(order="c", writable=True)
+        return replace(self, frame=self.frame.drop(together), together=tuple(together), X=X)
+
+    def has(self, column: str) -> bool:
+        """Whether a column is among those that were read."""
+        return column in self.together or column in self.frame.columns
+
+    def values(self, column: str) -> Vector:
+        """A column of numbers; NaN where one is missing."""
+        if column in self.together:
+            return np.ascontiguousarray(self.X[:, self.together.index(column)])
+        return self.frame[column].to_numpy().astype(np.float64, copy=False)
+
+    def rows_of(self, columns: Sequence[str]) -> Matrix:
+        """Columns of numbers as rows (n, columns); NaN where one is missing."""
+        if not columns:
+            return np.zeros((len(self), 0))
+        if self.together == tuple(columns):
+            return self.X
+        return np.stack([self.values(column) for column in columns], axis=1)
+
+    def shown(self, column: str, row: int) -> str:
+        """A value for a person."""
+        value = self.values(column)[row] if column in self.together else self.frame[column][row]
+        return str(None if value != value else value)
 
 
 class Reader(Protocol):
@@ -55,10 +98,13 @@ class Reader(Protocol):
     def contents(self) -> Mapping[str, Content]:
         """What each of its columns holds, as far as can be told before reading; nothing if there are no rows."""
 
-    def pieces(self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = ()) -> Iterator[Piece]:
+    def pieces(
+        self, wanted: dict[str, Kind], start: int = 0, keep: Sequence[str] = (), together: Sequence[str] = ()
+    ) -> Iterator[Piece]:
         """The wanted columns from `start` on, and those to keep; DataError if the file cannot be read so.
 
-        Where rows show that a column holds more than the first ones told, its kind in `wanted` is widened.
+        Of those that are wanted, some columns of numbers may be wanted `together`, as rows of one matrix. Where rows
+        show that a column holds more than the first ones told, its kind in `wanted` is widened.
         """
 
     @property
@@ -71,13 +117,13 @@ class Reader(Protocol):
 
 def parsed_pieces(
     chunk: Chunk,
-    parse: Callable[[Chunk], tuple[pl.DataFrame, pl.DataFrame]],
+    parse: Callable[[Chunk], Piece],
     where: Callable[[Chunk, int], str],
     cut: Cut,
 ) -> Iterator[Piece]:
     """The rows of a chunk of text; where it cannot be parsed, it is halved until the row is found that cannot be."""
     try:
-        frame, kept = parse(chunk)
+        piece = parse(chunk)
     except DataError as error:
         parts = halves(chunk, cut)
         line = chunk.data.find(b"\n") + 1
@@ -92,8 +138,8 @@ def parsed_pieces(
         for part in parts or ():
             yield from parsed_pieces(part, parse, where, cut)
         return
-    if len(frame):
-        yield Piece(frame, chunk.start, partial(where, chunk), kept)
+    if len(piece):
+        yield piece
 
 
 def parsed_ahead(chunks: Iterator[Chunk], parse: Callable[[Chunk], Iterator[Piece]], parsers: int) -> Iterator[Piece]:

@@ -316,7 +316,7 @@ class Stream:
                 if piece.error is not None:
                     piece = self._blank(piece, piece.error)
                 self._widen()
-                rows = len(piece.frame)
+                rows = len(piece)
                 if fresh:
                     self._pieces = []
                 self._pieces.append((self._encoder.read - skip, rows, file, piece.start))
@@ -325,7 +325,7 @@ class Stream:
                     passed = min(skip, rows)
                     skip -= passed
                     piece = piece.part(passed, rows)
-                    if not len(piece.frame):
+                    if not len(piece):
                         continue
                 for block in self._encoder.blocks(piece):
                     fresh = True
@@ -388,7 +388,8 @@ class Stream:
                     self._reader.close()
                     self._finished += self.files[number - 1].size or 0
                     self._reader = self._open(self.files[number])
-                for piece in self._reader.pieces(self._wanted, self._begin.start if first else 0, self._keep):
+                start, together = self._begin.start if first else 0, [column.name for column in self.recipe.plain]
+                for piece in self._reader.pieces(self._wanted, start, self._keep, together):
                     yield number, piece
         finally:
             self._reader.close()

@@ -1,0 +1,184 @@
+"""Text that holds nothing but numbers: each is the float that Python makes of it, and what is none is left alone."""
+
+import math
+import struct
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onward.core.types import Matrix
+from onward.tables import Table, delimited, lines, stream
+from onward.tables.number_kernel import _HIGHEST, _LOWEST
+from onward.tables.plain_numbers import plain_numbers
+
+
+def read(text: str, columns: Sequence[str] = ("x", "y"), separator: str = ",") -> Matrix | None:
+    """All columns of a text, two of them apart."""
+    found = plain_numbers(text.encode(), separator, columns, columns, columns[:-1])
+    return None if found is None else np.column_stack([found[0], found[1].to_numpy()])
+
+
+def of_each(texts: Sequence[str]) -> Matrix:
+    """What each text is read as, on its own line; NaN for one that is left alone."""
+    found = read("".join(f"12345678,{text}\n" for text in texts))
+    if found is not None:
+        return found[:, 1]
+    each = [read(f"12345678,{text}\n") for text in texts]
+    return np.array([math.nan if one is None else one[0, 1] for one in each])
+
+
+def bits(values: Matrix) -> Matrix:
+    return np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
+
+
+# Those that are next to no normal float are left alone, and have tests of their own.
+FLOATS = st.floats(allow_nan=False, allow_infinity=False).filter(lambda value: value == 0 or abs(value) > 1e-300)
+WRITTEN = st.one_of(
+    FLOATS.map(repr),
+    FLOATS.map("{:.18e}".format),
+    st.tuples(st.floats(-1e9, 1e9), st.integers(0, 9)).map(lambda pair: f"{pair[0]:.{pair[1]}f}"),
+    st.integers(-(10**19) + 1, 10**19 - 1).map(str),
+    st.tuples(st.integers(0, 10**12), st.integers(0, 30)).map(lambda pair: f"0.{'0' * pair[1]}{pair[0]}"),
+    st.tuples(st.integers(0, 10**7), st.integers(-99, 99), st.sampled_from("eE")).map(
+        lambda each: f"{each[0]}{each[2]}{each[1]:+}"
+    ),
+)
+
+
+@given(st.lists(WRITTEN, min_size=1, max_size=40))
+def test_numbers_are_those_that_python_reads(texts: list[str]) -> None:
+    assert np.array_equal(bits(of_each(texts)), bits(np.array([float(text) for text in texts])))
+
+
+def test_every_power_of_ten_with_as_many_digits_as_there_may_be() -> None:
+    """Each power of five is right to its last bit: whole numbers of 64 bits try them all."""
+    rng = np.random.default_rng(0)
+    for q in range(_LOWEST, _HIGHEST + 1):
+        texts = [f"{w}e{q}" for w in [*rng.integers(2**53, 10**18, 40), 1, 3, 9_999_999_999_999_999_999]]
+        expected = np.array([float(text) for text in texts])
+        normal = (expected > 1e-300) & np.isfinite(expected)
+        assert np.array_equal(bits(of_each(texts)[normal]), bits(expected[normal])), q
+
+
+def test_half_way_between_two_floats_the_even_one_is_taken() -> None:
+    rng = np.random.default_rng(1)
+    texts = []
+    for power in range(-60, 12):
+        for m in rng.integers(2**52, 2**53, 200).tolist():
+            middle = Fraction(2 * m + 1) * Fraction(2) ** power
+            for places in range(20):
+                scaled = middle * 10**places
+                if scaled.denominator == 1 and scaled.numerator < 10**19:
+                    texts += [f"{scaled.numerator}e-{places}", f"{scaled.numerator + 1}e-{places}"]
+                    break
+    assert len(texts) > 2000
+    assert np.array_equal(bits(of_each(texts)), bits(np.array([float(text) for text in texts])))
+
+
+def test_floats_of_any_bits() -> None:
+    rng = np.random.default_rng(2)
+    made = [struct.unpack("d", rng.bytes(8))[0] for _ in range(20_000)]
+    values = [value for value in made if math.isfinite(value) and abs(value) > 1e-300]
+    assert np.array_equal(bits(of_each([repr(value) for value in values])), bits(np.array(values)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("-", ".", "-.", "e5", "1e", "1e+", "1e00005", "+1", " 1", "1 ", "1_0", "nan", "NaN", "inf", "-Infinity"),
+        *("0x10", "1.2.3", "1e5.0", "1-2", "--1", "é", "１", "1e400", "1e-400", "5e-324", "12345678901234567890"),
+        *("1\r1", "1;2", '"1"', "true", "NA", "1/2", "1:2", "123a5678", "1234567a", "12345678a", "1\x00"),
+    ],
+)
+def test_what_is_no_plain_number_is_left_alone(text: str) -> None:
+    assert read(f"12345678,{text}\n1,1\n") is None
+    assert read(f"1,1\n{text},12345678\n") is None
+
+
+@pytest.mark.parametrize("text", ["1\n", "1,2,3\n", "\n", "1,2\n\n", "1,2\n3\n", ",,\n", "1,2\n3", "1,2\n3,4,5"])
+def test_lines_of_other_lengths_are_left_alone(text: str) -> None:
+    assert read(text) is None
+
+
+@given(
+    st.lists(st.lists(st.one_of(st.just(""), WRITTEN), min_size=3, max_size=3), min_size=1, max_size=30),
+    st.sampled_from([",", ";", "\t", "|"]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.booleans(),
+)
+def test_any_lines(rows: list[list[str]], separator: str, end: str, ends: bool) -> None:
+    text = end.join(separator.join(row) for row in rows) + end * ends
+    found = read(text, "abc", separator)
+    if not ends and rows[-1][-1] == "" and end == "\n":
+        text += end
+    assert found is not None
+    expected = np.array([[float(value) if value else math.nan for value in row] for row in rows])
+    assert np.array_equal(found, expected, equal_nan=True)
+    assert np.array_equal(np.signbit(found), np.signbit(expected))
+
+
+def test_an_empty_line_is_no_missing_value_of_a_single_column() -> None:
+    assert plain_numbers(b"1\n\n2\n", ",", ["x"], ["x"], ["x"]) is None
+
+
+def test_columns_that_are_not_wanted_may_hold_any_text_but_quotes_and_letters_beyond_ascii() -> None:
+    found = plain_numbers(b"a b,1,x;\n,2,--\n", ",", ["s", "x", "t"], ["x"], [])
+    assert found is not None
+    assert found[1]["x"].to_list() == [1.0, 2.0]
+    assert plain_numbers(b'"a",1,x\n', ",", ["s", "x", "t"], ["x"], []) is None
+    assert plain_numbers("ä,1,x\n".encode(), ",", ["s", "x", "t"], ["x"], []) is None
+
+
+@pytest.mark.parametrize("separator", [".", "-", "e", "5", "§"])
+def test_a_separator_that_numbers_have_is_left_to_others(separator: str) -> None:
+    assert plain_numbers(f"1{separator}2\n".encode(), separator, ["x", "y"], ["x", "y"], ["x"]) is None
+
+
+TABLES = {
+    "plain": "x,z,y\n" + "".join(f"{i / 7},{-i},{i * 1e-9}\n" for i in range(500)),
+    "missing": "x,z,y\n" + "".join(f"{i / 7 if i % 5 else ''},{-i},{i}\n" for i in range(500)),
+    "text beside": "x,name,z,y\n" + "".join(f"{i},a{i},{i / 3},{i}\n" for i in range(500)),
+    "a word late": "x,z,y\n" + "".join(f"{i},{i / 3 if i != 450 else 'NA'},{i}\n" for i in range(500)),
+    "a quote late": "x,z,y\n" + "".join(f'{i},{i / 3 if i != 450 else """"5.5" """.strip()},{i}\n' for i in range(500)),
+    "a blank line late": "x,z,y\n" + "".join(f"{i},{i / 3},{i}\n" + "\n" * (i == 450) for i in range(500)),
+    "weights": "w,x,y,z\n" + "".join(f"{1 + i % 3},{i / 3},{i},{i % 11}\n" for i in range(500)),
+    "no line feed at the end": "x,z,y\n1,2,3\n4,5,6",
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("chunk", [200, 1 << 20])
+def test_a_stream_has_the_same_bits_whichever_way_it_is_read(
+    name: str, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(TABLES[name], encoding="utf-8")
+    monkeypatch.setattr(lines, "CHUNK", chunk)
+    names = TABLES[name].partition("\n")[0].split(",")
+    exclude, weight = ["name"] if "name" in names else [], "w" if "w" in names else None
+    table = Table("y", missing="zero", exclude=exclude, weight=weight)
+    taken: list[bool] = []
+
+    def counted(*arguments: Any) -> Any:
+        found = plain_numbers(*arguments)
+        taken.append(found is not None)
+        return found
+
+    found = []
+    for way in (counted, lambda *_: None):
+        monkeypatch.setattr(delimited, "plain_numbers", way)
+        rows = stream(path, table)
+        blocks = list(rows)
+        X, y = np.concatenate([block.X for block in blocks]), np.concatenate([block.y for block in blocks])
+        found.append((X, y, np.concatenate([block.weight for block in blocks]), dict(rows.filled)))
+    assert any(taken) == (chunk == 200 or "late" not in name)
+    for one, other in zip(found[0][:3], found[1][:3], strict=True):
+        assert np.array_equal(bits(one), bits(other))
+    assert found[0][3] == found[1][3]
+    assert len(found[0][0]) == TABLES[name].rstrip("\n").replace("\n\n", "\n").count("\n")
