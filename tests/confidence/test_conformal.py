@@ -212,6 +212,18 @@ def test_intervals_of_several_levels_are_nested(stream: Callable[..., Any]) -> N
     assert_array_equal(upper[:, 0], high[:, 0])
 
 
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 16])
+def test_each_level_knows_nothing_of_smaller_ones_however_many_there_are(count: int) -> None:
+    """They are computed side by side, in groups of eight."""
+    deltas = [0.6 * 0.8**k for k in range(20)]
+    rows = made_up(500)
+    every, first = ConformalIntervals(deltas), ConformalIntervals(deltas[:count])
+    for one, other in zip(every.track(*rows), first.track(*rows), strict=True):
+        assert_array_equal(one[:, :count], other)
+    lower, upper = every.predict(0.5, 0.1)
+    assert_array_equal(np.vstack([lower, upper]), np.vstack(every.track([0.5], [0.1], [0.7])))
+
+
 def test_of_nested_intervals_too_each_misses_its_share() -> None:
     """Where targets come to an end, an interval is often widened to hold that of a larger δ."""
     rng = np.random.default_rng(0)

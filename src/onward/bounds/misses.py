@@ -3,7 +3,8 @@
 import numpy as np
 
 from onward.bounds.common import over_horizons
-from onward.core.calibration import FEWEST, MOST_EXCESS
+from onward.core.calibration import FEWEST
+from onward.core.calibration_lanes import MOST_EXCESS
 from onward.core.types import Vector
 
 

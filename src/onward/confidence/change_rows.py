@@ -14,7 +14,7 @@ from onward.core.tiles import SCALARS, TILE, A, Q
 from onward.core.types import Matrix, Vector
 from onward.core.views import as_matrix, part
 
-COMPILED_FROM = "66cbf8d0d86ecf03"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "4af2b27c5c9606a5"  # other files whose code is compiled into this one: see tools/digests.py
 
 RIDGE = 1e-14  # λ of a coordinate, in units of the first value other than 0 in it: next to nothing
 LEAST_RIDGE = 1e-250  # smaller ones would lose their digits: such a value counts as 0

@@ -32,13 +32,24 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onward.core.calibration_lanes import (
+    GROUP,
+    PLACES,
+    TABLE,
+    end_of,
+    groups_of,
+    learn_ends,
+    load_lanes,
+    note_target,
+    put_ends,
+    put_inflation,
+    store_lanes,
+)
 from onward.core.compile import compiled, inlined
-from onward.core.quads import divide_quads
-from onward.core.simd import rarely
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
-COMPILED_FROM = "d341bc282bffad90"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "47b50ec11280942c"  # other files whose code is compiled into this one: see tools/digests.py
 
 HEADER = np.dtype(
     [
@@ -57,16 +68,10 @@ SCALE_RATES = np.array([0.0, 0.01, 0.05, 0.01, 0.03])  # at least 3/(n + 3): so 
 MEMORIES = len(SCALE_RATES)
 SHARED = 0.001  # of the weights, shared out at every row
 UNBIASED = 20.0  # errors until locations are learned: those of a learner that knows little are no sign of a shift
-TABLE = 40  # t_n is looked up for so many errors, then computed
 FREEDOM = 5.0 / 9.0  # of n errors, of which later ones count more, the freedom is 5n/9 + 1/2
 SLOWEST = 1.0 / 5000.0  # the least rate of a quantile
 PRIOR = 50.0  # errors that its start counts for
-REGAIN = 0.3  # by which part of α a miss too many lowers the share that is aimed at
-USUAL_EXCESS = 2.0  # |E| beyond which the law has rather changed
-PUSH = 0.06  # by which part of 1 + |θ| the square beyond it moves an end, in units of S
-MOST_EXCESS = 32.0  # |E| from which on an end lies beyond all errors
 LARGEST = 1e290  # a larger error is not learned: its multiples would overflow
-REACH = 15.0  # times P: no further is an end while E = 0
 MEAN_DEVIATION = math.sqrt(0.5 * math.pi)  # the deviation of a Gaussian law over its mean absolute deviation
 
 
@@ -158,59 +163,44 @@ def _least(n: float) -> float:
 
 
 @inlined
-def _inflation(calibration: Calibration, place: int, n: float, least: float) -> float:
-    """t_n: the t quantile over the Gaussian one. `least` is `_least(n)`, the same for all places."""
-    if n < TABLE - 1.0:
-        below = int(n)
-        lower, upper = calibration.inflation[place, below], calibration.inflation[place, below + 1]
-        return float(lower + (n - below) * (upper - lower))
-    return float(1.0 + least * (calibration.inflation[place, TABLE] + least * calibration.inflation[place, TABLE + 1]))
-
-
-@inlined
-def _floored_density(calibration: Calibration, place: int, side: int) -> float:
-    """f, no less than that of a law with a very long tail: in a gap of the law, steps must end."""
-    f, least = calibration.density[place, side], 0.25 * calibration.delta[place]
-    away = abs(calibration.quantile[place, side]) + 1.0
-    if rarely(not f * away > 1.001 * least):  # divisions take most of the time, and this one can mostly be spared
-        f = max(f, least / away)
-    return float(f)
-
-
-@inlined
-def _end(
-    calibration: Calibration, place: int, side: int, m: float, S: float, inflation: float, makes_up: bool
-) -> float:
-    """How far from 0 the next error may be on a side; it makes up for misses so far, or is as if E were 0."""
-    peak, E = calibration.header[0].peak, calibration.excess[place, side] if makes_up else 0.0
-    f, quantile = _floored_density(calibration, place, side), calibration.quantile[place, side]
-    unusual = max(abs(E) - USUAL_EXCESS, 0.0)
-    away = quantile * inflation + REGAIN * 0.5 * calibration.delta[place] * E / f
-    away += math.copysign(PUSH * (1.0 + abs(quantile)) * unusual * unusual, E)
-    away = (m if side == 0 else -m) + S * away
-    away = min(max(away, -REACH * peak), REACH * peak)
-    share = min(abs(E) / MOST_EXCESS, 1.0 + 1.0 / MOST_EXCESS)
-    push = share * share * share
-    return float(away + math.copysign((REACH + 2.0) * peak * push * push, E))
+def _loaded(calibration: Calibration) -> Vector:
+    """What is known of ends, as lanes: a buffer of its own."""
+    lanes = np.empty(groups_of(calibration.delta.shape[0]) * GROUP)
+    load_lanes(
+        lanes, calibration.delta, calibration.inflation, calibration.quantile, calibration.density, calibration.excess
+    )
+    return lanes
 
 
 @inlined
 def _put_ends(
-    calibration: Calibration, prediction: float, spread: float, makes_up: bool, lower: Vector, upper: Vector
+    calibration: Calibration,
+    lanes: Vector,
+    prediction: float,
+    spread: float,
+    makes_up: bool,
+    lower: Vector,
+    upper: Vector,
 ) -> None:
-    """Overwrites lower and upper (δ,) with the ends at each δ, each interval widened to hold the one before it."""
-    count = calibration.delta.shape[0]
-    if not (calibration.header[0].rows >= FEWEST and spread < math.inf and math.isfinite(prediction)):
+    """Overwrites lower and upper (δ,) with the ends at each δ, each interval widened to hold the one before it.
+
+    They make up for misses so far, or are as if there were none too many. Overwrites the lanes.
+    """
+    count, header = calibration.delta.shape[0], calibration.header[0]
+    if not (header.rows >= FEWEST and spread < math.inf and math.isfinite(prediction)):
         for k in range(count):
             lower[k], upper[k] = -math.inf, math.inf
         return
     m, S = _mixed(calibration)
-    n = calibration.header[0].learned
+    n = header.learned
     least = _least(n)
+    for g in range(groups_of(count)):
+        group = part(lanes, g * GROUP, (g + 1) * GROUP)
+        put_inflation(group, g * PLACES, calibration.inflation, n, least)
+        put_ends(group, m, S, header.peak, 1.0 if makes_up else 0.0)
     for k in range(count):
-        inflation = _inflation(calibration, k, n, least)
-        high = prediction + spread * _end(calibration, k, 0, m, S, inflation, makes_up)
-        low = prediction - spread * _end(calibration, k, 1, m, S, inflation, makes_up)
+        high = prediction + spread * end_of(lanes, k, 0)
+        low = prediction - spread * end_of(lanes, k, 1)
         if k == 0 and low > high:
             low = high = 0.5 * (low + high)
         upper[k] = high if k == 0 else max(high, upper[k - 1])
@@ -218,17 +208,21 @@ def _put_ends(
 
 
 @inlined
-def _learn(calibration: Calibration, error: float, share: float, y: float, lower: Vector, upper: Vector) -> None:
+def _learn(
+    calibration: Calibration, lanes: Vector, error: float, share: float, y: float, lower: Vector, upper: Vector
+) -> None:
     """Learn an error, whose ends were these, and which says the given share of what one can say."""
-    header = calibration.header[0]
+    header, count = calibration.header[0], calibration.delta.shape[0]
     n = header.learned
     m, S = _mixed(calibration)
     if header.rows >= FEWEST:
-        z, least, rate = (error - m) / S, _least(n), share * max(1.0 / (n + PRIOR), SLOWEST)
-        for k in range(calibration.delta.shape[0]):
-            _count_misses(calibration, k, y, lower[k], upper[k])
-            if S > 0.0:
-                _learn_ends(calibration, k, z, rate, _inflation(calibration, k, n, least))
+        z, rate = 0.0, 0.0
+        if S > 0.0:
+            z, rate = (error - m) / S, share * max(1.0 / (n + PRIOR), SLOWEST)
+        for k in range(count):
+            note_target(lanes, k, y, lower[k], upper[k])
+        for g in range(groups_of(count)):
+            learn_ends(part(lanes, g * GROUP, (g + 1) * GROUP), z, rate)
     header.peak = max(header.peak * (header.rows / (header.rows + 1.0)), abs(error))
     header.rows += 1.0
     header.learned = n + share
@@ -251,32 +245,6 @@ def _learn(calibration: Calibration, error: float, share: float, y: float, lower
 
 
 @inlined
-def _count_misses(calibration: Calibration, place: int, y: float, lower: float, upper: float) -> None:
-    """Count whether a target lay beyond an end at one δ."""
-    alpha = 0.5 * calibration.delta[place]
-    hit = lower == upper and y == lower  # an interval of one point says nothing of shares
-    least = -(MOST_EXCESS + 1.0) * (2.0 * place + 1.0)
-    for side in range(2):
-        missed, E = y > upper if side == 0 else y < lower, calibration.excess[place, side]
-        counted = min(max(E + ((1.0 if missed else 0.0) - alpha), least), MOST_EXCESS + 1.0)
-        calibration.excess[place, side] = E if hit else counted
-
-
-@inlined
-def _learn_ends(calibration: Calibration, place: int, z: float, rate: float, inflation: float) -> None:
-    """What an error z = (e − m)/S says of the ends at one δ."""
-    alpha, quantile, density = 0.5 * calibration.delta[place], calibration.quantile, calibration.density
-    width = 0.25 * (abs(quantile[place, 0]) + 0.5), 0.25 * (abs(quantile[place, 1]) + 0.5)
-    f = _floored_density(calibration, place, 0), _floored_density(calibration, place, 1)
-    quotients = divide_quads((0.5, 0.5, rate, rate), (width[0], width[1], f[0], f[1]))
-    for side in range(2):
-        beyond, at = z if side == 0 else -z, quantile[place, side] * inflation
-        near = quotients[side] if abs(beyond - at) < width[side] else 0.0
-        density[place, side] += rate * (near - density[place, side])
-        quantile[place, side] += quotients[2 + side] * ((1.0 if beyond > at else 0.0) - alpha)
-
-
-@inlined
 def _spread(leverage: float, weight: float) -> float:
     """√(1/w + q); infinite for a row of weight 0 or of which nothing is known."""
     return math.sqrt(1.0 / weight + leverage) if weight > 0.0 and leverage >= 0.0 else math.inf
@@ -285,6 +253,7 @@ def _spread(leverage: float, weight: float) -> float:
 @inlined
 def _learn_row(
     calibration: Calibration,
+    lanes: Vector,
     prediction: float,
     leverage: float,
     weight: float,
@@ -296,7 +265,7 @@ def _learn_row(
     """Learn the error of a row, if it has one that says anything."""
     error, share = (y - prediction) / spread, 1.0 / (1.0 + weight * leverage)
     if spread < math.inf and abs(error) < LARGEST and share > 0.0:
-        _learn(calibration, error, share, y, lower, upper)
+        _learn(calibration, lanes, error, share, y, lower, upper)
 
 
 @compiled
@@ -305,10 +274,10 @@ def put_intervals(
 ) -> None:
     """Intervals of rows that are not learned: they make up for no misses. Overwrites lower and upper (n, δ)."""
     calibration = view_calibration(buffer)
-    count = calibration.delta.shape[0]
+    lanes, count = _loaded(calibration), calibration.delta.shape[0]
     for i in range(predictions.shape[0]):
         low, high = part(lower, i * count, (i + 1) * count), part(upper, i * count, (i + 1) * count)
-        _put_ends(calibration, predictions[i], _spread(leverages[i], w[i]), False, low, high)
+        _put_ends(calibration, lanes, predictions[i], _spread(leverages[i], w[i]), False, low, high)
 
 
 @compiled
@@ -317,19 +286,20 @@ def track_rows(
 ) -> None:
     """The interval of each row before its error is learned. Overwrites the buffer, lower and upper (n, δ)."""
     calibration = view_calibration(buffer)
-    count = calibration.delta.shape[0]
+    lanes, count = _loaded(calibration), calibration.delta.shape[0]
     for i in range(predictions.shape[0]):
         low, high = part(lower, i * count, (i + 1) * count), part(upper, i * count, (i + 1) * count)
         spread = _spread(leverages[i], w[i])
-        _put_ends(calibration, predictions[i], spread, True, low, high)
-        _learn_row(calibration, predictions[i], leverages[i], w[i], spread, y[i], low, high)
+        _put_ends(calibration, lanes, predictions[i], spread, True, low, high)
+        _learn_row(calibration, lanes, predictions[i], leverages[i], w[i], spread, y[i], low, high)
+    store_lanes(lanes, calibration.quantile, calibration.density, calibration.excess)
 
 
 @compiled
 def put_interval(buffer: Vector, prediction: float, leverage: float, weight: float, ends: Matrix) -> None:
     """The interval of the next row, as `track_rows` has it: overwrites ends (2, δ) with lower and upper."""
     calibration = view_calibration(buffer)
-    _put_ends(calibration, prediction, _spread(leverage, weight), True, ends[0], ends[1])
+    _put_ends(calibration, _loaded(calibration), prediction, _spread(leverage, weight), True, ends[0], ends[1])
 
 
 @compiled
@@ -338,7 +308,9 @@ def learn_error(buffer: Vector, prediction: float, leverage: float, y: float, we
     if not (math.isfinite(y) and 0.0 <= weight < math.inf):
         return False
     calibration = view_calibration(buffer)
+    lanes = _loaded(calibration)
     ends, spread = np.empty((2, calibration.delta.shape[0])), _spread(leverage, weight)
-    _put_ends(calibration, prediction, spread, True, ends[0], ends[1])
-    _learn_row(calibration, prediction, leverage, weight, spread, y, ends[0], ends[1])
+    _put_ends(calibration, lanes, prediction, spread, True, ends[0], ends[1])
+    _learn_row(calibration, lanes, prediction, leverage, weight, spread, y, ends[0], ends[1])
+    store_lanes(lanes, calibration.quantile, calibration.density, calibration.excess)
     return True

@@ -1,11 +1,10 @@
-"""Four numbers at once, and four vectors side by side, as the rows of a (d, 4) matrix: written with vectors.
+"""Four vectors side by side, as the rows of a (d, 4) matrix: written with vectors.
 
-The compiler does not see that four sums in a loop are one of vectors, nor that four divisions are one. A value is the
-same as if each were on its own.
+The compiler does not see that four sums in a loop are one of vectors. A value is the same as if each were on its own.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from llvmlite import ir
 from numba import types
@@ -15,7 +14,6 @@ from numba.extending import intrinsic
 from onward.core.types import Matrix, Vector
 
 QUAD = 4
-Quad: TypeAlias = tuple[float, float, float, float]
 _F64 = ir.DoubleType()
 _I32 = ir.IntType(32)
 _VECTOR = ir.VectorType(_F64, QUAD)
@@ -105,21 +103,8 @@ def _move_quads(typingctx: Any, B: Any, r: Any, first: Any, second: Any, third: 
     return types.void(B, r, *[types.float64] * QUAD), codegen
 
 
-@intrinsic
-def _divide_quads(typingctx: Any, above: Any, below: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        quotients = builder.fdiv(*(_as_vector(builder, cgutils.unpack_tuple(builder, each)) for each in args))
-        values = [builder.extract_element(quotients, _I32(i)) for i in range(QUAD)]
-        return context.make_tuple(builder, signature.return_type, values)
-
-    return types.UniTuple(types.float64, QUAD)(above, below), codegen
-
-
 read_quads = cast(Callable[[Matrix, Vector, Vector, Matrix], None], _read_quads)
 """read_quads(B, r, inverse, out) overwrites out[0] with Σ_j (r_j/D_j) B[j] and out[1] with Σ_j B[j]²/D_j, of 1/D."""
 
 move_quads = cast(Callable[[Matrix, Vector, float, float, float, float], None], _move_quads)
 """move_quads(B, r, *steps) adds steps·r_j to B[j], for each j."""
-
-divide_quads = cast(Callable[[Quad, Quad], Quad], _divide_quads)
-"""Four quotients in about the time of one."""
