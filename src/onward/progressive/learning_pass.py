@@ -228,9 +228,9 @@ class Pass:
         """Intervals (δ, n, 2) as of before the rows were learned; the calibration then learns their errors."""
         ends: Matrix = np.empty((0, 0, 0))
         if self.calibration is not None:
-            calibrated = np.stack(self.calibration.track_block(predictions, leverage, y, part.weight))
+            calibrated = self.calibration.track_block(predictions, leverage, y, part.weight)
             if self.records and self.method == "conformal":
-                ends = calibrated.transpose(2, 1, 0)[self.places]
+                ends = np.stack([each.T[self.places] for each in calibrated], axis=-1)
         if self.records and self.method != "conformal":
             assert self.intervals is not None
             ends = self.intervals.ends(part.X, part.weight)  # of a state from before them

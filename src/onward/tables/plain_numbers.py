@@ -3,6 +3,7 @@
 Anything else, be it a sign, a quote or a letter, is left to those who look at it more closely.
 """
 
+import sys
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -22,7 +23,7 @@ def plain_numbers(
     None if they hold anything but plain numbers, if there is a quote or a letter beyond ASCII anywhere, or if a line
     has too many fields or too few. What is in the columns that are not wanted does not matter otherwise.
     """
-    if b'"' in data or len(separator.encode()) != 1 or separator in _IN_NUMBERS:
+    if b'"' in data or len(separator.encode()) != 1 or separator in _IN_NUMBERS or sys.byteorder != "little":
         return None
     data = data if data.endswith(b"\n") else data + b"\n"
     alone = [name for name in wanted if name not in together]
