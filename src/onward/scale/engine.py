@@ -232,7 +232,7 @@ def _deaths(backend: Backend) -> tuple[type[BaseException], ...]:
 def _losses(backend: Backend) -> tuple[type[BaseException], ...]:
     """What is raised when the cluster itself is gone."""
     if backend == "dask":
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
 
         return (CommClosedError, CancelledError, TimeoutError)
     return ()
