@@ -179,16 +179,6 @@ class Named(NamedChoices):
             self._policy.restart()
             self._note("restart", {})
 
-    def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
-        """Begin another sequence of random numbers.
-
-        Args:
-            seed: of the random numbers; None for one of the system.
-        """
-        with self._lock:
-            self._policy.reseed(seed)
-            self._note_state()
-
     # Names
 
     @property
