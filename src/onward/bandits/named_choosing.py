@@ -92,7 +92,7 @@ class NamedChoices(Wrapping):
             contexts: dicts or a data frame, a row for each round; or one dict for all; None if there are none.
             available: whether each action may be played, a row for each round; None if all may.
         """
-        around = None if contexts is None else _rows_or_one(contexts, "contexts")
+        around = None if contexts is None else _rows_or_one(contexts)
         offers = _offers(actions, around)
         if isinstance(around, list) and len(around) != len(offers):
             raise ValueError(f"contexts must have {len(offers)} rows, one for each round, got {len(around)}")
@@ -258,9 +258,9 @@ class NamedChoices(Wrapping):
             self._pending.widen(len(self._features.columns))
 
 
-def _rows_or_one(contexts: Any, what: str) -> list[Names] | Names:
+def _rows_or_one(contexts: Any) -> list[Names] | Names:
     """A dict as it is; of a list of dicts or a data frame, a dict for each row."""
-    return contexts if isinstance(contexts, Mapping) else list(named_rows(contexts, what))
+    return contexts if isinstance(contexts, Mapping) else list(named_rows(contexts, "contexts"))
 
 
 def _offers(actions: Any, around: list[Names] | Names | None) -> list[list[Names]]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from onward.scale.parallel_fit import Advance
 
 FEW = 20  # coefficients that a summary shows
+_LEVELS = 5  # that a model does not know, told by name
 WIDE = 96  # columns of a terminal that take a table of coefficients with all there is
 
 
@@ -199,11 +200,11 @@ def scores(now: "Scores") -> "Table":
     return table
 
 
-def unknown_levels(unknown: "Counter[str]", most: int = 5) -> Iterator[str]:
+def unknown_levels(unknown: "Counter[str]") -> Iterator[str]:
     """How many values were of levels that a model does not know."""
     if unknown:
-        some = ", ".join(f"{level} ({count:,})" for level, count in unknown.most_common(most))
-        more = f" and {len(unknown) - most:,} more" if len(unknown) > most else ""
+        some = ", ".join(f"{level} ({count:,})" for level, count in unknown.most_common(_LEVELS))
+        more = f" and {len(unknown) - _LEVELS:,} more" if len(unknown) > _LEVELS else ""
         values = counted(sum(unknown.values()), "value")
         yield f"{values} of categories that the model does not know: {some}{more}."
 
