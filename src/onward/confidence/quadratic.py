@@ -19,7 +19,6 @@ from onward.confidence.set_parts import (
     log_or_minus_inf,
     own_scale,
     product,
-    set_html,
 )
 from onward.core import Information, kernel
 from onward.core.types import Matrix, Vector
@@ -68,9 +67,6 @@ class QuadraticSet(SetByEnds):
     stiffness: Vector = field(repr=False)  # m
     fitted: LeastSquares = field(repr=False)  # what it was made from
     sigma_unknown: bool = False
-
-    def _repr_html_(self) -> str:
-        return set_html(self)
 
     @property
     def bounded(self) -> bool:

@@ -17,7 +17,6 @@ from onward.confidence.set_parts import (
     log_or_minus_inf,
     own_scale,
     product,
-    set_html,
 )
 from onward.confidence.widths import Bias, bias_width, largest_lam
 from onward.core import Information, kernel
@@ -101,9 +100,6 @@ class Ellipsoid(SetByEnds):
     center: Vector
     radius: float
 
-    def _repr_html_(self) -> str:
-        return set_html(self)
-
     @property
     def log_volume(self) -> float:
         """The logarithm of the volume."""
@@ -170,9 +166,6 @@ class ForwardSet(SetByEnds):
     noise: float
     theta_bound: float
     bias: Bias
-
-    def _repr_html_(self) -> str:
-        return set_html(self)
 
     @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def at(self, x: ArrayLike) -> Ellipsoid:
