@@ -166,7 +166,7 @@ def command(
     settings |= {"reward_range": bounds, "allow_deterministic": allow_deterministic, "clip": clip}
     for name, (one, saved) in policies.items():
         own: Learn = "none" if saved else "matched" if method == "replay" else "all"
-        values[name] = _judged(one, events, settings | {"learn": learn or own})
+        values[name] = _evaluate(one, events, settings | {"learn": learn or own})
     first = next(iter(values.values()))
     gaps = {} if method == "replay" else {name: each.difference(first) for name, each in values.items()}
     if json:
@@ -211,14 +211,14 @@ def _policies(texts: list[str], log: "LoggedData", seed: int) -> "dict[str, tupl
             raise typer.BadParameter(f"{text!r} is given more than once", param_hint="--policy")
         saved = text.endswith(".onward")
         if saved:
-            found[text] = _loaded(text), True
+            found[text] = _load_policy(text), True
         else:
             with usage():
                 found[text] = named_policy(text, n_arms, seed), False
     return found
 
 
-def _loaded(path: str) -> Any:
+def _load_policy(path: str) -> Any:
     from onward.storage import load
 
     policy = load(path)
@@ -227,7 +227,7 @@ def _loaded(path: str) -> Any:
     return policy
 
 
-def _judged(policy: Any, log: "LoggedData", settings: dict[str, Any]) -> "Value":
+def _evaluate(policy: Any, log: "LoggedData", settings: dict[str, Any]) -> "Value":
     from onward.bandits.evaluation_settings import checked_settings
     from onward.bandits.replay import LogWarning, evaluate
 

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward.confidence.set_parts import (
     SetByEnds,
-    around,
     check_pair,
     coordinates_of,
     ellipse,
     feature_rows,
+    interval_around,
     log_ball,
     log_or_minus_inf,
     own_scale,
@@ -138,7 +138,7 @@ def quadratic_ends(regions: Sequence[QuadraticSet], rows: Matrix, intercept: boo
         own_reach *= each.radius
         if not each.bounded:
             own_reach[_open_rows(each, rows, intercept)] = np.inf
-        out.append(around(middle, own_reach))
+        out.append(interval_around(middle, own_reach))
     return out
 
 

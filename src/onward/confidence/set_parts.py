@@ -113,7 +113,7 @@ def product(rows: Matrix, columns: Matrix) -> Matrix:
     return kernel.multiply(np.ascontiguousarray(rows), False, np.ascontiguousarray(columns))
 
 
-def around(middle: Vector, reach: Vector) -> Matrix:
+def interval_around(middle: Vector, reach: Vector) -> Matrix:
     """Lower and upper ends (n, 2); ValueError if one is no number, as what it is made of has overflowed."""
     with np.errstate(over="ignore", invalid="ignore"):
         ends = np.column_stack([middle - reach, middle + reach])

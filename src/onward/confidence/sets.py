@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike
 
 from onward.confidence.set_parts import (
     SetByEnds,
-    around,
     check_pair,
     coordinates_of,
     ellipse,
     full_rows,
+    interval_around,
     log_ball,
     log_or_minus_inf,
     own_scale,
@@ -131,7 +131,9 @@ class Ellipsoid(SetByEnds):
         return ellipse(self.center[[first, second]], self.radius**2 * covariance, points)
 
     def _ends(self, rows: Matrix) -> Matrix:
-        return around(product(rows, self.center[:, None])[:, 0], self.radius * np.sqrt(self.state.leverages(rows)))
+        return interval_around(
+            product(rows, self.center[:, None])[:, 0], self.radius * np.sqrt(self.state.leverages(rows))
+        )
 
 
 @dataclass(frozen=True)
@@ -229,5 +231,5 @@ class ForwardSet(SetByEnds):
         kernel.read_coordinates(self.state.buffer, rows, p, q)
         middle = p[:, 0] / (1 + q) + product(rows, self.state.prior)[:, 0]
         if self.bias == "sharp":
-            return around(middle, (self.radius * np.sqrt(q) + q * self._ball(rows)) / (1 + q))
-        return around(middle, self._radii(rows, q) * np.sqrt(q / (1 + q)))
+            return interval_around(middle, (self.radius * np.sqrt(q) + q * self._ball(rows)) / (1 + q))
+        return interval_around(middle, self._radii(rows, q) * np.sqrt(q / (1 + q)))
