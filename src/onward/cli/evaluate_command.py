@@ -29,6 +29,7 @@ Learn = Literal["matched", "all", "none"]
 Interval = Literal["normal", "empirical_bernstein", "anytime"]
 
 _LOG, _HOW = "Log", "Estimate"
+_CHECKED = ("method", "learn", "delta", "clip", "interval", "reward_range")  # before the data are looked at
 
 
 def command(
@@ -228,21 +229,11 @@ def _load_policy(path: str) -> Any:
 
 
 def _evaluate(policy: Any, log: "LoggedData", settings: dict[str, Any]) -> "Value":
-    from onward.bandits.evaluation_settings import checked_settings
+    from onward.bandits.evaluation_settings import check_settings
     from onward.bandits.replay import LogWarning, evaluate
 
-    with usage():  # before the data are looked at: what does not fit together is a wrong call
-        checked_settings(
-            settings["method"],
-            settings["learn"],
-            settings["delta"],
-            None,
-            None,
-            settings["clip"],
-            None,
-            settings["interval"],
-            settings["reward_range"],
-        )
+    with usage():  # what does not fit together is a wrong call
+        check_settings(**{name: settings[name] for name in _CHECKED})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LogWarning)  # they are part of the value
         return evaluate(policy, log, **settings)
