@@ -230,7 +230,7 @@ def from_bytes(data: bytes, where: str = "bytes") -> Any:
         >>> storage.from_bytes(model.to_bytes()).n_seen_
         2
     """
-    name, settings, arrays = _unpacked(data, where)
+    name, settings, arrays = _unpack(data, where)
     try:
         return made(name, settings, arrays)
     except UnknownKindError as error:
@@ -295,10 +295,10 @@ def read(path: str | os.PathLike[str]) -> tuple[str, Settings, Arrays]:
         >>> kind, arrays["U"].shape
         ('ridge', (2, 4))
     """
-    return _unpacked(Path(path).read_bytes(), str(path))
+    return _unpack(Path(path).read_bytes(), str(path))
 
 
-def _unpacked(data: bytes, where: str) -> tuple[str, Settings, Arrays]:
+def _unpack(data: bytes, where: str) -> tuple[str, Settings, Arrays]:
     if len(data) < _PREFIX.size or data[: len(SIGNATURE)] != SIGNATURE:
         raise StorageError(f"{where}: not an Onward model file (expected it to begin with {SIGNATURE!r})")
     _, version, header_length = _PREFIX.unpack_from(data)
@@ -312,12 +312,12 @@ def _unpacked(data: bytes, where: str) -> tuple[str, Settings, Arrays]:
         raise StorageError(f"{where}: the file is truncated or altered (its checksum does not match)")
     try:
         header = json.loads(body[_PREFIX.size : _PREFIX.size + header_length], parse_constant=_refuse)
-        return _described(header, body, _PREFIX.size + header_length)
+        return _read_contents(header, body, _PREFIX.size + header_length)
     except Exception as error:
         raise StorageError(f"{where}: the header does not describe the file ({brief(repr(error))})") from error
 
 
-def _described(header: Any, body: bytes, position: int) -> tuple[str, Settings, Arrays]:
+def _read_contents(header: Any, body: bytes, position: int) -> tuple[str, Settings, Arrays]:
     """Kind, settings and arrays; nothing is allocated that is not in the file."""
     name, settings, arrays = header["kind"], header["settings"], Arrays()
     if not (isinstance(name, str) and isinstance(settings, dict) and isinstance(header["arrays"], list)):

@@ -8,7 +8,7 @@ import msgspec
 
 from onward.service import Action, Loop, LoopConfig, Model, ModelConfig, RewardRule
 from onward.service.entries import Activate, Begin, BeginModel, Entry, Expire, Forget, Install
-from onward.service.rebuilding import folded
+from onward.service.folding import fold_entry
 from onward.storage import StorageError
 from tests.fuzz.service_files import alter, whole
 from tests.fuzz.using import FOREIGN, Lie
@@ -33,11 +33,11 @@ class _Log(list[Entry]):
 
     def __init__(self, first: Entry) -> None:
         super().__init__([msgspec.structs.replace(first, seq=1)])
-        self.current: Any = folded(None, self[0])
+        self.current: Any = fold_entry(None, self[0])
 
     def write(self, entry: Entry) -> None:
         self.append(msgspec.structs.replace(entry, seq=len(self) + 1))
-        folded(self.current, self[-1])
+        fold_entry(self.current, self[-1])
 
 
 def _log_of(config: LoopConfig) -> bytes:
@@ -91,7 +91,7 @@ def use_service_log(path: Path) -> list[str]:
     current: Loop | Model | None = None
     for entry in _unpack(path.read_bytes()):
         try:
-            current = folded(current, entry)
+            current = fold_entry(current, entry)
         except (ValueError, TypeError) as error:
             words = str(error)
             if FOREIGN.search(words) or len(words) > _LONGEST or "zip()" in words:

@@ -1,22 +1,10 @@
-class Signature:
-    args: tuple[Type, ...]
-    return_type: Type
+from numba.core.types import Array as Array
+from numba.core.types import Type as Type
+from numba.core.types import boolean as boolean
+from numba.core.types import float64 as float64
+from numba.core.types import int64 as int64
+from numba.core.types import intp as intp
+from numba.core.types import uint64 as uint64
+from numba.core.types import void as void
 
-class Type:
-    name: str
-    def __call__(self, *args: Type) -> Signature: ...
-
-class Array(Type):
-    dtype: Type
-    ndim: int
-    layout: str
-    def __init__(self, dtype: Type, ndim: int, layout: str) -> None: ...
-
-boolean: Type
-float64: Type
-int64: Type
-uint64: Type
-intp: Type
-void: Type
-
-def UniTuple(dtype: Type, count: int) -> Type: ...
+def UniTuple(dtype: Type, count: int) -> Type: ...  # a class without types

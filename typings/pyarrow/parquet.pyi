@@ -4,13 +4,11 @@ from typing import Any, Self
 from pyarrow import RecordBatch, Schema, Table
 
 class ColumnChunkMetaData:
-    path_in_schema: str
     total_uncompressed_size: int
 
 class RowGroupMetaData:
     num_rows: int
     num_columns: int
-    total_byte_size: int
     def column(self, i: int) -> ColumnChunkMetaData: ...
 
 class FileMetaData:

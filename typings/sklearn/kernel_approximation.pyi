@@ -5,14 +5,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 class RBFSampler(TransformerMixin, BaseEstimator):
-    random_weights_: NDArray[np.float64]
     def __init__(self, *, gamma: float | str = 1.0, n_components: int = 100, random_state: object = None) -> None: ...
     def fit(self, X: Any, y: Any = None) -> Self: ...
     def transform(self, X: Any) -> NDArray[np.float64]: ...
 
 class Nystroem(TransformerMixin, BaseEstimator):
-    components_: NDArray[np.float64]
-    normalization_: NDArray[np.float64]
     def __init__(
         self,
         kernel: str = "rbf",

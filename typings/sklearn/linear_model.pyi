@@ -27,7 +27,6 @@ class Ridge(_Linear):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self: ...
 
 class RidgeCV(_Linear):
-    alpha_: float
     intercept_: float | NDArray[np.float64]
     def __init__(
         self,

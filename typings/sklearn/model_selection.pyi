@@ -23,10 +23,7 @@ def cross_val_score(
 ) -> NDArray[np.float64]: ...
 
 class GridSearchCV(BaseEstimator, Generic[_EstimatorT]):
-    best_estimator_: _EstimatorT
     best_params_: dict[str, Any]
-    best_score_: float
-    cv_results_: dict[str, Any]
     def __init__(
         self,
         estimator: _EstimatorT,

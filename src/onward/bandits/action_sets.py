@@ -1,16 +1,16 @@
 """What was offered in each event of a log: sets of actions, or arms that share a context; and the chances they had."""
 
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onward.core.read_only import read_only
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 
 _MOST_BYTES = 500_000_000  # of the actions of an event
 
-T = TypeVar("T", bound=np.generic)
 Whole = NDArray[np.int64]
 
 
@@ -34,7 +34,7 @@ class StackedSets:
     """Sets of any size, one below the other: event i has the rows from starts[i] to starts[i + 1]."""
 
     def __init__(self, rows: Matrix, sizes: Whole) -> None:
-        self.sizes = fixed(sizes)
+        self.sizes = read_only(sizes)
         self._rows = rows
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
 
@@ -55,7 +55,7 @@ class ArmsInContext:
     """One context an event, put into the block of each arm. Laid out when asked for: it is n_arms² times as large."""
 
     def __init__(self, contexts: Matrix, n_arms: int) -> None:
-        self.sizes = fixed(np.full(len(contexts), n_arms, dtype=np.int64))
+        self.sizes = read_only(np.full(len(contexts), n_arms, dtype=np.int64))
         self.contexts, self._n_arms = contexts, n_arms
 
     @property
@@ -83,13 +83,7 @@ class Chances:
     """The chance that each action of each event had, one event below the other. `chances[i]` has k_i numbers."""
 
     def __init__(self, flat: Vector, sizes: Whole) -> None:
-        self._flat, self._starts = fixed(flat), np.concatenate([[0], np.cumsum(sizes)])
+        self._flat, self._starts = read_only(flat), np.concatenate([[0], np.cumsum(sizes)])
 
     def __getitem__(self, event: int, /) -> Vector:
         return self._flat[self._starts[event] : self._starts[event + 1]]
-
-
-def fixed(array: NDArray[T]) -> NDArray[T]:
-    """The array, which nobody can write to any more."""
-    array.flags.writeable = False
-    return array

@@ -114,7 +114,7 @@ def _plain(policy: Any, name: str, value: Any) -> Any:
     )
 
 
-def made_again(description: Mapping[str, Any]) -> Any:
+def make_policy(description: Mapping[str, Any]) -> Any:
     """A policy of the class and the arguments in a description."""
     given = dict(description)
     cls = find_class(given.pop("policy"))

@@ -46,7 +46,7 @@ class Design(NamedTuple):
         known = Known() if known is None else _instance("known", known, Known)
         design = cls(
             memory,
-            _settled(rule, memory, estimator, known),
+            _resolve_rule(rule, memory, estimator, known),
             estimator,
             _lam(lam),
             _mean(prior_mean),
@@ -68,7 +68,7 @@ class Design(NamedTuple):
 
     def plain(self) -> dict[str, Any]:
         """All of it as plain values, which `from_plain` takes."""
-        parts = {"memory": _named(self.memory), "rule": _named(self.rule), "estimator": self.estimator}
+        parts = {"memory": _describe_part(self.memory), "rule": _describe_part(self.rule), "estimator": self.estimator}
         return parts | self.plain_numbers() | {"known": dict(vars(self.known))}
 
     def plain_numbers(self) -> dict[str, Any]:
@@ -85,8 +85,8 @@ def from_plain(description: Mapping[str, Any]) -> dict[str, Any]:
     if "bias" in exploring:
         exploring.setdefault("radius", "sum")  # earlier files: it was the only one
     if isinstance(given.get("memory"), dict):
-        given["memory"] = _made({kind.__name__: kind for kind in KINDS}, given["memory"])
-        given["rule"] = _made(RULES, given["rule"])
+        given["memory"] = _make_part({kind.__name__: kind for kind in KINDS}, given["memory"])
+        given["rule"] = _make_part(RULES, given["rule"])
         given["known"] = Known(**given["known"])
     return given
 
@@ -94,7 +94,7 @@ def from_plain(description: Mapping[str, Any]) -> dict[str, Any]:
 def plain_part(value: Any) -> dict[str, Any] | None:
     """A memory, a rule, a compiled function or what is known as plain values; None if it is none of them."""
     if isinstance(value, Memory | Rule):
-        return {"part": "memory" if isinstance(value, Memory) else "rule", **_named(value)}
+        return {"part": "memory" if isinstance(value, Memory) else "rule", **_describe_part(value)}
     if isinstance(value, Known):
         return {"part": "known", **vars(value)}
     if isinstance(value, CompiledFunction):
@@ -111,11 +111,11 @@ def part_from_plain(description: Mapping[str, Any]) -> Any:
     if part == "function":
         return find_function(**given)
     if part in ("memory", "rule"):
-        return _made({kind.__name__: kind for kind in KINDS} if part == "memory" else RULES, given)
+        return _make_part({kind.__name__: kind for kind in KINDS} if part == "memory" else RULES, given)
     return None
 
 
-def _settled(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> Rule:
+def _resolve_rule(rule: Rule, memory: Memory, estimator: Estimator, known: Known) -> Rule:
     """The rule with the radius and the scale that it has here; ValueError if what it was told is not proven."""
     if not isinstance(rule, Optimistic | Sampling):
         return rule
@@ -148,11 +148,11 @@ def _instance(name: str, value: Any, kind: type) -> Any:
     return value
 
 
-def _named(value: Memory | Rule) -> dict[str, Any]:
+def _describe_part(value: Memory | Rule) -> dict[str, Any]:
     return {"kind": type(value).__name__, **value.parameters()}
 
 
-def _made(kinds: Mapping[str, Any], description: Mapping[str, Any]) -> Any:
+def _make_part(kinds: Mapping[str, Any], description: Mapping[str, Any]) -> Any:
     given = dict(description)
     return kinds[given.pop("kind")](**given)
 

@@ -16,7 +16,7 @@ from onward.bandits.buffers import head_in, pools_noise, refusal, state_in
 from onward.bandits.deciding_arms import choose_arm_plainly
 from onward.bandits.pending import Pending
 from onward.bandits.policy import Policy
-from onward.bandits.randomness import draw
+from onward.bandits.randomness import Seed, draw
 from onward.bandits.saved_disjoint import SavedDisjoint
 from onward.bandits.shared_record import factor_in, mark_choice, new_record
 from onward.core import Information
@@ -161,16 +161,9 @@ class Disjoint(SavedDisjoint):
         """The random numbers of one choice: of a policy that samples, one for each arm."""
         return draw(self._policy.rule.kind, self._rng, len(self._names), self._policy.explore, self.is_tuned)
 
-    def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
-        """Begin another sequence of random numbers.
-
-        Args:
-            seed: of the random numbers; None for one of the system.
-        """
-        with self._lock:
-            self._policy.reseed(seed)
-            self._rng = self._policy.generator
-            self._note_state()
+    def _reseed(self, seed: Seed) -> None:
+        self._policy.reseed(seed)
+        self._rng = self._policy.generator
 
     def information(self, arm: Hashable) -> Information:
         """A copy of the state behind an arm's estimates: for `onward.confidence`, or for looking at."""

@@ -13,16 +13,16 @@ BOUNDED: tuple[Method, ...] = ("ips", "dr")  # whose events have values in a ran
 DM_FOLDS = 5
 
 
-def checked_settings(
+def check_settings(
     method: Method,
     learn: Learn | None,
     delta: float,
-    model: RewardModel | None,
-    folds: int | None,
     clip: float | None,
-    shrinkage: float | None,
     interval: Interval,
     reward_range: tuple[float, float] | None,
+    model: RewardModel | None = None,
+    folds: int | None = None,
+    shrinkage: float | None = None,
 ) -> tuple[Learn, int | None]:
     """What the policy learns and how many folds there are, or an error that says which settings do not fit together."""
     if method not in get_args(Method):

@@ -102,12 +102,12 @@ class FeatureNames:
         """The features of rows, each with its context if there are any. Changes nothing."""
         kinds: dict[str, str] = {}
         encoded: list[dict[str, float]] = []
-        earlier, around = None, list[Part]()  # a context that many rows share is looked at once
+        earlier, of_context = None, list[Part]()  # a context that many rows share is looked at once
         for row, context in zip(rows, itertools.repeat(None) if contexts is None else contexts, strict=False):
-            own = list(self._parts(row, kinds))
+            of_row = list(self._parts(row, kinds))
             if context is not None and context is not earlier:
-                earlier, around = context, list(self._parts(context, kinds))
-            encoded.append(self._features(own, around))
+                earlier, of_context = context, list(self._parts(context, kinds))
+            encoded.append(self._features(of_row, of_context))
         return Encoded(encoded, kinds)
 
     def _parts(self, row: Mapping[str, Any], kinds: dict[str, str]) -> Iterator[Part]:
@@ -133,16 +133,16 @@ class FeatureNames:
                 raise ValueError(f"{name!r} was {known} before, got {brief(value)}")
             yield Part(name, feature, number)
 
-    def _features(self, own: list[Part], around: list[Part]) -> dict[str, float]:
+    def _features(self, row: list[Part], context: list[Part]) -> dict[str, float]:
         features = {INTERCEPT: 1.0} if self.intercept else {}
-        every = [*own, *around]
+        every = [*row, *context]
         features |= {part.feature: part.value for part in every}
         columns = [part.column for part in every]
         if len(set(columns)) < len(columns):
             both = next(name for name in columns if columns.count(name) > 1)
             raise ValueError(f"{both!r} is in the action and in its context: expected different names")
         if self.interactions is True:
-            for part, other in itertools.product(own, around):
+            for part, other in itertools.product(row, context):
                 features[f"{part.feature}:{other.feature}"] = part.value * other.value
         elif self.interactions:
             by_column = {part.column: part for part in every}
@@ -211,6 +211,11 @@ def names_unless_refused(policy: Any) -> Iterator[None]:
 def plain_row(row: Mapping[str, Any]) -> dict[str, float | str]:
     """A row that was encoded, as plain values that are encoded alike."""
     return {str(name): str(value) if isinstance(value, str) else float(value) for name, value in row.items()}
+
+
+def plain_context(context: Any) -> dict[str, float | str] | None:
+    """`plain_row` of what actions have in common, if they have anything."""
+    return None if context is None else plain_row(named_row(context, "context"))
 
 
 def plain_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, float | str]]:

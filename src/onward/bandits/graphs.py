@@ -37,11 +37,11 @@ def as_laplacian(graph: Any) -> Laplacian:
     a list.)
     """
     if sparse.issparse(graph) or (isinstance(graph, np.ndarray) and graph.ndim == 2 and len(set(graph.shape)) == 1):
-        return _of_matrix(graph)
+        return _laplacian_of_matrix(graph)
     if hasattr(graph, "edges") and hasattr(graph, "nodes"):
         if callable(getattr(graph, "is_directed", None)) and graph.is_directed():
             raise ValueError("graph must be undirected, got a directed one: give graph.to_undirected()")
-        return _of_edges(graph.edges(data="weight", default=1.0), tuple(graph.nodes))
+        return _laplacian_of_edges(graph.edges(data="weight", default=1.0), tuple(graph.nodes))
     if (
         isinstance(graph, list | tuple)
         and graph
@@ -55,7 +55,7 @@ def as_laplacian(graph: Any) -> Laplacian:
         raise ValueError(
             f"graph must be a square array, a sparse matrix, a networkx graph or a list of edges, got {brief(graph)}"
         )
-    return _of_edges(graph, None)
+    return _laplacian_of_edges(graph, None)
 
 
 def barabasi_albert(n: int, m: int, seed: int = 0) -> Edges:
@@ -130,7 +130,7 @@ def random_geometric(n: int, neighbours: float = 8.0, seed: int = 0) -> Edges:
     return [(int(i), int(j), 1.0) for i, j in np.argwhere(joined)]
 
 
-def _of_matrix(graph: Any) -> Laplacian:
+def _laplacian_of_matrix(graph: Any) -> Laplacian:
     n, m = graph.shape
     if n != m or not n:
         raise ValueError(f"graph must be a square matrix, a row and a column for each node, got shape {graph.shape}")
@@ -155,7 +155,7 @@ def _of_matrix(graph: Any) -> Laplacian:
     return Laplacian(matrix, nodes)
 
 
-def _of_edges(edges: Iterable[Any], nodes: tuple[Hashable, ...] | None) -> Laplacian:
+def _laplacian_of_edges(edges: Iterable[Any], nodes: tuple[Hashable, ...] | None) -> Laplacian:
     triples = [_edge(edge) for edge in edges]
     for edge in triples:
         for node in edge[:2]:

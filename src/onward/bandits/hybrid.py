@@ -21,7 +21,7 @@ from onward.bandits.late_rewards import When, as_time
 from onward.bandits.pending import Decision, Pending, PendingDecision
 from onward.bandits.policy import Policy
 from onward.bandits.proposing import LOGGED_SAMPLES
-from onward.bandits.randomness import share_of_best
+from onward.bandits.randomness import Seed, share_of_best
 from onward.bandits.rules import EpsilonGreedily, Optimistic, Sampling
 from onward.confidence.widths import radius_of_both, radius_of_noise
 from onward.core.checks import whole
@@ -250,16 +250,9 @@ class Hybrid(HybridArms):
                 self._clear_all(*self._sizes)
             self._note("restart", {})
 
-    def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
-        """Begin another sequence of random numbers.
-
-        Args:
-            seed: of the random numbers; None for one of the system.
-        """
-        with self._lock:
-            self._policy.reseed(seed)
-            self._rng = self._policy.generator
-            self._note_state()
+    def _reseed(self, seed: Seed) -> None:
+        self._policy.reseed(seed)
+        self._rng = self._policy.generator
 
     # Rewards that come later
 

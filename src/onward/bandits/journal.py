@@ -76,7 +76,7 @@ class Journal:
         """Write a record, all of it at once."""
         if self._broken:
             raise ValueError(f"cannot write to the journal {self.path}: {self._broken}")
-        contents = _packed(done, given, result, self._repeats)
+        contents = _pack(done, given, result, self._repeats)
         frame = struct.pack("<II", len(contents), zlib.crc32(contents))
         record = frame + _LENGTH.pack(zlib.crc32(frame)) + contents
         try:
@@ -175,7 +175,7 @@ def read_journal(path: str | os.PathLike[str]) -> Iterator[Record]:
     repeats = _Repeats()
     for number, (end, contents) in enumerate(_frames(Path(path), warn=True)):
         try:
-            record = _unpacked(number, contents, repeats)
+            record = _unpack(number, contents, repeats)
         except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, struct.error) as error:
             raise StorageError(
                 f"{path}: record {number}, which ends at byte {end}, cannot be read ({shortened(repr(error), 300)})"
@@ -219,7 +219,7 @@ def _is_torn(frame: bytes, known: bool, short: bool, rest: bytes) -> bool:
     return (short or not rest) if known else not (frame + rest).strip(b"\0")
 
 
-def _packed(done: str, given: Mapping[str, Any], result: Any, repeats: _Repeats) -> bytes:
+def _pack(done: str, given: Mapping[str, Any], result: Any, repeats: _Repeats) -> bytes:
     arrays: list[bytes] = []
 
     def plain(name: str, value: Any) -> Any:
@@ -244,7 +244,7 @@ def _packed(done: str, given: Mapping[str, Any], result: Any, repeats: _Repeats)
     return b"".join([_LENGTH.pack(len(text)), text, *arrays])
 
 
-def _unpacked(number: int, contents: bytes, repeats: _Repeats) -> Record:
+def _unpack(number: int, contents: bytes, repeats: _Repeats) -> Record:
     (length,) = _LENGTH.unpack_from(contents)
     at = _LENGTH.size + length
     header = json.loads(contents[_LENGTH.size : at])
@@ -257,7 +257,7 @@ def _unpacked(number: int, contents: bytes, repeats: _Repeats) -> Record:
         if isinstance(value, dict) and isinstance(value.get("dict"), dict):
             value = value["dict"]
         elif isinstance(value, dict):
-            described = _described(name, value)
+            described = _array_header(name, value)
             code, *shape = described
             size = math.prod(shape) * _TYPES[code].itemsize
             if "array" in value:
@@ -272,7 +272,7 @@ def _unpacked(number: int, contents: bytes, repeats: _Repeats) -> Record:
     return Record(number, header["done"], given, header.get("result"))
 
 
-def _described(name: str, value: Mapping[str, Any]) -> list[Any]:
+def _array_header(name: str, value: Mapping[str, Any]) -> list[Any]:
     """The type and the shape of an array, as a header tells them."""
     told = value.get("array") or value.get("again")
     if isinstance(told, list) and 0 < len(told) <= 1 + _MOST_AXES and isinstance(told[0], str):

@@ -12,7 +12,7 @@ import numpy as np
 from onward import storage
 from onward.bandits.filed import Filed
 from onward.bandits.journal import Journal, create_journal, is_begun, read_journal, reopen_journal
-from onward.bandits.randomness import part_from_parent
+from onward.bandits.randomness import Seed, own_generator, part_from_parent
 from onward.core.sharing import Shared
 from onward.core.shown import brief, shortened
 from onward.storage import StorageError
@@ -106,6 +106,19 @@ class Journaled(Filed, Shared):
             self._inside = before
         for given, result in outcome:
             self._note(done, given, result)
+
+    def reseed(self, seed: Seed) -> None:
+        """Begin another sequence of random numbers.
+
+        Args:
+            seed: of the random numbers; None for one of the system.
+        """
+        with self._lock:
+            self._reseed(seed)
+            self._note_state()
+
+    def _reseed(self, seed: Seed) -> None:
+        self._rng = own_generator(seed)
 
     def _after_fork(self) -> None:
         super()._after_fork()

@@ -65,7 +65,7 @@ def read_records(file: Path, names: Names, n_arms: int | None) -> Records | None
             columns = pl.scan_parquet(file).collect_schema().names()
             if ACTIONS not in columns and CONTEXT not in columns:
                 return None
-            return _collected(file, pl.read_parquet(file).iter_rows(named=True), names, n_arms)
+            return _collect_decisions(file, pl.read_parquet(file).iter_rows(named=True), names, n_arms)
         except pl.exceptions.PolarsError as error:
             raise ValueError(f"{file}: cannot be read as .parquet ({shortened(str(error), 300)})") from error
     torn: list[int] = []
@@ -79,7 +79,7 @@ def read_records(file: Path, names: Names, n_arms: int | None) -> Records | None
             raise ValueError(f"{file}: line {torn[0]} is not JSON, and there is no event, expected at least one")
         raise ValueError(f"{file}: a log must hold at least one event, got none")
     torn.clear()
-    records = _collected(file, json_objects(file, torn), names, n_arms)
+    records = _collect_decisions(file, json_objects(file, torn), names, n_arms)
     records.torn = tuple(torn)
     return records
 
@@ -121,14 +121,14 @@ def named_arms_in(record: Mapping[str, Any]) -> tuple[Hashable, ...] | None:
     return tuple(found)
 
 
-def _told_arms(told: Any) -> int | None:
+def _arm_count(told: Any) -> int | None:
     """The number of arms in a record, in which it may be a float; None if there is none."""
     if isinstance(told, float) and told.is_integer():
         told = int(told)
     return None if told is None else checked_arms(told)
 
 
-def _collected(file: Path, records: Iterable[Mapping[str, Any]], names: Names, n_arms: int | None) -> Records:
+def _collect_decisions(file: Path, records: Iterable[Mapping[str, Any]], names: Names, n_arms: int | None) -> Records:
     """Decisions with their rewards, which may come in a later record of the same key."""
     decisions: list[dict[str, Any]] = []
     by_key: dict[Any, dict[str, Any]] = {}
@@ -179,7 +179,7 @@ def _collected(file: Path, records: Iterable[Mapping[str, Any]], names: Names, n
         if out.probabilities is not None:
             out.probabilities.append(each[PROBABILITIES])
         try:
-            told = _told_arms(each.get(N_ARMS)) if contextual else None
+            told = _arm_count(each.get(N_ARMS)) if contextual else None
         except ValueError as error:
             raise ValueError(f"{file}: record {each['number']}: {error}") from error
         if contextual and (n_arms is None or told is not None):

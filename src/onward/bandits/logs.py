@@ -10,10 +10,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onward.bandits.action_sets import ActionSets, ArmsInContext, Chances, StackedSets, Whole, fixed
+from onward.bandits.action_sets import ActionSets, ArmsInContext, Chances, StackedSets, Whole
 from onward.bandits.log_records import LogWarning, Records, read_records
 from onward.bandits.log_tables import Names, NumberOrNames, Table, are_names, checked_arms, number_and_names
 from onward.core.checks import is_iterable
+from onward.core.read_only import read_only
 from onward.core.shown import brief, several
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
@@ -278,9 +279,9 @@ class LoggedData:
         object.__setattr__(self, "arms", None)
         object.__setattr__(self, "columns", None)
         object.__setattr__(self, "actions", actions)
-        object.__setattr__(self, "taken", fixed(positions.astype(np.int64)))
-        object.__setattr__(self, "propensity", fixed(chances))
-        object.__setattr__(self, "reward", fixed(earned))
+        object.__setattr__(self, "taken", read_only(positions.astype(np.int64)))
+        object.__setattr__(self, "propensity", read_only(chances))
+        object.__setattr__(self, "reward", read_only(earned))
         object.__setattr__(self, "probabilities", _chances(probabilities, actions.sizes, self.taken, chances))
 
     def __len__(self) -> int:

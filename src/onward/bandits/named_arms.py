@@ -135,16 +135,6 @@ class NamedArms(NamedArmsChoices):
             self._arms.restart(arm)
             self._note("restart", {"arm": arm})
 
-    def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
-        """Begin another sequence of random numbers.
-
-        Args:
-            seed: of the random numbers; None for one of the system.
-        """
-        with self._lock:
-            self._arms.reseed(seed)
-            self._note_state()
-
     # What is known
 
     @property

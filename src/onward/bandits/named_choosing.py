@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onward.bandits.feature_names import FeatureNames, named_row, named_rows, plain_row, plain_rows
+from onward.bandits.feature_names import FeatureNames, named_row, named_rows, plain_context, plain_rows
 from onward.bandits.feature_start import Start
 from onward.bandits.inputs import as_mask
 from onward.bandits.late_rewards import When, as_time
@@ -92,14 +92,14 @@ class NamedChoices(Wrapping):
             contexts: dicts or a data frame, a row for each round; or one dict for all; None if there are none.
             available: whether each action may be played, a row for each round; None if all may.
         """
-        around = None if contexts is None else _rows_or_one(contexts, "contexts")
-        offers = _offers(actions, around)
-        if isinstance(around, list) and len(around) != len(offers):
-            raise ValueError(f"contexts must have {len(offers)} rows, one for each round, got {len(around)}")
+        common = None if contexts is None else _rows_or_one(contexts)
+        offers = _offers(actions, common)
+        if isinstance(common, list) and len(common) != len(offers):
+            raise ValueError(f"contexts must have {len(offers)} rows, one for each round, got {len(common)}")
         if available is not None and not (is_many(available) and len(available) == len(offers)):
             got = len(available) if is_many(available) else came(available)
             raise ValueError(f"available must have a row for each of {len(offers)} rounds, got {got}")
-        each = around if isinstance(around, list) else [around] * len(offers)
+        each = common if isinstance(common, list) else [common] * len(offers)
         masks = [None if available is None else available[i] for i in range(len(offers))]
         chosen = np.empty(len(offers), dtype=np.int64)
         with self._lock, interrupts_deferred():
@@ -107,7 +107,7 @@ class NamedChoices(Wrapping):
             sizes = [len(rows) for rows in offers]
             tables = [row for rows in offers for row in rows]
             contexts_of_rows = [context for context, size in zip(each, sizes, strict=True) for _ in range(size)]
-            table, new, kinds = self._encode(tables, None if around is None else contexts_of_rows)
+            table, new, kinds = self._encode(tables, None if common is None else contexts_of_rows)
             policy = self._checked(self._to_look_at(), table, new)
             told = [None if mask is None else as_mask(mask, size) for mask, size in zip(masks, sizes, strict=True)]
             parts = np.split(table, np.cumsum(sizes)[:-1])
@@ -176,8 +176,7 @@ class NamedChoices(Wrapping):
     ) -> None:
         """Write down what was done with actions in a context; the lock is held."""
         if self._is_noting:
-            around = None if context is None else plain_row(named_row(context, "context"))
-            self._note(done, {"actions": plain_rows(rows), "context": around, **given}, result)
+            self._note(done, {"actions": plain_rows(rows), "context": plain_context(context), **given}, result)
 
     # What it makes of actions
 
@@ -235,10 +234,10 @@ class NamedChoices(Wrapping):
 
     def _encode(self, rows: Sequence[Names], contexts: Any) -> tuple[Matrix, list[str], dict[str, str]]:
         """The rows as numbers, the features among them that are new, and the kinds of their columns."""
-        around = contexts if contexts is None or isinstance(contexts, list) else [named_row(contexts, "context")]
-        if around is not None and len(around) == 1:
-            around = around * len(rows)
-        encoded = self._features.encode(rows, around)
+        contexts = contexts if contexts is None or isinstance(contexts, list) else [named_row(contexts, "context")]
+        if contexts is not None and len(contexts) == 1:
+            contexts = contexts * len(rows)
+        encoded = self._features.encode(rows, contexts)
         new = self._features.new_in(encoded)
         return self._features.matrix(encoded, new), new, encoded.kinds
 
@@ -258,18 +257,18 @@ class NamedChoices(Wrapping):
             self._pending.widen(len(self._features.columns))
 
 
-def _rows_or_one(contexts: Any, what: str) -> list[Names] | Names:
+def _rows_or_one(contexts: Any) -> list[Names] | Names:
     """A dict as it is; of a list of dicts or a data frame, a dict for each row."""
-    return contexts if isinstance(contexts, Mapping) else list(named_rows(contexts, what))
+    return contexts if isinstance(contexts, Mapping) else list(named_rows(contexts, "contexts"))
 
 
-def _offers(actions: Any, around: list[Names] | Names | None) -> list[list[Names]]:
+def _offers(actions: Any, contexts: list[Names] | Names | None) -> list[list[Names]]:
     """The actions of each round as dicts; of one set of actions alone, once for each context."""
     one = not isinstance(actions, list | tuple) or (bool(actions) and isinstance(actions[0], Mapping))
     if one and is_iterable(actions):
-        if not isinstance(around, list):
+        if not isinstance(contexts, list):
             raise ValueError("contexts must have a row for each round where one set of actions is given, got none")
-        return [list(named_rows(actions, "actions"))] * len(around)
+        return [list(named_rows(actions, "actions"))] * len(contexts)
     if not isinstance(actions, list | tuple) or not actions:
         raise ValueError(f"actions must be dicts or a data frame for each round, at least one, got {came(actions)}")
     return [list(named_rows(rows, "actions")) for rows in actions]

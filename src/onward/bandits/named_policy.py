@@ -9,7 +9,15 @@ from numpy.typing import ArrayLike
 
 from onward import storage
 from onward.bandits.buffer_checks import check_size, check_whole, lam_in
-from onward.bandits.feature_names import FeatureNames, Interactions, named_row, named_rows, plain_row, plain_rows
+from onward.bandits.feature_names import (
+    FeatureNames,
+    Interactions,
+    named_row,
+    named_rows,
+    plain_context,
+    plain_row,
+    plain_rows,
+)
 from onward.bandits.feature_start import Start
 from onward.bandits.inputs import as_reward, as_rewards, as_weights
 from onward.bandits.joined_buffers import check_apart, check_mergeable, check_same, joined
@@ -99,8 +107,8 @@ class Named(NamedChoices):
         with self._lock, interrupts_deferred():
             self._learn([row], context, np.array([paid]), np.array([w]), past=False)
             if self._is_noting:
-                around = None if context is None else plain_row(named_row(context, "context"))
-                self._note("learn", {"action": plain_row(row), "reward": paid, "context": around, "weight": w})
+                given = {"action": plain_row(row), "reward": paid, "context": plain_context(context), "weight": w}
+                self._note("learn", given)
 
     def learn_many(self, actions: Any, rewards: ArrayLike, contexts: Any = None, weights: Any = None) -> None:
         """Learn a log, all of it or nothing: the actions that were played with their rewards, in order.
@@ -113,16 +121,15 @@ class Named(NamedChoices):
         """
         rows = named_rows(actions, "actions")
         column, w = as_rewards(rewards, len(rows)), as_weights(weights, len(rows))
-        around = contexts
         if contexts is not None and not isinstance(contexts, Mapping):
-            around = named_rows(contexts, "contexts")
-            if len(around) != len(rows):
-                raise ValueError(f"contexts must have {len(rows)} rows, one for each action, got {len(around)}")
+            contexts = named_rows(contexts, "contexts")
+            if len(contexts) != len(rows):
+                raise ValueError(f"contexts must have {len(rows)} rows, one for each action, got {len(contexts)}")
         with self._lock, interrupts_deferred():
-            self._learn(rows, around, column, w, past=True)
+            self._learn(rows, contexts, column, w, past=True)
             if self._is_noting:
-                told = plain_rows(around) if isinstance(around, list) else around and plain_row(around)
-                given = {"actions": plain_rows(rows), "rewards": column, "contexts": told, "weights": w}
+                common = plain_rows(contexts) if isinstance(contexts, list) else contexts and plain_row(contexts)
+                given = {"actions": plain_rows(rows), "rewards": column, "contexts": common, "weights": w}
                 self._note("learn_many", given)
 
     def _learn(self, rows: Sequence[Names], contexts: Any, rewards: Vector, weights: Vector, past: bool) -> None:
@@ -179,16 +186,6 @@ class Named(NamedChoices):
             self._policy.restart()
             self._note("restart", {})
 
-    def reseed(self, seed: int | np.random.SeedSequence | None) -> None:
-        """Begin another sequence of random numbers.
-
-        Args:
-            seed: of the random numbers; None for one of the system.
-        """
-        with self._lock:
-            self._policy.reseed(seed)
-            self._note_state()
-
     # Names
 
     @property
@@ -224,8 +221,8 @@ class Named(NamedChoices):
             row = named_row(action, "action")
             table, new, kinds = self._encode([row], context)
             self._commit(self._checked(self._policy, table, new), new, kinds)
-            around = None if context is None else plain_row(named_row(context, "context"))
-            self._override(key, table[0], place, {"action": plain_row(row), "context": around, "number": number})
+            given = {"action": plain_row(row), "context": plain_context(context), "number": number}
+            self._override(key, table[0], place, given)
 
     # What is known
 

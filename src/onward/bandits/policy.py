@@ -288,16 +288,6 @@ class Policy(SavedPolicy):
         state = self.information()
         return np.asarray(state.coefficients()[:, 0] + state.prior[:, 0])
 
-    def reseed(self, seed: Seed) -> None:
-        """Begin another sequence of random numbers.
-
-        Args:
-            seed: of the random numbers; None for one of the system.
-        """
-        with self._lock:
-            self._rng = own_generator(seed)
-            self._note_state()
-
     @property
     def generator(self) -> np.random.Generator:
         """The policy's own random numbers."""

@@ -84,7 +84,7 @@ def _checks(log: LoggedData) -> tuple[Check, ...]:
         events = events[np.linspace(0, len(events) - 1, most).astype(int)]
     if len(events) < 2:
         return ()
-    sums = [_uniform(log, events), *_guessed(log, events), *_counted(log, events)]
+    sums = [_uniform_sum(log, events), *_guess_sums(log, events), *_count_sums(log, events)]
     limit = NormalDist().inv_cdf(1 - FALSE_ALARMS / (2 * len(sums)))
     made = []
     for each in sums:
@@ -102,7 +102,7 @@ def _checks(log: LoggedData) -> tuple[Check, ...]:
     return tuple(made)
 
 
-def _uniform(log: LoggedData, events: NDArray[np.int64]) -> _Sum:
+def _uniform_sum(log: LoggedData, events: NDArray[np.int64]) -> _Sum:
     propensity = log.propensity[events]
     value, error = _mean(1.0 / (log.actions.sizes[events] * propensity))
     # Where some actions had next to no chance, they are missing from the sum: then too little says nothing.
@@ -124,7 +124,7 @@ def _has_floor(log: LoggedData, events: NDArray[np.int64]) -> bool:
     return seen >= 5 and seen >= 0.25 * least * float((sizes - 1).sum())
 
 
-def _guessed(log: LoggedData, events: NDArray[np.int64]) -> list[_Sum]:
+def _guess_sums(log: LoggedData, events: NDArray[np.int64]) -> list[_Sum]:
     """The mean weight of a guess at the log's own policy, and the same of each action."""
     n = len(events)
     starts = [n // 8, n // 4, n // 2, n]
@@ -149,7 +149,7 @@ def _guessed(log: LoggedData, events: NDArray[np.int64]) -> list[_Sum]:
     return sums
 
 
-def _counted(log: LoggedData, events: NDArray[np.int64]) -> list[_Sum]:
+def _count_sums(log: LoggedData, events: NDArray[np.int64]) -> list[_Sum]:
     """How often each action was taken, in standard deviations more than the chances say, and how likely that was."""
     if log.probabilities is None:
         return []

@@ -25,7 +25,7 @@ import numpy as np
 from onward.bandits import mean_intervals
 from onward.bandits.bounded_intervals import bounded_interval
 from onward.bandits.disjoint import Disjoint
-from onward.bandits.evaluation_settings import WITH_MODEL, checked_settings
+from onward.bandits.evaluation_settings import WITH_MODEL, check_settings
 from onward.bandits.log_records import LogWarning
 from onward.bandits.log_walk import Policy, RewardModel, Subject, knows_nothing, walk
 from onward.bandits.logs import LoggedData
@@ -139,7 +139,7 @@ def evaluate(
         >>> 0.9 < value.value < 1.1, value.matched < 400
         (True, True)
     """
-    learn, folds = checked_settings(method, learn, delta, model, folds, clip, shrinkage, interval, reward_range)
+    learn, folds = check_settings(method, learn, delta, clip, interval, reward_range, model, folds, shrinkage)
     bounds, range_from = reward_bounds(log.reward, reward_range)
     if not (allow_deterministic and method == "dm"):
         refuse_deterministic(log)

@@ -4,16 +4,16 @@ import json
 import math
 import numbers
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onward.bandits.failures import Failure
+from onward.core.read_only import read_only
 from onward.core.shown import brief
 
 Whole = NDArray[Any]  # whole numbers, of whatever size they came in
-T = TypeVar("T", bound=np.generic)
 
 
 def checked_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def checked_trace(name: str, values: ArrayLike, shape: tuple[int, int, int]) -> 
     array = np.array(values, dtype=np.float64, order="C")
     if array.shape != shape:
         raise ValueError(f"trace {name!r} must have shape {shape} (policies, repeats, horizon), got {array.shape}")
-    return fixed(array)
+    return read_only(array)
 
 
 def checked_choices(chosen: ArrayLike, shape: tuple[int, int, int], least: int) -> Whole:
@@ -85,7 +85,7 @@ def checked_choices(chosen: ArrayLike, shape: tuple[int, int, int], least: int) 
         )
     if array.size and array.min() < least:
         raise ValueError(f"chosen must hold positions of actions, >= {least}, got {array.min()}")
-    return fixed(array)
+    return read_only(array)
 
 
 def checked_seconds(seconds: Mapping[str, float] | None, names: tuple[str, ...]) -> dict[str, float]:
@@ -103,9 +103,3 @@ def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     except (TypeError, ValueError) as error:
         raise ValueError(f"settings must be plain text, finite numbers, lists and dicts of these ({error})") from error
     return plain
-
-
-def fixed(array: NDArray[T]) -> NDArray[T]:
-    """The array, which nobody can change from now on."""
-    array.flags.writeable = False
-    return array

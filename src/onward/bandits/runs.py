@@ -28,10 +28,10 @@ from onward.bandits.run_checks import (
     checked_rounds,
     checked_seconds,
     checked_trace,
-    fixed,
     plain_settings,
 )
 from onward.bandits.run_difference import Difference, difference
+from onward.core.read_only import read_only
 from onward.core.shown import brief
 from onward.core.types import Matrix
 
@@ -127,8 +127,8 @@ class Runs:
         shape = (len(names), repeats, horizon)
         fields = {
             "names": names,
-            "regret": fixed(values),
-            "rounds": fixed(rounds),
+            "regret": read_only(values),
+            "rounds": read_only(rounds),
             "chosen": None if chosen is None else checked_choices(chosen, shape, -1 if failures else 0),
             "horizon": horizon,
             "seed": int(seed),

@@ -14,7 +14,7 @@ from onward.bandits.buffers import (
     scales_begun,
     with_settings,
 )
-from onward.bandits.class_names import made_again
+from onward.bandits.class_names import make_policy
 from onward.bandits.deciding import Deciding
 from onward.bandits.legacy import from_first_version, with_room_for_settings
 from onward.bandits.pending import Pending
@@ -113,7 +113,7 @@ class SavedPolicy(Deciding):
         Args:
             description: what `describe` gave.
         """
-        policy = made_again(description)
+        policy = make_policy(description)
         if not isinstance(policy, cls):
             raise ValueError(f"expected a {cls.__name__}, got a {type(policy).__name__}")
         return policy

@@ -222,8 +222,8 @@ def _check_players(policies: Mapping[str, Any]) -> None:
 def _settings(policies: Mapping[str, Any], environment: Environment, terms: Terms) -> dict[str, Any]:
     """What was played, as plain values: seen to before the game, not after it."""
     settings = {
-        "policies": {name: _described(policy) for name, policy in policies.items()},
-        "environment": _described(environment) | _changes(environment),
+        "policies": {name: _describe(policy) for name, policy in policies.items()},
+        "environment": _describe(environment) | _changes(environment),
     } | ({"terms": terms.describe()} if terms.describe() else {})
     try:
         json.dumps(settings, allow_nan=False)
@@ -232,7 +232,7 @@ def _settings(policies: Mapping[str, Any], environment: Environment, terms: Term
     return settings
 
 
-def _described(thing: Any) -> dict[str, Any]:
+def _describe(thing: Any) -> dict[str, Any]:
     """Settings as plain values; for what does not describe itself, its name."""
     describe = getattr(thing, "describe", None)
     return dict(describe()) if callable(describe) else {"class": type(thing).__name__}

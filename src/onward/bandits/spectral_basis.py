@@ -14,6 +14,7 @@ from scipy.sparse.linalg import eigsh
 from onward.bandits.graphs import as_laplacian
 from onward.bandits.world_parts import finite_vector
 from onward.core.checks import positive, whole
+from onward.core.read_only import read_only
 from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 
@@ -76,9 +77,7 @@ class SpectralBasis:
         signs = np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(wanted)])
         rows = np.ascontiguousarray(vectors * signs)
         eigenvalues = np.maximum(values, 0.0)  # those that are 0 may come out a little below
-        for each in (rows, eigenvalues):
-            each.flags.writeable = False
-        return cls(nodes, eigenvalues, rows)
+        return cls(nodes, read_only(eigenvalues), read_only(rows))
 
     def first(self, size: int) -> Self:
         """The first so many of its eigenvectors.

@@ -1,7 +1,7 @@
 """Many policies in one picture: their regret at the end, ranked, or against a parameter in which they differ."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from matplotlib.figure import Figure, SubFigure
@@ -41,14 +41,7 @@ def _ranked(ax: "Axes", names: tuple[str, ...], mean: Any, error: Any, log: bool
     failed = " (failed)"
     ax.set_yticks(places, [names[i] + ("" if np.isfinite(mean[i]) else failed) for i in order])
     ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.set_xlabel("cumulative regret")
-    if log:
-        ax.set_xscale("log")
-        _label_few(ax.xaxis)
-    else:
-        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-        if not (mean < 0).any():
-            ax.set_xlim(left=0.0)
+    _scale_regret(ax, "x", mean, log)
 
 
 def _against(
@@ -75,22 +68,22 @@ def _against(
     given = [value for value in values if value is not None]
     if min(given) > 0 and max(given) > 20 * min(given):
         ax.set_xscale("log")
-    if log:
-        ax.set_yscale("log")
-        _label_few(ax.yaxis)
-    else:
-        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-        if not (mean < 0).any():
-            ax.set_ylim(bottom=0.0)
-    ax.set(xlabel=parameter, ylabel="cumulative regret")
+    _scale_regret(ax, "y", mean, log)
+    ax.set_xlabel(parameter)
     ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
 
 
-def _label_few(axis: Any) -> None:
-    """Numbers at 1, 2 and 5 of each power of ten."""
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+def _scale_regret(ax: "Axes", which: Literal["x", "y"], mean: Any, log: bool) -> None:
+    """The axis of regret: from 0 if none is negative, or logarithmic, with numbers at 1, 2 and 5 of powers of ten."""
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    ax.set(**{f"{which}label": "cumulative regret"})
+    if log:
+        ax.set(**{f"{which}scale": "log"})
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_minor_formatter(NullFormatter())
+    elif not (mean < 0).any():
+        ax.set(**{f"{which}lim": (0.0, None)})
     axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-    axis.set_minor_formatter(NullFormatter())
 
 
 def parameter_values(settings: Mapping[str, Any], names: tuple[str, ...], parameter: str) -> list[float | None]:

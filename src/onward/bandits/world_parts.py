@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onward.core.read_only import read_only
 from onward.core.shown import brief
 from onward.core.types import Matrix, Vector
 from onward.tables.number_arrays import as_numbers
@@ -48,8 +49,7 @@ def _finite(name: str, value: ArrayLike, ndim: int, shape: str) -> Matrix:
         raise ValueError(f"{name} must be an array of shape {shape}, none of it 0, got shape {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {array[~np.isfinite(array)][0]} in it")
-    array.flags.writeable = False
-    return array
+    return read_only(array)
 
 
 def _plain(value: Any) -> Any:

@@ -4,6 +4,7 @@ import copy
 from typing import Any
 
 from onward.bandits.late_rewards import LateRewards
+from onward.bandits.randomness import Seed
 from onward.core.sharing import Shared
 
 
@@ -27,6 +28,9 @@ class Wrapping(LateRewards):
         Shared._after_fork(self)  # the policy inside begins random numbers of its own
         if self._journal is not None:
             self._journal.disown()
+
+    def _reseed(self, seed: Seed) -> None:
+        self._wrapped.reseed(seed)
 
     def __getstate__(self) -> dict[str, Any]:
         own = ("_lock", "_journal")

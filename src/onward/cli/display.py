@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from onward.scale.parallel_fit import Advance
 
 FEW = 20  # coefficients that a summary shows
+_LEVELS = 5  # that a model does not know, told by name
 WIDE = 96  # columns of a terminal that take a table of coefficients with all there is
 
 
@@ -150,7 +151,7 @@ def coefficients(columns: "CoefficientTable", most: int | None = FEW) -> "Table"
         [str(columns["feature"][row]), *(number(float(columns[name][row])) for name in list(heads)[1:])]
         for row in range(shown)
     ]
-    return _titled("Coefficients", list(heads.values()), rows, notes)
+    return _make_table("Coefficients", list(heads.values()), rows, notes)
 
 
 def contrasts(found: Sequence["Contrast"], notes: Sequence[str]) -> "Table":
@@ -163,10 +164,10 @@ def contrasts(found: Sequence["Contrast"], notes: Sequence[str]) -> "Table":
         for each in found
     ]
     heads = ["contrast", "estimate", "std. error", "lower", "upper", "e-value", "p-value"]
-    return _titled("Contrasts, adjusted for all other columns", heads, rows, notes)
+    return _make_table("Contrasts, adjusted for all other columns", heads, rows, notes)
 
 
-def _titled(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> "Table":
+def _make_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> "Table":
     from rich.table import Table
 
     table = Table(
@@ -199,11 +200,11 @@ def scores(now: "Scores") -> "Table":
     return table
 
 
-def unknown_levels(unknown: "Counter[str]", most: int = 5) -> Iterator[str]:
+def unknown_levels(unknown: "Counter[str]") -> Iterator[str]:
     """How many values were of levels that a model does not know."""
     if unknown:
-        some = ", ".join(f"{level} ({count:,})" for level, count in unknown.most_common(most))
-        more = f" and {len(unknown) - most:,} more" if len(unknown) > most else ""
+        some = ", ".join(f"{level} ({count:,})" for level, count in unknown.most_common(_LEVELS))
+        more = f" and {len(unknown) - _LEVELS:,} more" if len(unknown) > _LEVELS else ""
         values = counted(sum(unknown.values()), "value")
         yield f"{values} of categories that the model does not know: {some}{more}."
 
@@ -215,7 +216,7 @@ def chunks_done(quiet: bool, what: str = "chunks") -> "Iterator[Advance]":
         yield lambda name, done, total: None
         return
     if not sys.stderr.isatty():
-        yield _counted(what)
+        yield _plain_progress(what)
         return
     tasks: dict[str, Any] = {}
     with open_progress_bar("{task.description}") as bar:
@@ -228,7 +229,7 @@ def chunks_done(quiet: bool, what: str = "chunks") -> "Iterator[Advance]":
         yield advance
 
 
-def _counted(what: str) -> "Advance":
+def _plain_progress(what: str) -> "Advance":
     said: dict[str, int] = {}
 
     def advance(name: str, done: int, total: int) -> None:

@@ -29,6 +29,7 @@ Learn = Literal["matched", "all", "none"]
 Interval = Literal["normal", "empirical_bernstein", "anytime"]
 
 _LOG, _HOW = "Log", "Estimate"
+_CHECKED = ("method", "learn", "delta", "clip", "interval", "reward_range")  # before the data are looked at
 
 
 def command(
@@ -166,7 +167,7 @@ def command(
     settings |= {"reward_range": bounds, "allow_deterministic": allow_deterministic, "clip": clip}
     for name, (one, saved) in policies.items():
         own: Learn = "none" if saved else "matched" if method == "replay" else "all"
-        values[name] = _judged(one, events, settings | {"learn": learn or own})
+        values[name] = _evaluate(one, events, settings | {"learn": learn or own})
     first = next(iter(values.values()))
     gaps = {} if method == "replay" else {name: each.difference(first) for name, each in values.items()}
     if json:
@@ -211,14 +212,14 @@ def _policies(texts: list[str], log: "LoggedData", seed: int) -> "dict[str, tupl
             raise typer.BadParameter(f"{text!r} is given more than once", param_hint="--policy")
         saved = text.endswith(".onward")
         if saved:
-            found[text] = _loaded(text), True
+            found[text] = _load_policy(text), True
         else:
             with usage():
                 found[text] = named_policy(text, n_arms, seed), False
     return found
 
 
-def _loaded(path: str) -> Any:
+def _load_policy(path: str) -> Any:
     from onward.storage import load
 
     policy = load(path)
@@ -227,22 +228,12 @@ def _loaded(path: str) -> Any:
     return policy
 
 
-def _judged(policy: Any, log: "LoggedData", settings: dict[str, Any]) -> "Value":
-    from onward.bandits.evaluation_settings import checked_settings
+def _evaluate(policy: Any, log: "LoggedData", settings: dict[str, Any]) -> "Value":
+    from onward.bandits.evaluation_settings import check_settings
     from onward.bandits.replay import LogWarning, evaluate
 
-    with usage():  # before the data are looked at: what does not fit together is a wrong call
-        checked_settings(
-            settings["method"],
-            settings["learn"],
-            settings["delta"],
-            None,
-            None,
-            settings["clip"],
-            None,
-            settings["interval"],
-            settings["reward_range"],
-        )
+    with usage():  # what does not fit together is a wrong call
+        check_settings(**{name: settings[name] for name in _CHECKED})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LogWarning)  # they are part of the value
         return evaluate(policy, log, **settings)

@@ -66,7 +66,7 @@ def command(
     if out is not None:
         check_target(out)
     learner = load_learner(model)
-    text, note = _written(learner, format, table), export_note(learner)
+    text, note = _export_text(learner, format, table), export_note(learner)
     if out is None:
         stream = data_output()
         stream.write(text.encode())
@@ -77,7 +77,7 @@ def command(
         say(f"onward: {note}", err=True)
 
 
-def _written(model: "OnlineRegressor", format: Format, table: str | None) -> str:
+def _export_text(model: "OnlineRegressor", format: Format, table: str | None) -> str:
     import json
 
     from onward.progressive import exporting

@@ -49,7 +49,7 @@ def backup(
     """
     from onward.service.store_backup import backup
 
-    with _opened(database) as store:
+    with _open_existing(database) as store:
         backup(store, path)
     say(f"Backup: {path} ({counted(path.stat().st_size, 'byte')})")
 
@@ -89,7 +89,7 @@ def replay(
     from onward.service.rebuilding import verify
 
     results, failures = {}, _Failures()
-    with _opened(database) as store:
+    with _open_existing(database) as store:
         for name in loops or sorted(store.loops()):
             with failures.told(name):
                 results[name] = list(verify(store, name))
@@ -133,7 +133,7 @@ def prune(
     from onward.service.store_removal import prune_loop
 
     before, failures = time.time() - _seconds(older_than), _Failures()
-    with _opened(database) as store:
+    with _open_existing(database) as store:
         for name in sorted(store.loops()):
             with failures.told(name):
                 save_latest(store, name)
@@ -159,7 +159,7 @@ def delete_subject(
     from onward.service.subject_removal import NotDeletedError, delete_subject
 
     failed = None
-    with _opened(database) as store:
+    with _open_existing(database) as store:
         store.claim()
         try:
             removed = delete_subject(store, subject)
@@ -200,7 +200,7 @@ def list_tokens(database: Database = _DATABASE) -> None:
 
     from onward.service.tokens import list_tokens
 
-    with _opened(database) as store:
+    with _open_existing(database) as store:
         for token in list_tokens(store):
             say(f"{token.name}  {token.role}  {datetime.fromtimestamp(token.created, UTC):%Y-%m-%d %H:%M} UTC")
 
@@ -212,7 +212,7 @@ def remove_token(
     """Remove a token: servers refuse it within seconds."""
     from onward.service.tokens import remove_token
 
-    with _opened(database) as store:
+    with _open_existing(database) as store:
         remove_token(store, name)
 
 
@@ -231,7 +231,7 @@ class _Failures:
             say(f"{name}: failed: {error or type(error).__name__}", err=True)
 
 
-def _opened(url: str) -> "Store":
+def _open_existing(url: str) -> "Store":
     """A store that there is: a typing error in a path must not make a new one."""
     from onward.service.database import Database as Connected
     from onward.service.store import open_store

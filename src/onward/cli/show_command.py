@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from onward.core.known import Known
     from onward.regression import OnlineRegressor
 
+_MOST = 12  # names of a kind that are told
+
 EXAMPLES = """Examples:
 
 onward show model.onward
@@ -105,8 +107,8 @@ def _show_learner(model: "OnlineRegressor", known: "Known", inference: "Inferenc
     out.print(display.coefficients(coefficient_table(model, known, inference), None if every else display.FEW))
 
 
-def _some(names: list[str], most: int = 12) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:_MOST]) + (f" and {len(names) - _MOST:,} more" if len(names) > _MOST else "")
 
 
 def _show_other(kind: str, settings: dict[str, object], json: bool) -> None:

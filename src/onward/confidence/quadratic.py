@@ -10,16 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from onward.confidence.set_parts import (
     SetByEnds,
-    around,
     check_pair,
     coordinates_of,
     ellipse,
     feature_rows,
+    interval_around,
     log_ball,
     log_or_minus_inf,
     own_scale,
     product,
-    set_html,
 )
 from onward.core import Information, kernel
 from onward.core.types import Matrix, Vector
@@ -68,9 +67,6 @@ class QuadraticSet(SetByEnds):
     stiffness: Vector = field(repr=False)  # m
     fitted: LeastSquares = field(repr=False)  # what it was made from
     sigma_unknown: bool = False
-
-    def _repr_html_(self) -> str:
-        return set_html(self)
 
     @property
     def bounded(self) -> bool:
@@ -142,7 +138,7 @@ def quadratic_ends(regions: Sequence[QuadraticSet], rows: Matrix, intercept: boo
         own_reach *= each.radius
         if not each.bounded:
             own_reach[_open_rows(each, rows, intercept)] = np.inf
-        out.append(around(middle, own_reach))
+        out.append(interval_around(middle, own_reach))
     return out
 
 

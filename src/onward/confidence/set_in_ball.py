@@ -16,7 +16,6 @@ from onward.confidence.set_parts import (
     log_or_minus_inf,
     own_scale,
     product,
-    set_html,
 )
 from onward.confidence.sets import Ellipsoid
 from onward.confidence.widths import largest_lam
@@ -53,9 +52,6 @@ class SetInBall(SetByEnds):
     theta_bound: float
     fitted: LeastSquares = field(repr=False)
     budget: float = field(repr=False)  # R² less the squared residuals of least squares
-
-    def _repr_html_(self) -> str:
-        return set_html(self)
 
     @property
     def _around(self) -> Ellipsoid:

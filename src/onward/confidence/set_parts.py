@@ -1,7 +1,6 @@
 """What all sets need: rows over their coordinates, ends around a middle, ellipses, volumes."""
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,6 +52,14 @@ class SetByEnds:
     def coordinates(self) -> Matrix:
         """Lower and upper ends (d, 2) of each coordinate of θ: `interval` at each unit vector."""
         return self._ends(np.eye(len(self.center)))
+
+    def _repr_html_(self) -> str:
+        ends = self.coordinates()
+        shown = {
+            f"coordinate {place}": f"{center:.4g} in {interval_text(*each)}"
+            for place, (center, each) in enumerate(zip(self.center, ends, strict=True))
+        }
+        return html_values(type(self).__name__, shown, ["All coordinates at once."])
 
 
 def own_scale(state: Information) -> Vector:
@@ -106,7 +113,7 @@ def product(rows: Matrix, columns: Matrix) -> Matrix:
     return kernel.multiply(np.ascontiguousarray(rows), False, np.ascontiguousarray(columns))
 
 
-def around(middle: Vector, reach: Vector) -> Matrix:
+def interval_around(middle: Vector, reach: Vector) -> Matrix:
     """Lower and upper ends (n, 2); ValueError if one is no number, as what it is made of has overflowed."""
     with np.errstate(over="ignore", invalid="ignore"):
         ends = np.column_stack([middle - reach, middle + reach])
@@ -145,13 +152,3 @@ def log_or_minus_inf(value: float) -> float:
 def exp_or_inf(value: float) -> float:
     """exp, inf where it overflows."""
     return math.exp(value) if value < 709 else math.inf
-
-
-def set_html(region: Any) -> str:
-    """A set as a table: the center of each coordinate, and how far the set reaches along it."""
-    ends = region.coordinates()
-    shown = {
-        f"coordinate {place}": f"{center:.4g} in {interval_text(*each)}"
-        for place, (center, each) in enumerate(zip(region.center, ends, strict=True))
-    }
-    return html_values(type(region).__name__, shown, ["All coordinates at once."])

@@ -8,16 +8,15 @@ from numpy.typing import ArrayLike
 
 from onward.confidence.set_parts import (
     SetByEnds,
-    around,
     check_pair,
     coordinates_of,
     ellipse,
     full_rows,
+    interval_around,
     log_ball,
     log_or_minus_inf,
     own_scale,
     product,
-    set_html,
 )
 from onward.confidence.widths import Bias, bias_width, largest_lam
 from onward.core import Information, kernel
@@ -101,9 +100,6 @@ class Ellipsoid(SetByEnds):
     center: Vector
     radius: float
 
-    def _repr_html_(self) -> str:
-        return set_html(self)
-
     @property
     def log_volume(self) -> float:
         """The logarithm of the volume."""
@@ -135,7 +131,9 @@ class Ellipsoid(SetByEnds):
         return ellipse(self.center[[first, second]], self.radius**2 * covariance, points)
 
     def _ends(self, rows: Matrix) -> Matrix:
-        return around(product(rows, self.center[:, None])[:, 0], self.radius * np.sqrt(self.state.leverages(rows)))
+        return interval_around(
+            product(rows, self.center[:, None])[:, 0], self.radius * np.sqrt(self.state.leverages(rows))
+        )
 
 
 @dataclass(frozen=True)
@@ -170,9 +168,6 @@ class ForwardSet(SetByEnds):
     noise: float
     theta_bound: float
     bias: Bias
-
-    def _repr_html_(self) -> str:
-        return set_html(self)
 
     @np.errstate(all="ignore")  # what overflows is infinite, or refused as no number
     def at(self, x: ArrayLike) -> Ellipsoid:
@@ -236,5 +231,5 @@ class ForwardSet(SetByEnds):
         kernel.read_coordinates(self.state.buffer, rows, p, q)
         middle = p[:, 0] / (1 + q) + product(rows, self.state.prior)[:, 0]
         if self.bias == "sharp":
-            return around(middle, (self.radius * np.sqrt(q) + q * self._ball(rows)) / (1 + q))
-        return around(middle, self._radii(rows, q) * np.sqrt(q / (1 + q)))
+            return interval_around(middle, (self.radius * np.sqrt(q) + q * self._ball(rows)) / (1 + q))
+        return interval_around(middle, self._radii(rows, q) * np.sqrt(q / (1 + q)))

@@ -62,54 +62,47 @@ def _less_than_tight(worlds: Mapping[str, str], frame: pl.DataFrame) -> Claim:
         world: ratio(final_regret(frame, world, "forward", "sharp"), final_regret(frame, world, "forward", "tight"))
         for world in worlds
     }
-    less = {
-        worlds[world]: Condition(f"sharp over tight, {worlds[world]}", each, "below", 1.0, (world,))
-        for world, each in ratios.items()
-    }
-    return Claim(
-        id="less-than-tight",
-        statement="Ours: forward loses less with the sharp index than with the paper's.",
-        rule=Rule(
-            "Ratio of the mean regret with the sharp index to that with the paper's in its tight form: supported if "
-            f"its 99% interval lies below 1 in every world, partly if in some. {DISTRUST}",
-            Every(list(less.values())),
-            Some(list(less.values())),
-        ),
-        numbers={f"sharp over tight, {worlds[world]}": each for world, each in ratios.items()},
-        findings=[
-            Finding(
-                f"sharp over tight with {worlds[world]}" if i == 0 else f"with {worlds[world]}", each, headline=True
-            )
-            for i, (world, each) in enumerate(ratios.items())
-        ],
-        regimes=[Regime.of(less)],
-        ours=True,
+    return _below_in_each(
+        "less-than-tight",
+        "Ours: forward loses less with the sharp index than with the paper's.",
+        "Ratio of the mean regret with the sharp index to that with the paper's in its tight form: supported if "
+        "its 99% interval lies below 1 in every world, partly if in some.",
+        "sharp over tight",
+        {worlds[world]: (world, each) for world, each in ratios.items()},
+        1.0,
     )
 
 
 def _clipped(id: str, statement: str, worlds: Mapping[str, str], frame: pl.DataFrame) -> Claim:
-    ratios = {world: ratio_to_ridge(frame, world, "ridge", "clipped") for world in worlds}
-    free: dict[str, Question] = {
-        worlds[world]: Condition(f"clipped over plain, {worlds[world]}", each, "below", FREE, (world,))
-        for world, each in ratios.items()
+    return _below_in_each(
+        id,
+        statement,
+        "Ratio of the mean regret with the clipped index to that without: supported if its 99% interval lies below "
+        f"{FREE:g} in each of these worlds, partly if in some.",
+        "clipped over plain",
+        {words: (world, ratio_to_ridge(frame, world, "ridge", "clipped")) for world, words in worlds.items()},
+        FREE,
+    )
+
+
+def _below_in_each(
+    id: str, statement: str, rule: str, name: str, found: Mapping[str, tuple[str, Estimate]], line: float
+) -> Claim:
+    """A claim that a ratio lies below a line in each world; worlds and their ratios by what they are in words."""
+    ratios = {words: each for words, (_, each) in found.items()}
+    below: dict[str, Question] = {
+        words: Condition(f"{name}, {words}", each, "below", line, (world,)) for words, (world, each) in found.items()
     }
     return Claim(
         id=id,
         statement=statement,
-        rule=Rule(
-            "Ratio of the mean regret with the clipped index to that without: supported if its 99% interval lies below "
-            f"{FREE:g} in each of these worlds, partly if in some. {DISTRUST}",
-            Every(list(free.values())),
-            Some(list(free.values())),
-        ),
-        numbers={f"clipped over plain, {worlds[world]}": each for world, each in ratios.items()},
+        rule=Rule(f"{rule} {DISTRUST}", Every(list(below.values())), Some(list(below.values()))),
+        numbers={f"{name}, {words}": each for words, each in ratios.items()},
         findings=[
-            Finding(
-                f"clipped over plain with {worlds[world]}" if i == 0 else f"with {worlds[world]}", each, headline=True
-            )
-            for i, (world, each) in enumerate(ratios.items())
+            Finding(f"{name} with {words}" if i == 0 else f"with {words}", each, headline=True)
+            for i, (words, each) in enumerate(ratios.items())
         ],
-        regimes=[Regime.of(free)],
+        regimes=[Regime.of(below)],
         ours=True,
     )
 

@@ -1,6 +1,6 @@
 """Tables of rows: scikit-learn's protocol, and the online one."""
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,16 @@ from onward.tables import (
 LONGEST_MESSAGE = 290  # characters of what is told of columns that do not fit
 
 
+class Batch(NamedTuple):
+    """Rows that are learned together, checked by themselves."""
+
+    rows: Rows
+    targets: Matrix  # (n, targets)
+    flat: bool  # whether targets come without a second axis
+    weights: Vector
+    times: Any
+
+
 class BatchLearner(Learner):
     """Learns and predicts tables, their columns in the order of the first one."""
 
@@ -42,21 +52,21 @@ class BatchLearner(Learner):
         Returns:
             The model itself.
         """
-        rows, targets, weights, flat = self._checked(X, y, sample_weight)
-        if not weights.any():
+        batch = self._checked(X, y, sample_weight, times)
+        if not batch.weights.any():
             raise ValueError("sample_weight must not be zero for every row of a fit, got all zeros")
-        self._begin(X, rows, targets, weights, flat, times)
+        self._begin(X, batch)
         if self.recipe_ is not None:
             self.recipe_ = None  # forgotten with the rest: these rows came as features
         return self
 
     def _learn_in_order(self, X: Any, y: Any, sample_weight: Any, times: Any) -> Learned:
         """`predict_then_learn` for rows whose columns are the features, in their order."""
-        rows, targets, weights, flat = self._checked(X, y, sample_weight)
+        batch = self._checked(X, y, sample_weight, times)
         if self._state is None:
-            return self._begin(X, rows, targets, weights, flat, times)
+            return self._begin(X, batch)
         self._check_columns(X)
-        return self._go_on(self._state, rows, targets, weights, flat, times)
+        return self._go_on(self._state, batch)
 
     def _predict_in_order(self, X: Any, sample_weight: Any, times: Any) -> NDArray[np.float64]:
         """`predict` for such rows."""
@@ -86,13 +96,12 @@ class BatchLearner(Learner):
         self._check_columns(X)
         return fitted, rows
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Matrix, Vector, bool]:
+    def _checked(self, X: Any, y: Any, sample_weight: Any, times: Any) -> Batch:
         self._check_settings()
         self._require(y)
         rows = as_rows(X)
         targets, flat = as_targets(y, rows.shape[0])
-        weights = as_weights(sample_weight, rows.shape[0])
-        return rows, targets, weights, flat
+        return Batch(rows, targets, flat, as_weights(sample_weight, rows.shape[0]), times)
 
     def _check_columns(self, X: Any) -> None:
         """An error if the columns are not those that the model was fitted with."""
@@ -127,37 +136,37 @@ class BatchLearner(Learner):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
 
-    def _begin(self, X: Any, rows: Rows, targets: Matrix, weights: Vector, flat: bool, times: Any) -> Learned:
+    def _begin(self, X: Any, batch: Batch) -> Learned:
+        rows = batch.rows
         # As scikit-learn has it: names count only if they are text.
         names = rows.names if all(isinstance(name, str) for name in rows.names or ()) else None
-        fitted = self._new_state(rows.shape[1], targets.shape[1], flat, names)
-        predictions, leverages = self._learn(fitted, rows, targets, weights, times)
+        fitted = self._new_state(rows.shape[1], batch.targets.shape[1], batch.flat, names)
+        learned = self._learn(fitted, batch)
         self._note_columns(X)
         self._commit(fitted)
         if self.calibration_ is not None:
             self.calibration_ = ConformalIntervals(self.calibration_.deltas)
         self.anchors_ = self.sandwich_ = None
-        self._track(predictions, leverages, targets, weights)
-        self._track_rows(rows, predictions, targets, weights)
-        return shaped(predictions, flat), leverages
+        return self._tracked(batch, *learned)
 
-    def _go_on(self, fitted: Fitted, rows: Rows, targets: Matrix, weights: Vector, flat: bool, times: Any) -> Learned:
-        came, expected = describe_targets(targets.shape[1], flat), describe_targets(fitted.state.n_targets, fitted.flat)
+    def _go_on(self, fitted: Fitted, batch: Batch) -> Learned:
+        came = describe_targets(batch.targets.shape[1], batch.flat)
+        expected = describe_targets(fitted.state.n_targets, fitted.flat)
         if came != expected:
             raise ValueError(f"y has {came}, but this model was fitted with {expected}")
         # A block is learned or refused as a whole; several need a copy to be thrown away if a later one is refused.
-        fitted = fitted if in_one_block(rows) else fitted.copy()
-        predictions, leverages = self._learn(fitted, rows, targets, weights, times)
+        fitted = fitted if in_one_block(batch.rows) else fitted.copy()
+        learned = self._learn(fitted, batch)
         self._commit(fitted)
-        self._track(predictions, leverages, targets, weights)
-        self._track_rows(rows, predictions, targets, weights)
-        return shaped(predictions, flat), leverages
+        return self._tracked(batch, *learned)
 
-    def _track_rows(self, rows: Rows, predictions: Matrix, targets: Matrix, weights: Vector) -> None:
-        """Keep what robust intervals need of rows that were learned, if they are to be had."""
+    def _tracked(self, batch: Batch, predictions: Matrix, leverages: Vector) -> Learned:
+        """What was learned, after calibration and sandwich have learned from it, too."""
+        self._track(predictions, leverages, batch.targets, batch.weights)
         if self._tracks_sandwich:
-            for where, block, _ in blocks(rows):
-                self._keep_errors(block, predictions[where, 0], targets[where, 0], weights[where])
+            for where, block, _ in blocks(batch.rows):
+                self._keep_errors(block, predictions[where, 0], batch.targets[where, 0], batch.weights[where])
+        return shaped(predictions, batch.flat), leverages
 
     def _track(self, predictions: Matrix, leverages: Vector, targets: Matrix, weights: Vector) -> None:
         """Let the calibration learn how far rows that were learned lay from their predictions."""
@@ -165,9 +174,10 @@ class BatchLearner(Learner):
             columns = writeable(predictions[:, 0]), leverages, writeable(targets[:, 0]), writeable(weights)
             self.calibration_.track_block(*columns)
 
-    def _learn(self, fitted: Fitted, rows: Rows, targets: Matrix, weights: Vector, times: Any) -> Learned:
+    def _learn(self, fitted: Fitted, batch: Batch) -> Learned:
+        rows, targets, weights = batch.rows, batch.targets, batch.weights
         predictions, leverages = np.empty_like(targets), np.empty(rows.shape[0])
-        moments = times_for(fitted.state, self.half_life, times, rows.shape[0])
+        moments = times_for(fitted.state, self.half_life, batch.times, rows.shape[0])
         self._reserve(fitted, rows.shape[0])
         constant = weights.strides == (0,)  # one number for all rows: written out once, for the longest block
         w = np.empty(0)

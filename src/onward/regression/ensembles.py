@@ -1,6 +1,5 @@
 """What an ensemble has learned, and what its features and targets mean: `FittedState`, for many states at once."""
 
-import numbers
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
@@ -15,7 +14,7 @@ from onward.core.single import Loops
 from onward.core.types import Matrix, Vector
 from onward.regression.fitted import FittedState, NewFeatures, ReadOut
 from onward.regression.half_life import NO_TIMES
-from onward.regression.record_checks import check_names
+from onward.regression.record_checks import check_names, names_to_record
 
 
 @dataclass
@@ -130,10 +129,8 @@ class FittedEnsemble:
 
     def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
         """Settings and arrays for a model file."""
-        names = None if self.names is None else [int(n) if isinstance(n, numbers.Integral) else n for n in self.names]
-        if not all(isinstance(name, str | int) for name in names or ()):
-            raise ValueError(f"cannot save: feature names must be text or whole numbers, got {self.names}")
-        return {"names": names, "open": self.open, "flat": self.flat}, {"ensemble": self.state.buffer}
+        settings = {"names": names_to_record(self.names), "open": self.open, "flat": self.flat}
+        return settings, {"ensemble": self.state.buffer}
 
     @classmethod
     def from_record(cls, settings: dict[str, Any], arrays: storage.Arrays) -> Self:

@@ -1,6 +1,5 @@
 """What a learner has learned: the state, and what its coordinates and targets mean."""
 
-import numbers
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -28,7 +27,7 @@ from onward.core.single import (
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
 from onward.regression.half_life import NO_TIMES
-from onward.regression.record_checks import check_moments, check_names, check_pivots, check_record
+from onward.regression.record_checks import check_moments, check_names, check_pivots, check_record, names_to_record
 
 _NO_ROWS = np.empty((0, 0))
 _MOMENTS = ("first_time", "time", "weight")  # what a state that forgets keeps beside the factor
@@ -282,15 +281,12 @@ class FittedState:
 
     def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
         """Settings and arrays for a model file."""
-        names = None if self.names is None else [int(n) if isinstance(n, numbers.Integral) else n for n in self.names]
-        if not all(isinstance(name, str | int) for name in names or ()):
-            raise ValueError(f"cannot save: feature names must be text or whole numbers, got {several(self.names)}")
         state = self.state
         lam = (state.relative if state.own_units else state.lam).tolist()
         settings = {
             "lam": lam[0] if len(set(lam)) == 1 else lam,
             "intercept": state.intercept,
-            "names": names,
+            "names": names_to_record(self.names),
             "open": self.open,
             "flat": self.flat,
         }

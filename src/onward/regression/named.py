@@ -12,7 +12,7 @@ from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.regression.alone import alone
 from onward.regression.base import Learned
-from onward.regression.batches import BatchLearner, shaped, writeable
+from onward.regression.batches import Batch, BatchLearner, shaped, writeable
 from onward.regression.ensembles import Fitted
 from onward.regression.fitted import NewFeatures
 from onward.regression.half_life import in_a_list, moment_of, times_ahead, times_for
@@ -21,7 +21,6 @@ from onward.regression.start import lam_of, prior_of
 from onward.tables import (
     ArrayRows,
     CheckedRows,
-    Rows,
     as_mapping,
     as_target,
     as_targets,
@@ -162,7 +161,7 @@ class NamedLearner(BatchLearner):
         names, values = named_row(x)
         targets, flat = as_target(y)
         weights = as_weights(sample_weight, 1)
-        self._learn_named(names, ArrayRows(values), targets, weights, flat, in_a_list(time))
+        self._learn_named(names, Batch(ArrayRows(values), targets, flat, weights, in_a_list(time)))
         return self
 
     def _learn_row(self, x: Mapping[str, Any], y: Any, sample_weight: Any, time: Any) -> Self:
@@ -240,7 +239,8 @@ class NamedLearner(BatchLearner):
         self._require(y)
         names, rows = named_table(X)
         targets, flat = as_targets(y, rows.shape[0])
-        return self._learn_named(names, rows, targets, as_weights(sample_weight, rows.shape[0]), flat, times)
+        weights = as_weights(sample_weight, rows.shape[0])
+        return self._learn_named(names, Batch(rows, targets, flat, weights, times))
 
     @alone
     def learn_block(
@@ -290,13 +290,12 @@ class NamedLearner(BatchLearner):
         lams, priors = [lam_of(self.lam, name) for name in others], [prior_of(self.prior_mean, n) for n in others]
         return fitted.predict(rows, w, self._read_out, NewFeatures(X[:, unknown], lams, priors), times)
 
-    def _learn_named(
-        self, names: list[Hashable] | None, rows: Rows, targets: Matrix, weights: Vector, flat: bool, times: Any
-    ) -> Learned:
+    def _learn_named(self, names: list[Hashable] | None, batch: Batch) -> Learned:
         self._check_settings()
+        rows = batch.rows
         fitted = self._state
         if fitted is None:
-            fitted = self._new_state(rows.shape[1], targets.shape[1], flat, names)
+            fitted = self._new_state(rows.shape[1], batch.targets.shape[1], batch.flat, names)
             fitted.open = names is not None
         elif names is not None:
             known, places, unknown = match_names(fitted, names, rows.shape[1])
@@ -310,7 +309,7 @@ class NamedLearner(BatchLearner):
             rows = placed(rows, places, fitted.state.n_features)
         else:
             match_names(fitted, None, rows.shape[1])
-        learned = self._go_on(fitted, rows, targets, weights, flat, times)
+        learned = self._go_on(fitted, batch._replace(rows=rows))
         self._fitted().open |= names is not None
         return learned
 

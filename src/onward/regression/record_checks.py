@@ -1,5 +1,7 @@
 """Whether what a file says of a learner's state can be one: compiled code takes it as it is."""
 
+import numbers
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -7,7 +9,7 @@ import numpy as np
 from onward import storage
 from onward.core import Information
 from onward.core.row_memory import RowMemory
-from onward.core.shown import brief
+from onward.core.shown import brief, several
 from onward.core.simd import padded
 from onward.core.squares import weighted_squares
 from onward.core.types import Vector
@@ -76,6 +78,16 @@ def check_moments(memory: RowMemory, moments: Vector) -> None:
         raise ValueError(f"moments of a state that forgets must be two times and a sum of weights, got {moments}")
     if timed and not np.isnan(latest) and not first <= latest:
         raise ValueError(f"the latest row cannot be of {latest}, with the first of {first}")
+
+
+def names_to_record(names: Sequence[Hashable] | None) -> list[Any] | None:
+    """Names of features as a file holds them; ValueError if it cannot hold them."""
+    if names is None:
+        return None
+    plain = [int(name) if isinstance(name, numbers.Integral) else name for name in names]
+    if not all(isinstance(name, str | int) for name in plain):
+        raise ValueError(f"cannot save: feature names must be text or whole numbers, got {several(names)}")
+    return plain
 
 
 def check_names(names: Any, n_features: int) -> None:

@@ -72,7 +72,7 @@ def chunks_of(files: Sequence[File], rows: int | None = None) -> list[Chunk]:
     sizes = [_row_groups(file) if file.format == "parquet" else [] for file in there]
     if rows is None:
         rows = max(ROWS, sum(map(sum, sizes)) // MOST)
-    return [chunk for file, groups in zip(there, sizes, strict=True) for chunk in _of_file(file, groups, rows)]
+    return [chunk for file, groups in zip(there, sizes, strict=True) for chunk in _cut_file(file, groups, rows)]
 
 
 def _row_groups(file: File) -> list[int]:
@@ -83,7 +83,7 @@ def _row_groups(file: File) -> list[int]:
         reader.close()
 
 
-def _of_file(file: File, sizes: list[int], rows: int) -> Iterator[Chunk]:
+def _cut_file(file: File, sizes: list[int], rows: int) -> Iterator[Chunk]:
     share = (file.size or 1) / max(1, sum(sizes))  # bytes a row
     if sum(sizes) <= rows:
         yield Chunk(file, size=file.size or 1)

@@ -117,16 +117,16 @@ class Workers:
                     del left[place]
                     yield place, result
                 return
-            except _deaths(self.engine.backend) as error:
+            except _worker_errors(self.engine.backend) as error:
                 if attempt + 1 == ATTEMPTS:
                     raise EngineError(
                         f"workers died {ATTEMPTS} times with {len(left)} of {len(tasks)} tasks left "
                         f"({_reason(error)}); was there enough memory?"
                     ) from error
-            except _losses(self.engine.backend) as error:
+            except _connection_errors(self.engine.backend) as error:
                 raise EngineError(
-                    f"the {self.engine.backend} cluster{_at(self.engine)} is gone with {len(left)} of {len(tasks)} "
-                    f"tasks left ({_reason(error)})"
+                    f"the {self.engine.backend} cluster{_address_text(self.engine)} is gone with {len(left)} of "
+                    f"{len(tasks)} tasks left ({_reason(error)})"
                 ) from error
 
     def _results(self, function: Callable[[Task], Result], tasks: dict[int, Task]) -> Iterator[tuple[int, Result]]:
@@ -169,10 +169,10 @@ def _dask(engine: Engine) -> Iterator[int]:
         try:
             client = stack.enter_context(Client(address, timeout=REACH, set_as_default=False))
         except (OSError, TimeoutError, ValueError) as error:
-            raise EngineError(f"cannot reach a Dask scheduler{_at(engine)} ({_reason(error)})") from error
+            raise EngineError(f"cannot reach a Dask scheduler{_address_text(engine)} ({_reason(error)})") from error
         threads = sum(client.nthreads().values())
         if threads == 0:
-            raise EngineError(f"the Dask cluster{_at(engine)} has no workers")
+            raise EngineError(f"the Dask cluster{_address_text(engine)} has no workers")
         stack.enter_context(parallel_config(backend="dask", client=client))
         yield threads if engine.jobs == -1 else engine.jobs
 
@@ -188,7 +188,7 @@ def _ray(engine: Engine) -> Iterator[int]:
             cpus = None if engine.jobs == -1 or engine.address is not None else engine.jobs
             ray.init(address=engine.address, num_cpus=cpus, include_dashboard=None, log_to_driver=False)
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-            raise EngineError(f"cannot reach Ray{_at(engine)} ({_reason(error)})") from error
+            raise EngineError(f"cannot reach Ray{_address_text(engine)} ({_reason(error)})") from error
     try:
         register_ray()
         count = int(ray.cluster_resources().get("CPU", 1)) if engine.jobs == -1 else engine.jobs
@@ -216,7 +216,7 @@ def _quiet(library: str) -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-def _deaths(backend: Backend) -> tuple[type[BaseException], ...]:
+def _worker_errors(backend: Backend) -> tuple[type[BaseException], ...]:
     """What is raised when a worker died with its task."""
     if backend == "dask":
         from distributed.scheduler import KilledWorker
@@ -229,16 +229,16 @@ def _deaths(backend: Backend) -> tuple[type[BaseException], ...]:
     return (BrokenProcessPool,)
 
 
-def _losses(backend: Backend) -> tuple[type[BaseException], ...]:
+def _connection_errors(backend: Backend) -> tuple[type[BaseException], ...]:
     """What is raised when the cluster itself is gone."""
     if backend == "dask":
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
 
         return (CommClosedError, CancelledError, TimeoutError)
     return ()
 
 
-def _at(engine: Engine) -> str:
+def _address_text(engine: Engine) -> str:
     return "" if engine.address is None else f" at {engine.address}"
 
 

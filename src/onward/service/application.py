@@ -15,7 +15,7 @@ import msgspec
 
 from onward.service.access import Access, is_loopback
 from onward.service.evaluation import Evaluator
-from onward.service.http_errors import Header, HttpError, decoded, error_body
+from onward.service.http_errors import Header, HttpError, decode_body, error_body
 from onward.service.limits import Limits, RateLimit
 from onward.service.request_errors import RequestError
 from onward.service.request_log import RequestLog
@@ -114,7 +114,7 @@ class Application:
                 if route.decode is not None:
                     if headers.get(b"content-type", _JSON) != _JSON:
                         _check_content_type(headers[b"content-type"])
-                    call.body = decoded(route.decode, await self._read(scope, headers, receive), route.body)
+                    call.body = decode_body(route.decode, await self._read(scope, headers, receive), route.body)
                 answer = await route.handler(call)
                 first = b""
                 if type(answer) is Stream and method != "HEAD":

@@ -80,31 +80,31 @@ class Encoder:
         if self._excluded:
             context = self._without_excluded(context)
             actions = [Action(each.id, self._without_excluded(each.features)) for each in actions]
-        around = self._parts(context, "context", fresh)
-        alike = self._encode_alike(around, actions)
+        context_parts = self._parts(context, "context", fresh)
+        alike = self._encode_alike(context_parts, actions)
         if alike is not None:
             return Encoded(alike, [])
-        own = [self._own(action, f"actions[{i}]", fresh) for i, action in enumerate(actions)]
+        action_parts = [self._parts_of_action(action, f"actions[{i}]", fresh) for i, action in enumerate(actions)]
         born: _New = {}
         left_out: set[str] = set()
         groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]] = {}
-        for i, parts in enumerate(own):
+        for i, parts in enumerate(action_parts):
             groups.setdefault((parts.names, parts.features), []).append(i)
-            self._check_size(parts, around, len(actions), f"actions[{i}]")
+            self._check_size(parts, context_parts, len(actions), f"actions[{i}]")
         laid = [
-            (self._layout(own[members[0]], around, born, left_out, f"actions[{members[0]}]"), members)
+            (self._layout(action_parts[members[0]], context_parts, born, left_out, f"actions[{members[0]}]"), members)
             for members in groups.values()
         ]
         width = len(self.columns) + len(born)
         if width == 0:
             raise RequestError("no_features", "the actions have no features that may be learned from", "actions")
-        table = self._filled(width, laid, own, around)
+        table = self._filled(width, laid, action_parts, context_parts)
         return Encoded(table, [(feature, name) for feature, (name, _) in born.items()], len(left_out))
 
-    def _encode_alike(self, around: _Parts, actions: Sequence[Action]) -> Matrix | None:
+    def _encode_alike(self, context: _Parts, actions: Sequence[Action]) -> Matrix | None:
         """Actions that have numbers of the same names, in one order, all of them known, as most do; None for others."""
         names = tuple(actions[0].features)
-        layout = self._layouts.get((names, names, around.names, around.features)) if names else None
+        layout = self._layouts.get((names, names, context.names, context.features)) if names else None
         if layout is None:
             return None
         values: list[float] = []
@@ -119,8 +119,8 @@ class Encoder:
             W = np.frombuffer(bytearray(struct.pack(f"{len(values)}d", *values))).reshape(len(actions), len(names))
         except OverflowError:
             return None  # which is explained where it is looked at closely
-        if around.values:
-            W = np.concatenate([W, np.broadcast_to(around.values, (len(actions), len(around.values)))], axis=1)
+        if context.values:
+            W = np.concatenate([W, np.broadcast_to(context.values, (len(actions), len(context.values)))], axis=1)
         V = self._with_products(W, layout)
         if not np.vdot(V, V) < _ORDINARY_SQUARES and not np.abs(V).max() < ORDINARY:
             return None
@@ -138,11 +138,11 @@ class Encoder:
             if outer + key not in self._excluded
         }
 
-    def _check_size(self, own: _Parts, around: _Parts, n_actions: int, where: str) -> None:
+    def _check_size(self, action: _Parts, context: _Parts, n_actions: int, where: str) -> None:
         """RequestError if features and their products are so many that making them would hold up everybody."""
-        width = len(own.names) + len(around.names)
+        width = len(action.names) + len(context.names)
         if self.rule.interactions is True:
-            width += len(own.names) * len(around.names)
+            width += len(action.names) * len(context.names)
         if width > _WIDEST or width * n_actions > _MOST_CELLS:
             told = f"expected at most {_WIDEST:,} features and products, and {_MOST_CELLS:,} of all actions"
             raise RequestError("too_many_features", f"{told}, got {width:,} of {n_actions} actions", where)
@@ -195,7 +195,7 @@ class Encoder:
 
     # Parts
 
-    def _own(self, action: Action, where: str, fresh: dict[str, set[str]]) -> _Parts:
+    def _parts_of_action(self, action: Action, where: str, fresh: dict[str, set[str]]) -> _Parts:
         parts = self._parts(action.features, f"{where}.features", fresh)
         if parts.features or ACTION in self._excluded:
             return parts
@@ -257,21 +257,21 @@ class Encoder:
 
     # Layouts
 
-    def _layout(self, own: _Parts, around: _Parts, born: _New, left_out: set[str], where: str) -> _Layout:
-        key = own.names, own.features, around.names, around.features
+    def _layout(self, action: _Parts, context: _Parts, born: _New, left_out: set[str], where: str) -> _Layout:
+        key = action.names, action.features, context.names, context.features
         layout = self._layouts.get(key)
         if layout is None:
             before = len(born)
-            layout = self._new_layout(own, around, born, left_out, where)
+            layout = self._new_layout(action, context, born, left_out, where)
             if len(born) == before and layout.complete:
                 if len(self._layouts) >= _LAYOUTS:
                     self._layouts.clear()
                 self._layouts[key] = layout
         return layout
 
-    def _new_layout(self, own: _Parts, around: _Parts, born: _New, left_out: set[str], where: str) -> _Layout:
-        names = [*own.names, *around.names]
-        features = [*own.features, *around.features]
+    def _new_layout(self, action: _Parts, context: _Parts, born: _New, left_out: set[str], where: str) -> _Layout:
+        names = [*action.names, *context.names]
+        features = [*action.features, *context.features]
         if len(set(names)) < len(names):
             both = next(name for name in names if names.count(name) > 1)
             raise RequestError(
@@ -279,7 +279,7 @@ class Encoder:
             )
         if self.rule.intercept and INTERCEPT in names:
             raise RequestError("ambiguous_name", f"{INTERCEPT!r} is the name of the constant", where)
-        left, right = self._products(names, len(own.names))
+        left, right = self._products(names, len(action.names))
         constant: list[Born] = [(INTERCEPT, INTERCEPT)] if self.rule.intercept else []
         products = [(f"{features[i]}:{features[j]}", "") for i, j in zip(left, right, strict=True)]
         every = [*constant, *zip(features, names, strict=True), *products]
@@ -292,11 +292,11 @@ class Encoder:
         in_order = np.array_equal(places, np.arange(len(self.columns))) and not born
         return _Layout(places, np.array(left, dtype=np.int64), np.array(right, dtype=np.int64), complete, in_order)
 
-    def _products(self, names: list[str], n_own: int) -> tuple[list[int], list[int]]:
+    def _products(self, names: list[str], n_action: int) -> tuple[list[int], list[int]]:
         rule = self.rule.interactions
         if rule is True:
-            around = range(n_own, len(names))
-            return [i for i in range(n_own) for _ in around], [j for _ in range(n_own) for j in around]
+            others = range(n_action, len(names))
+            return [i for i in range(n_action) for _ in others], [j for _ in range(n_action) for j in others]
         at = {name: i for i, name in enumerate(names)}
         pairs = [(at[one], at[two]) for one, two in rule or () if one in at and two in at]
         return [i for i, _ in pairs], [j for _, j in pairs]
@@ -311,16 +311,16 @@ class Encoder:
             born[feature] = name, len(self.columns) + len(born)
         return born[feature][1] if born[feature][0] == name else -1
 
-    def _filled(self, d: int, laid: list[tuple[_Layout, list[int]]], own: list[_Parts], around: _Parts) -> Matrix:
-        table = _nothing(len(own), d + 1)  # the last column is nowhere
+    def _filled(self, d: int, laid: list[tuple[_Layout, list[int]]], actions: list[_Parts], context: _Parts) -> Matrix:
+        table = _nothing(len(actions), d + 1)  # the last column is nowhere
         for layout, members in laid:
             try:
-                W = np.array([own[i].values + around.values for i in members], dtype=np.float64)
+                W = np.array([actions[i].values + context.values for i in members], dtype=np.float64)
             except OverflowError:
-                raise _too_large(own, around) from None
+                raise _too_large(actions, context) from None
             V = self._with_products(W, layout)
             if not np.abs(V).max(initial=0.0) < ORDINARY:
-                raise _too_large(own, around)
+                raise _too_large(actions, context)
             if len(members) == len(table):
                 table[:, layout.places] = V
             else:
@@ -345,12 +345,12 @@ def _nothing(n: int, d: int) -> Matrix:
     return table
 
 
-def _too_large(own: list[_Parts], around: _Parts, context: str = "context") -> RequestError:
+def _too_large(actions: list[_Parts], context: _Parts, label: str = "context") -> RequestError:
     """The error that names the first number which no policy can take; or products of numbers are too large."""
-    for i, parts in [*enumerate(own), (-1, around)]:
+    for i, parts in [*enumerate(actions), (-1, context)]:
         for name, value in zip(parts.names, parts.values, strict=True):
             if not abs(value) < ORDINARY:
-                where = context if i < 0 else f"actions[{i}].features"
+                where = label if i < 0 else f"actions[{i}].features"
                 message = f"{name!r} must be a number below {ORDINARY:g} in size, got {_shown(value)}"
                 return RequestError("bad_feature", message, f"{where}.{name}")
     return RequestError("bad_feature", f"products of features must be below {ORDINARY:g} in size", "context")

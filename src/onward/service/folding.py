@@ -17,14 +17,19 @@ def from_snapshot(kind: str, data: bytes) -> Loop | Model:
     return Model.from_bytes(data) if kind == Model.kind else Loop.from_bytes(data)
 
 
+def fold_entry(current: Loop | Model | None, entry: Entry) -> Loop | Model:
+    """What an entry makes of a state, or of nothing."""
+    if current is None:
+        return begin(entry)
+    current.fold(entry)
+    return current
+
+
 def fold_all(entries: Iterable[Entry], start: Loop | Model | None = None) -> Loop | Model:
     """What all entries make, in order: from the first of the log, or from what those before them made."""
     current = start
     for entry in entries:
-        if current is None:
-            current = begin(entry)
-        else:
-            current.fold(entry)
+        current = fold_entry(current, entry)
     if current is None:
         raise ValueError("expected at least the entry that begins a loop, got none")
     return current

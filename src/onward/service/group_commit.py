@@ -55,7 +55,6 @@ class GroupCommit:
     def __init__(self, store: Store, deliver: Deliver, drop: Callable[[str], None]) -> None:
         self._store, self._deliver, self._drop = store, deliver, drop
         self.positions: dict[str, Position] = {}
-        self.last_error: StoreError | None = None
         self.on_commit: Callable[[int, float], None] | None = None
         """Told of each transaction how many entries it held, and how many seconds it took; on the writer's thread."""
         self._loop = asyncio.get_running_loop()
@@ -132,10 +131,7 @@ class GroupCommit:
                 else:
                     self._write(jobs)
                     busy = len(jobs) >= _MANY
-                self.last_error = None
             except Exception as error:  # whatever it is, those who wait must hear of it, and the thread go on
-                if isinstance(error, StoreError):
-                    self.last_error = error
                 for job in jobs:
                     self._call(_fail, job.future, error)
         self._call(_resolve, self._ended, None)

@@ -67,7 +67,7 @@ def _with_whole_numbers(value: Any) -> Any:
     return int(value) if is_whole else value
 
 
-def decoded(decode: Callable[[bytes], Any], body: bytes, kind: Any) -> Any:
+def decode_body(decode: Callable[[bytes], Any], body: bytes, kind: Any) -> Any:
     """The body as the request's type: 400 for what is no JSON, 422 for JSON that does not fit, with the place."""
     try:
         try:

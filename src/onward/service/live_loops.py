@@ -114,11 +114,11 @@ class LiveLoops:
 
     def loop(self, live: Live | None, name: str) -> tuple[Live, Loop]:
         """What was found as a loop; RequestError if it is none."""
-        return _of_kind(live, name, Loop)
+        return _require_kind(live, name, Loop)
 
     def model(self, live: Live | None, name: str) -> tuple[Live, Model]:
         """What was found as a model; RequestError if it is none."""
-        return _of_kind(live, name, Model)
+        return _require_kind(live, name, Model)
 
     def _deliver(self, news: dict[str, list[Entry]]) -> dict[tuple[str, int], Outcome]:
         """Fold entries that are durable, in the order of the log."""
@@ -155,7 +155,7 @@ class LiveLoops:
     def save(self, live: Live) -> "asyncio.Task[bool]":
         """Store a snapshot of the state as it is now: whether it is stored, at the end. An error is logged."""
         current = live.current
-        name, seq, version, finish = current.name, current.seq, current.version, _begun(current)
+        name, seq, version, finish = current.name, current.seq, current.version, _begin_snapshot(current)
 
         def store() -> bool:  # on the writer's thread, while calls are answered
             state, digest = finish()
@@ -207,7 +207,7 @@ class LiveLoops:
         await self.writer.close()
 
 
-def _begun(current: Loop | Model) -> Callable[[], tuple[bytes, str]]:
+def _begin_snapshot(current: Loop | Model) -> Callable[[], tuple[bytes, str]]:
     """`begin_snapshot`; of a state that no snapshot can hold, a function that says so where it is finished."""
     try:
         return current.begin_snapshot()
@@ -220,7 +220,7 @@ def _begun(current: Loop | Model) -> Callable[[], tuple[bytes, str]]:
     return fail
 
 
-def _of_kind(live: Live | None, name: str, kind: type[T]) -> tuple[Live, T]:
+def _require_kind(live: Live | None, name: str, kind: type[T]) -> tuple[Live, T]:
     if live is None or not isinstance(live.current, kind):
         raise no_such(kind.kind, name)
     return live, live.current

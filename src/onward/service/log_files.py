@@ -92,9 +92,9 @@ async def parquet(
     writer = pq.ParquetWriter(_Growing(file), schema, compression="zstd")
     async for some in entries:
         await asyncio.to_thread(lambda page=some: writer.write_table(_table(page, schema, read)))  # type: ignore[misc]
-        yield _taken(file)
+        yield _take_bytes(file)
     writer.close()
-    yield _taken(file)
+    yield _take_bytes(file)
 
 
 class _Growing(io.RawIOBase):
@@ -115,7 +115,7 @@ class _Growing(io.RawIOBase):
         return True
 
 
-def _taken(file: io.BytesIO) -> bytes:
+def _take_bytes(file: io.BytesIO) -> bytes:
     data = file.getvalue()
     file.seek(0)
     file.truncate()

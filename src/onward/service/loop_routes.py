@@ -11,7 +11,7 @@ from onward.service.application import Call
 from onward.service.http_errors import HttpError, unfit
 from onward.service.limits import Limits
 from onward.service.log_files import JSON_LINES, PARQUET, json_lines, parquet
-from onward.service.parameters import moment, named, one_of, whole_number
+from onward.service.parameters import moment, name_in_path, one_of, whole_number
 from onward.service.routes import Created, Stream
 from onward.service.warming import warm
 
@@ -23,7 +23,7 @@ async def list_names(call: Call) -> Any:
 
 async def put_loop(call: Call) -> Any:
     """Make a loop, or let it go on with other settings."""
-    name = named(call)
+    name = name_in_path(call)
     await check_room(call, name)
     await asyncio.to_thread(warm, call.body)
     created = await call.service.make(name, call.body)
@@ -40,12 +40,12 @@ async def check_room(call: Call, name: str) -> None:
 
 async def get_loop(call: Call) -> Any:
     """What a loop has learned, in short."""
-    return await call.service.summary(named(call), "loop")
+    return await call.service.summary(name_in_path(call), "loop")
 
 
 async def get_state(call: Call) -> Any:
     """All that a loop has learned."""
-    return await state_of(call, named(call), "loop")
+    return await state_of(call, name_in_path(call), "loop")
 
 
 async def state_of(call: Call, name: str, kind: str) -> Any:
@@ -56,12 +56,12 @@ async def state_of(call: Call, name: str, kind: str) -> Any:
 
 async def delete_loop(call: Call) -> None:
     """Delete a loop and its log."""
-    await call.service.remove(named(call), "loop")
+    await call.service.remove(name_in_path(call), "loop")
 
 
 async def decide(call: Call) -> Any:
     """Decide once, or several times."""
-    name, body, limits = named(call), call.body, call.application.limits
+    name, body, limits = name_in_path(call), call.body, call.application.limits
     if type(body) is list:
         limits.check_batch(body)
         for number, each in enumerate(body):
@@ -73,7 +73,7 @@ async def decide(call: Call) -> Any:
 
 async def reward(call: Call) -> Any:
     """Take one reward or several."""
-    name, given = named(call), _events(call)
+    name, given = name_in_path(call), _events(call)
     statuses = await call.service.reward(name, given)
     for status in statuses:
         call.application.metrics.count_reward(name, status)
@@ -83,7 +83,7 @@ async def reward(call: Call) -> Any:
 
 async def activate(call: Call) -> Any:
     """Expect the reward of one decision or several."""
-    name, given = named(call), _events(call)
+    name, given = name_in_path(call), _events(call)
     statuses = await call.service.activate(name, [each.event_id for each in given])
     answers = [ActivateAnswer(each.event_id, status) for each, status in zip(given, statuses, strict=True)]
     return answers if given is call.body else answers[0]
@@ -110,7 +110,7 @@ def _check_ids(limits: Limits, given: Any, at: str) -> None:
 
 async def get_log(call: Call) -> Any:
     """The log's entries of a time, as JSON lines or Parquet."""
-    return await log_of(call, named(call), "loop")
+    return await log_of(call, name_in_path(call), "loop")
 
 
 async def log_of(call: Call, name: str, kind: str) -> Stream:
@@ -127,12 +127,14 @@ async def log_of(call: Call, name: str, kind: str) -> Stream:
 
 async def get_decisions(call: Call) -> Any:
     """The last decisions, with why."""
-    return await call.service.decisions(named(call), whole_number(call.query.get("limit", "20"), 1, 1000, "limit"))
+    return await call.service.decisions(
+        name_in_path(call), whole_number(call.query.get("limit", "20"), 1, 1000, "limit")
+    )
 
 
 async def evaluate(call: Call) -> Any:
     """What other policies would have earned on the log."""
-    name, asked = named(call), call.body
+    name, asked = name_in_path(call), call.body
     if not 0 < len(asked.policies) <= 10:
         raise unfit(f"expected 1 to 10 policies, got {len(asked.policies)}", "policies")
     if not 0 < len(asked.methods) == len({*asked.methods}):
@@ -145,7 +147,7 @@ async def evaluate(call: Call) -> Any:
 
 async def put_policy(call: Call) -> Any:
     """Replace the policy, set a shadow beside it or take it away, or go back to a snapshot."""
-    name, asked = named(call), call.body
+    name, asked = name_in_path(call), call.body
     given = [each for each in ("policy", "shadow", "snapshot") if getattr(asked, each) is not UNSET]
     if len(given) != 1:
         raise unfit(f"expected exactly one of policy, shadow and snapshot, got {', '.join(given) or 'none'}")
@@ -158,4 +160,4 @@ async def put_policy(call: Call) -> Any:
 
 async def get_snapshots(call: Call) -> Any:
     """The states of a loop that are stored."""
-    return await call.service.snapshots(named(call))
+    return await call.service.snapshots(name_in_path(call))

@@ -7,14 +7,14 @@ from onward.service.answer_types import ModelAnswer
 from onward.service.application import Call
 from onward.service.http_errors import unfit
 from onward.service.loop_routes import check_room, log_of, state_of
-from onward.service.parameters import named
+from onward.service.parameters import name_in_path
 from onward.service.routes import Created
 from onward.service.warming import warm
 
 
 async def put_model(call: Call) -> Any:
     """Make a model, or let it go on with other settings."""
-    name = named(call, "model")
+    name = name_in_path(call, "model")
     await check_room(call, name)
     await asyncio.to_thread(warm, call.body)
     created = await call.service.make(name, call.body)
@@ -24,34 +24,34 @@ async def put_model(call: Call) -> Any:
 
 async def get_model(call: Call) -> Any:
     """What a model has learned."""
-    return await call.service.summary(named(call, "model"), "model")
+    return await call.service.summary(name_in_path(call, "model"), "model")
 
 
 async def get_model_state(call: Call) -> Any:
     """All that a model has learned."""
-    return await state_of(call, named(call, "model"), "model")
+    return await state_of(call, name_in_path(call, "model"), "model")
 
 
 async def get_model_log(call: Call) -> Any:
     """The log's entries of a time, as JSON lines or Parquet."""
-    return await log_of(call, named(call, "model"), "model")
+    return await log_of(call, name_in_path(call, "model"), "model")
 
 
 async def delete_model(call: Call) -> None:
     """Delete a model and its log."""
-    await call.service.remove(named(call, "model"), "model")
+    await call.service.remove(name_in_path(call, "model"), "model")
 
 
 async def predict(call: Call) -> Any:
     """Predict rows, with intervals."""
-    name, asked = named(call, "model"), call.body
+    name, asked = name_in_path(call, "model"), call.body
     _check_rows(call, asked.rows)
     return await call.service.predict(name, asked.rows)
 
 
 async def learn(call: Call) -> Any:
     """Learn rows."""
-    name, asked = named(call, "model"), call.body
+    name, asked = name_in_path(call, "model"), call.body
     _check_rows(call, asked.rows)
     for field in ("targets", "weights"):
         given = getattr(asked, field)

@@ -28,7 +28,7 @@ def schemas_of(types: Sequence[Any], limits: Limits) -> tuple[list[Any], dict[st
     """The schema of each type, and the components that they refer to, by name."""
     schemas, components = msgspec.json.schema_components(types, ref_template=REFERENCE)
     for kind in _structs(types):
-        component, said = components[kind.__name__], _said_of_fields(kind)
+        component, said = components[kind.__name__], _field_descriptions(kind)
         if "description" in component:  # of a docstring, what comes before its arguments and examples
             component["description"] = component["description"].partition("\n\n")[0]
         for field in msgspec.structs.fields(kind):
@@ -59,7 +59,7 @@ def _structs(types: Sequence[Any]) -> Iterator[type]:
             left += [part for name in ("item_type", "value_type") if (part := getattr(each, name, None)) is not None]
 
 
-def _said_of_fields(kind: type) -> dict[str, str]:
+def _field_descriptions(kind: type) -> dict[str, str]:
     """What stands under each field of a class, or else among the attributes of its docstring."""
     attributes = (kind.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]
     said = dict(_ATTRIBUTE.findall(textwrap.indent(textwrap.dedent(attributes), "    ")))

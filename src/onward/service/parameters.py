@@ -14,7 +14,7 @@ NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 _name = re.compile(NAME_PATTERN).fullmatch
 
 
-def named(call: Call, parameter: str = "loop") -> str:
+def name_in_path(call: Call, parameter: str = "loop") -> str:
     """The loop or model that the path names."""
     name = call.parameters[parameter]
     check_name(name, parameter)

@@ -7,10 +7,11 @@ import msgspec
 from msgspec import UNSET
 
 from onward.service.entries import Entry, Install
+from onward.service.folding import fold_entry
 from onward.service.learner import Learner
 from onward.service.live_loops import Live, LiveLoops
 from onward.service.loop import Loop
-from onward.service.rebuilding import folded, snapshot_at
+from onward.service.rebuilding import snapshot_at
 from onward.service.request_errors import RequestError
 from onward.service.request_types import PolicyRequest
 from onward.service.store import Store
@@ -100,7 +101,7 @@ class _Pupil:
         if stored.base_seq:
             told = f"the log does not hold all before entry {stored.base_seq + 1}: it was pruned, or a subject deleted"
             raise RequestError("conflict", f"{told}; expected learn: nothing", "learn")
-        first = folded(None, store.read(name, limit=1)[0])
+        first = fold_entry(None, store.read(name, limit=1)[0])
         assert isinstance(first, Loop)
         self._loop = first
         self._loop.shadow = Learner(settings)

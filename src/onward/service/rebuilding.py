@@ -5,8 +5,7 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from onward.service.entries import Entry
-from onward.service.folding import begin, from_snapshot
+from onward.service.folding import fold_entry, from_snapshot
 from onward.service.loop import Loop
 from onward.service.regression_model import Model
 from onward.service.store import Store
@@ -27,7 +26,7 @@ def rebuild(store: Store, name: str, start: int | None = None) -> Loop | Model:
         start = stored.base_seq
     current = None if start == 0 else _state_at(store, stored, start)
     for entry in store.iterate(name, after=start):
-        current = folded(current, entry)
+        current = fold_entry(current, entry)
     if current is None:
         raise StoreError(f"the log of {name!r} is empty, expected at least its beginning")
     return current
@@ -102,7 +101,7 @@ def verify(store: Store, name: str) -> Iterator[Checked]:
     base = stored.base_seq
     current, other = (None if base == 0 else _state_at(store, stored, base) for _ in range(2))
     for entry in store.iterate(name, after=base):
-        current, other = folded(current, entry), folded(other, entry)
+        current, other = fold_entry(current, entry), fold_entry(other, entry)
         mark = marks.get(entry.seq)
         if mark is not None:
             found = snapshot_at(store, name, entry.seq)
@@ -114,14 +113,6 @@ def verify(store: Store, name: str) -> Iterator[Checked]:
         raise StoreError(f"the log of {name!r} is empty, expected at least its beginning")
     if current.seq not in marks:
         yield Checked(current.seq, current.digest(), other.digest(), None)
-
-
-def folded(current: Loop | Model | None, entry: Entry) -> Loop | Model:
-    """What an entry makes of a state, or of nothing."""
-    if current is None:
-        return begin(entry)
-    current.fold(entry)
-    return current
 
 
 def snapshot_at(store: Store, name: str, seq: int) -> Snapshot:

@@ -1,7 +1,7 @@
 """Levels of categories as features: which were seen, in which order, and how many there may be."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -26,11 +26,6 @@ Found = tuple[int, int, str, str]
 def level_name(group: str, level: str) -> str:
     """What the feature is called that stands for a level."""
     return f"{group}={level}"
-
-
-def joined_level(levels: Iterable[str]) -> str:
-    """The level of a product of categories: one text for each combination."""
-    return ":".join(level.replace("\\", "\\\\").replace(":", "\\:") for level in levels)
 
 
 def level_texts(group: LevelGroup, frame: pl.DataFrame, first_levels: Mapping[str, str]) -> pl.Series:

@@ -36,7 +36,7 @@ def largest_decompressed(path: Path, metadata: Any, groups: Iterable[int], colum
         for chunks in chunks_of(metadata, groups, columns):
             total = 0
             for chunk in chunks:
-                size, pages = _of_chunk(data, chunk)
+                size, pages = _measure_chunk(data, chunk)
                 total, most = total + size, max(most, pages)
             largest = max(largest, total)
     return largest, most
@@ -95,7 +95,7 @@ def chunks_of(metadata: Any, groups: Iterable[int], columns: Sequence[str]) -> I
         yield [group.column(place) for place in places if place < group.num_columns]
 
 
-def _of_chunk(data: Any, chunk: Any) -> tuple[int, int]:
+def _measure_chunk(data: Any, chunk: Any) -> tuple[int, int]:
     """Bytes of a chunk's dictionary and its largest other page, and how many pages there are."""
     starts = [chunk.data_page_offset]
     if chunk.has_dictionary_page and (chunk.dictionary_page_offset or 0) > 0:

@@ -186,7 +186,7 @@ class Recipe:
         ):
             return "other first levels of categories are left out in one than in the other"
         if self.time != other.time:
-            return f"the time is {_said(self.time)} in one and {_said(other.time)} in the other"
+            return f"the time is {_describe_column(self.time)} in one and {_describe_column(other.time)} in the other"
         return None
 
     # Model files
@@ -262,5 +262,5 @@ def _columns(given: Any) -> tuple[Column, ...]:
     return tuple(found)
 
 
-def _said(column: Column | None) -> str:
+def _describe_column(column: Column | None) -> str:
     return "not given" if column is None else f"{brief(column.name)} as a {column.kind}"

@@ -37,10 +37,10 @@ class Memory:
             raise ValueError(f"lags must be lists of values, got {brief(lags)}")
         if not isinstance(first_levels, dict) or not all(isinstance(level, str) for level in first_levels.values()):
             raise ValueError(f"first levels must be text, got {brief(first_levels)}")
-        return cls({text: tuple(map(_recalled, values)) for text, values in lags.items()}, dict(first_levels))
+        return cls({text: tuple(map(_lag_value, values)) for text, values in lags.items()}, dict(first_levels))
 
 
-def _recalled(value: Any) -> float | None:
+def _lag_value(value: Any) -> float | None:
     """A value of a lag as a file has it."""
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e308):
         return None if value is None else float(value)

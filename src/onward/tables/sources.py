@@ -136,7 +136,7 @@ def find_files(source: Source | Sequence[Source], format: Format | None = None) 
         if format in ("parquet", "ipc"):
             raise ValueError(f"standard input is read as csv, tsv or jsonl, not as {format}")
         return [File(None, format)]
-    files = [file for each in sources for file in _expanded(os.fspath(each), format)]
+    files = [file for each in sources for file in _expand_source(os.fspath(each), format)]
     seen: set[Path] = set()
     for file in files:
         place = file.path.resolve() if file.path is not None else Path()
@@ -150,7 +150,7 @@ def _is_frame(source: object) -> bool:
     return hasattr(source, "shape") and (hasattr(source, "columns") or hasattr(source, "column_names"))
 
 
-def _expanded(source: str, format: Format | None) -> list[File]:
+def _expand_source(source: str, format: Format | None) -> list[File]:
     path = Path(source)
     if path.is_dir():
         found = [each for each in path.rglob("*") if each.is_file() and not _hidden(each.relative_to(path))]

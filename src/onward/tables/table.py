@@ -244,7 +244,7 @@ class Table:
                 raise ValueError(f"schema: the names of columns must be text, got {brief(column)}")
             if not isinstance(kind, str) or kind not in KINDS:
                 raise ValueError(
-                    f"schema: a column is one of {', '.join(KINDS)}, got {shortened(column)}={_told(kind)}"
+                    f"schema: a column is one of {', '.join(KINDS)}, got {shortened(column)}={_kind_text(kind)}"
                 )
         for one, other in (("target", "weight"), ("target", "time"), ("weight", "time")):
             if getattr(self, one) is not None and getattr(self, one) == getattr(self, other):
@@ -289,7 +289,7 @@ def _names(name: str, value: Any, default: tuple[str, ...] | None) -> tuple[str,
     return names
 
 
-def _told(kind: object) -> str:
+def _kind_text(kind: object) -> str:
     return shortened(kind) if isinstance(kind, str) else brief(kind)
 
 

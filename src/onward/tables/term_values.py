@@ -51,7 +51,7 @@ class LagValues:
         """`lags` gives how many rows each lag looks back, by its text; `row` is the row that comes next."""
         self._lags = dict(lags)
         self._first = self._row = row
-        self._before = {text: _recalled(memory.lags.get(text, (None,) * rows)) for text, rows in lags.items()}
+        self._before = {text: _lag_values(memory.lags.get(text, (None,) * rows)) for text, rows in lags.items()}
         self._all = dict(self._before)
 
     def begin_piece(self, row: int, *, keep: bool) -> None:
@@ -86,7 +86,7 @@ class LagValues:
         }
 
 
-def _recalled(values: tuple[float | None, ...]) -> Matrix:
+def _lag_values(values: tuple[float | None, ...]) -> Matrix:
     return np.array([[math.nan if v is None else v for v in values], [float(v is None) for v in values]])
 
 

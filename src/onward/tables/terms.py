@@ -106,7 +106,7 @@ class Spline:
     @property
     def text(self) -> str:
         """As it is written."""
-        return f"spline({self.inner.text}, {_written(self.low)}, {_written(self.high)}, {self.count})"
+        return f"spline({self.inner.text}, {_number_text(self.low)}, {_number_text(self.high)}, {self.count})"
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,8 @@ class RandomFeatures:
     @property
     def text(self) -> str:
         """As it is written."""
-        return f"random({', '.join([str(self.count), _written(self.gamma), *(each.text for each in self.inners)])})"
+        arguments = [str(self.count), _number_text(self.gamma), *(each.text for each in self.inners)]
+        return f"random({', '.join(arguments)})"
 
 
 Term = Function | Lag | Product | Cycle | Spline | RandomFeatures
@@ -252,7 +253,7 @@ class _Parser:
             arguments.append(self.product())
         self._take(")")
         self._depth -= 1
-        return _made(function, arguments)
+        return _make_call(function, arguments)
 
     def _next(self) -> str | None:
         return self._tokens[self._place] if self._place < len(self._tokens) else None
@@ -270,7 +271,7 @@ class _Parser:
         return token
 
 
-def _made(function: str, arguments: Sequence[Term | Name]) -> Term:
+def _make_call(function: str, arguments: Sequence[Term | Name]) -> Term:
     """A call of a function, with its arguments checked."""
     match function, arguments:
         case ("log" | "sqrt" | "square") as name, [inner]:
@@ -324,5 +325,5 @@ def _whole(what: str, argument: Term | Name, least: int, most: int) -> int:
     return int(value)
 
 
-def _written(value: float) -> str:
+def _number_text(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)

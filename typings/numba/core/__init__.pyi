@@ -1,1 +1,0 @@
-from numba.core import caching as caching

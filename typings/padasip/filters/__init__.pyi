@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 
 class _AdaptiveFilter:
     n: int
-    mu: float
     w: NDArray[np.float64]
     def __init__(self, n: int, mu: float, w: NDArray[np.float64] | Literal["random", "zeros"] = "random") -> None: ...
     def predict(self, x: NDArray[np.float64]) -> float: ...
