@@ -57,10 +57,10 @@ def _log(path: Path) -> None:
 def _report(path: Path) -> None:
     fit = onward.fit(_table(), "y", RidgeRegressor(), history=True)
     with (
-        mock.patch("onward.progressive.report.make_picture"),
+        mock.patch("onward.progressive.report.draw_charts"),
         mock.patch("onward.progressive.report.render_page") as page,
     ):
-        page.return_value = "<html></html>"  # drawing takes seconds
+        page.return_value = "<html></html>"
         write_fit_report(path, fit)
 
 

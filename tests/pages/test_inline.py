@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from onward.pages.drawing import Line
-from onward.pages.inline import DARK, LIGHT, LINE, TEXT, contrast, fit_colour, make_picture
+from onward.pages.inline import make_picture
+from onward.pages.theme import DARK, LIGHT, LINE, TEXT, contrast, fit_colour
 from tests.pages.made_up import drawing_of, heat_map, log_log
 
 

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from onward.pages.axes_values import panel_values
 from onward.pages.drawing import Line
-from onward.pages.pointer_values import MOST_POINTS, panel_values
+from onward.pages.pointer_values import MOST_POINTS
 from tests.pages.made_up import drawing_of
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from onward.pages.scales import central_limits, fit_y_axis, set_log_rows, spans_decades
+from onward.pages.axis_limits import central_limits, spans_decades
+from onward.pages.scales import fit_y_axis, set_log_rows
 
 
 def test_only_values_over_decades_ask_for_a_logarithmic_axis() -> None:

@@ -220,10 +220,16 @@ def test_reports_mark_changes(tmp_path: Path) -> None:
         (draw_residuals(made.history, changes), (1,)),
     ):
         for place in axes:
-            (marks,) = [each for each in drawing.figure.axes[place].collections if each.get_label() == LABEL]
-            xs = [np.asarray(path.vertices)[0, 0] for path in marks.get_paths()]
-            np.testing.assert_allclose(xs, [699, 1999], atol=2)
-    assert not draw_learning(made.history).figure.axes[0].collections
+            chart = drawing.charts[place]
+            (marks,) = [each for each in chart.shapes if each.label == LABEL]
+            wanted = chart.x.fractions(np.array([699.0, 1999.0]))
+            np.testing.assert_allclose([path[0, 0] for path in marks.paths], wanted, atol=2e-3)
+            assert all(path[:, 1].tolist() == [0, 1] for path in marks.paths)
+    assert not any(each.label == LABEL for each in draw_learning(made.history).charts[0].shapes)
+    (lines,) = made.plot().axes[0].collections
+    assert lines.get_label() == LABEL
+    xs = [np.asarray(path.vertices)[0, 0] for path in lines.get_paths()]
+    np.testing.assert_allclose(xs, [699, 1999], atol=2)
 
 
 def test_a_stream_is_told_of_a_change_as_it_happens(tmp_path: Path, change: Change) -> None:

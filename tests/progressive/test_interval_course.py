@@ -99,7 +99,7 @@ def test_shares_widths_and_bands_are_those_of_the_rows() -> None:
     done = a_fit(1200, 3)
     history, course = drawn(done)
     picture = draw_course(history, course, 0.05, "uniform")
-    own, other, wide = (panel.lines for panel in picture.panels)
+    own, other, wide = ([line for line, _ in chart.lines] for chart in picture.charts)
     size, place = int(course.rows[0]), list(DELTAS).index(0.05)
     spans = -(-WINDOW // size)
     for lines, delta in ((own, 0.05), (other, 0.2)):
@@ -130,8 +130,8 @@ def test_the_caption_says_whether_anything_was_calibrated(method: Method, part: 
 def test_the_latest_rows_have_their_fan_and_misses_are_counted() -> None:
     history, course = drawn(a_fit(900, 3, narrow=0.5))
     picture = draw_latest(history, course, 0.05)
-    (panel,) = picture.panels
-    target, outer, middle, inner = panel.lines
+    (chart,) = picture.charts
+    target, outer, middle, inner = (line for line, _ in chart.lines)
     assert [each.label for each in (outer, middle, inner)] == ["95 % interval", "80 % interval", "50 % interval"]
     assert_array_equal(target.x, np.arange(900 - LATEST, 900) + 1)
     assert outer.lower is not None
@@ -166,6 +166,6 @@ def test_every_learner_has_a_course(model: OnlineRegressor, delta: float, tmp_pa
     history, course = drawn(done)
     assert_array_equal(course.misses.sum(axis=0), history.misses[-1])
     assert_array_equal(course.open.sum(axis=0), history.open[-1])
-    assert len(draw_course(history, course, delta, done.method).panels) == 3
-    names = [line.label for line in draw_latest(history, course, delta).panels[0].lines]
+    assert len(draw_course(history, course, delta, done.method).charts) == 3
+    names = [line.label for line, _ in draw_latest(history, course, delta).charts[0].lines]
     assert names[1] == {0.05: "95 % interval", 0.2: "80 % interval", 0.01: "99 % interval"}[delta]

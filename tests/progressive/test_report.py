@@ -4,6 +4,8 @@ import functools
 import json
 import math
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +18,8 @@ from scipy.stats import binomtest
 from onward import AutoRegressor, ForwardRegressor, RidgeRegressor
 from onward.core.types import Matrix, Vector
 from onward.progressive import fit_drawings, interval_drawings
-from onward.progressive.report import save_comparison_plot, write_comparison_report, write_fit_report
+from onward.progressive.comparison_report import save_comparison_plot, write_comparison_report
+from onward.progressive.report import write_fit_report
 from onward.progressive.results import Comparison, Fit, Scores
 from tests.pages.browser import Browser
 from tests.pages.looking import DESK, NARROW, show
@@ -95,7 +98,7 @@ class Written:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Written]:
-    """Reports of what is made above, each written once: drawing them takes a second or two."""
+    """Reports of what is made above, each written once."""
     folder = tmp_path_factory.mktemp("fits")
 
     @functools.cache
@@ -238,6 +241,19 @@ def test_of_auto_the_page_says_whom_it_leaned_on(written: Callable[[str], Writte
     own = model.experts_
     ridge = sum(w for w, name in zip(own["weight"], own["learner"], strict=True) if name == "ridge")
     assert shares["ridge"] == pytest.approx(ridge, rel=1e-4)
+
+
+def test_a_report_does_not_wait_for_matplotlib(tmp_path: Path) -> None:
+    code = (
+        "import sys, polars as pl; from onward import ForwardRegressor, fit; "
+        "from onward.progressive.report import write_fit_report; "
+        "x = [float(i % 7) for i in range(90)]; "
+        "done = fit(pl.DataFrame({'x': x, 'y': x}), 'y', ForwardRegressor(), history=True); "
+        "write_fit_report(sys.argv[1], done); "
+        "print(sorted({'matplotlib', 'PIL'} & set(sys.modules))); done.plot(); print('matplotlib' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "fit.html")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n") == ["[]", "True", ""]
 
 
 def test_nothing_learned_and_no_history_are_refused(tmp_path: Path) -> None:

@@ -105,11 +105,11 @@ def command(
     from onward.progressive.conclusion import conclude
 
     if report is not None:
-        from onward.progressive.report import write_comparison_report
+        from onward.progressive.comparison_report import write_comparison_report
 
         write_comparison_report(report, result, conclude(result).text, shlex.join(["onward", *sys.argv[1:]]))
     if plot is not None:
-        from onward.progressive.report import save_comparison_plot
+        from onward.progressive.comparison_report import save_comparison_plot
 
         save_comparison_plot(plot, result)
     if json:

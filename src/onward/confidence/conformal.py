@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onward.core import calibration
+from onward.core.calibration_lanes import TABLE
 from onward.core.checks import probability
 from onward.core.shown import brief
 from onward.core.shown_html import html_values
@@ -67,8 +68,8 @@ class ConformalIntervals:
         self.deltas = given
         self.buffer: Vector = np.empty(calibration.calibration_size(len(given)))
         z = np.array([NormalDist().inv_cdf(1.0 - delta / 2) for delta in given])
-        freedom = calibration.FREEDOM * np.arange(calibration.TABLE) + 0.5
-        inflation = np.empty((len(given), calibration.TABLE + 2))
+        freedom = calibration.FREEDOM * np.arange(TABLE) + 0.5
+        inflation = np.empty((len(given), TABLE + 2))
         for k, delta in enumerate(given):
             inflation[k, :-2] = stdtrit(freedom, 1.0 - delta / 2) / z[k]
         inflation[:, -2], inflation[:, -1] = (z**2 + 1) / 4, (5 * z**4 + 16 * z**2 + 3) / 96  # Cornish and Fisher 1937

@@ -9,7 +9,8 @@ from onward.experiments.bandit_games import kept_rounds, regret_matrix
 from onward.experiments.changing_claims import PAR, forward_ratio
 from onward.experiments.repeat_lines import mean_line, standard_deviation, standard_error
 from onward.pages.drawing import Drawing, Panel
-from onward.pages.style import COLORS, add_figure_legend, draw_line, make_figure, style_axes
+from onward.pages.palette import COLORS
+from onward.pages.style import add_figure_legend, draw_line, make_figure, style_axes
 
 LINES = {
     "D-LinUCB": COLORS["ridge"],

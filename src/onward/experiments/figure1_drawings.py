@@ -12,7 +12,7 @@ from onward.experiments.figure1_settings import TERMS, Figure1Config
 from onward.experiments.regression_problems import LEARNERS
 from onward.experiments.repeat_frame import value_matrix
 from onward.experiments.repeat_lines import hidden_points_note, mean_line, standard_error
-from onward.pages import style
+from onward.pages import palette, style
 from onward.pages.drawing import Drawing, Line, Panel
 
 LABELS = {
@@ -34,7 +34,7 @@ def draw_terms(config: Figure1Config, frame: pl.DataFrame) -> Drawing:
     each, sums = [], []
     for key, value in values.items():
         line = mean_line(LABELS[key], t, value, standard_error(value))
-        style.draw_line(left, line, style.COLORS[key[0]], STYLES[key[1]], width=1.3)
+        style.draw_line(left, line, palette.COLORS[key[0]], STYLES[key[1]], width=1.3)
         each.append(line)
     style.style_axes(left, title="In each round", xlabel="round", ylabel="mean over repeats (± standard error)")
     style.add_axes_legend(left)
@@ -45,12 +45,12 @@ def draw_terms(config: Figure1Config, frame: pl.DataFrame) -> Drawing:
     }
     for learner, value in regrets.items():
         line = mean_line(f"{learner}, regret", t, value, standard_error(value))
-        style.draw_line(right, line, style.COLORS[learner], width=1.8)
+        style.draw_line(right, line, palette.COLORS[learner], width=1.8)
         sums.append(line)
     for quantity in ("first", "second"):
         value = np.cumsum(values["forward", quantity], axis=1)
         line = mean_line(f"forward, {quantity} terms", t, value, standard_error(value))
-        style.draw_line(right, line, style.COLORS["forward"], "--" if quantity == "first" else ":", width=1.0)
+        style.draw_line(right, line, palette.COLORS["forward"], "--" if quantity == "first" else ":", width=1.0)
         sums.append(line)
     right.set_ylim(bottom=0.0)
     style.style_axes(right, title="Summed up", xlabel="round", ylabel="sum so far (± standard error)")
@@ -119,7 +119,7 @@ def draw_noise(config: Figure1Config, frame: pl.DataFrame) -> Drawing:
     ]
     left.axhspan(1 / (1 + config.margin), 1 + config.margin, color="#888888", alpha=0.18, linewidth=0)
     left.axhline(1.0, color="#888888", linewidth=0.8)
-    for each, color in zip(ratios, style.SETTINGS, strict=False):
+    for each, color in zip(ratios, palette.SETTINGS, strict=False):
         style.draw_line(left, each, color)
         left.plot(each.x, each.y, "o", color=color, markersize=3.5)
     ticks = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6]
@@ -142,8 +142,8 @@ def draw_noise(config: Figure1Config, frame: pl.DataFrame) -> Drawing:
         (line("forward: share cancelled, last tenth", [m.cancelled_late for m in measured]), "forward", "--"),
     ]
     for each, learner, dash in shares:
-        style.draw_line(right, each, style.COLORS[learner], dash)
-        right.plot(each.x, each.y, "o", color=style.COLORS[learner], markersize=3.5)
+        style.draw_line(right, each, palette.COLORS[learner], dash)
+        right.plot(each.x, each.y, "o", color=palette.COLORS[learner], markersize=3.5)
     style.style_axes(right, title="What becomes of the terms", xlabel="σ of the noise", ylabel="share")
     style.add_axes_legend(right)
     figure.suptitle(

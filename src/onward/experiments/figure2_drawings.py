@@ -17,7 +17,7 @@ from onward.experiments.figure2_settings import Figure2Config
 from onward.experiments.regression_problems import LEARNERS
 from onward.experiments.repeat_frame import value_matrix
 from onward.experiments.repeat_lines import mean_line, standard_deviation
-from onward.pages import style
+from onward.pages import palette, style
 from onward.pages.drawing import Drawing, Line, Panel
 
 NUMBERS = {"ridge": "2a", "forward": "2b"}
@@ -81,11 +81,11 @@ def _draw_learner(
         axes.set_xscale("log")
         axes.set_yscale("log", nonpositive="mask")
         drawn = list(curves[learner, quantity])
-        for line, color in zip(drawn, cycle(style.SETTINGS), strict=False):
+        for line, color in zip(drawn, cycle(palette.SETTINGS), strict=False):
             style.draw_line(axes, line, color, cut=True)
         if quantity == "regret":
             limits_drawn = [_bound_line(config, learner, lam, drawn[0].x) for lam in config.curve_lams]
-            for line, color in zip(limits_drawn, cycle(style.SETTINGS), strict=False):
+            for line, color in zip(limits_drawn, cycle(palette.SETTINGS), strict=False):
                 style.draw_line(axes, line, color, "--", width=0.9)
             drawn += limits_drawn
         axes.set_ylim(limits[quantity])
@@ -99,7 +99,7 @@ def _draw_learner(
     figure.suptitle(
         f"{learner.capitalize()}, σ = {config.sigma:g}: mean ± 1 standard deviation over {repeats:,} repeats",
         fontsize=11,
-        color=style.COLORS[learner],
+        color=palette.COLORS[learner],
     )
     lost = sum(int((line.y <= 0).sum()) for quantity in SHOWN for line in curves[learner, quantity])
     hidden = f" {lost} means of 0 or less cannot be drawn on a logarithmic axis." if lost else ""

@@ -16,16 +16,8 @@ from onward.experiments.figure3_claims import final_regret
 from onward.experiments.figure3_settings import ARMS, INDICES, NORMS, VARIANTS, Figure3Config, Variant
 from onward.experiments.repeat_lines import name_counts, standard_error
 from onward.pages.drawing import Drawing, Line, Panel
-from onward.pages.style import (
-    COLORS,
-    SMALL,
-    WHO_WINS,
-    add_figure_legend,
-    draw_line,
-    make_figure,
-    pick_text_color,
-    style_axes,
-)
+from onward.pages.palette import COLORS
+from onward.pages.style import SMALL, WHO_WINS, add_figure_legend, draw_line, make_figure, pick_text_color, style_axes
 
 POLICIES = {"OFUL": COLORS["ridge"], "OFUL^f": COLORS["forward"]}
 

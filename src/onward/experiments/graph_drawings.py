@@ -11,7 +11,8 @@ from onward.experiments.graph_claims import Worlds, by_size, describe, dimension
 from onward.experiments.graph_settings import INDICES, POLICIES
 from onward.experiments.repeat_lines import mean_line, name_counts, standard_error
 from onward.pages.drawing import Drawing, Panel
-from onward.pages.style import COLORS, add_figure_legend, draw_line, make_figure, style_axes, use_plain_numbers
+from onward.pages.palette import COLORS
+from onward.pages.style import add_figure_legend, draw_line, make_figure, style_axes, use_plain_numbers
 
 LINES = {
     "SpectralUCB": (COLORS["ridge"], "-"),

@@ -9,7 +9,8 @@ from onward.experiments.bandit_games import kept_rounds, regret_matrix
 from onward.experiments.repeat_lines import name_counts, standard_error
 from onward.experiments.sharp_claims import ratio_to_ridge
 from onward.pages.drawing import Drawing, Line, Panel
-from onward.pages.style import COLORS, add_figure_legend, draw_line, make_figure, style_axes
+from onward.pages.palette import COLORS
+from onward.pages.style import add_figure_legend, draw_line, make_figure, style_axes
 
 LINES = {
     ("ridge", "plain"): ("ridge", COLORS["ridge"], "-"),

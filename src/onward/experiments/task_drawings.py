@@ -7,7 +7,8 @@ from onward.experiments.repeat_lines import mean_line, name_counts, standard_err
 from onward.experiments.task_claims import Worlds, describe, task_regrets
 from onward.experiments.task_settings import ESTIMATORS, STARTS
 from onward.pages.drawing import Drawing, Panel
-from onward.pages.style import COLORS, SMALL, draw_line, make_figure, style_axes, use_plain_numbers
+from onward.pages.palette import COLORS
+from onward.pages.style import SMALL, draw_line, make_figure, style_axes, use_plain_numbers
 
 DASHES = {"zero": ":", "learned": "-", "proven": "-.", "oracle": "--"}
 

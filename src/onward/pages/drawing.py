@@ -1,12 +1,16 @@
 """A picture with what belongs to it: the words around it, and the values that can be read off."""
 
+from __future__ import annotations  # lines are known where nothing is drawn with matplotlib, which takes long to load
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from onward.core.types import Vector
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)

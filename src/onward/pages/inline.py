@@ -1,75 +1,33 @@
 """A drawing as part of a page: SVG without outside references, in colours that follow the page's light or dark theme.
 
-Matplotlib writes SVG for a white sheet. On a page, black must become the page's ink, white its paper, and every line
-must stand out from both papers. So each colour becomes a variable, `var(--c-2a6f97)`, with one value for each theme.
-Letters are drawn as paths: they then sit where matplotlib put them, whatever fonts a reader has. What is coloured by
-value (heat maps and the numbers in their cells) keeps its colours.
+Matplotlib writes SVG for a white sheet. On a page each colour becomes a variable with one value for each theme
+(`theme.py`). Letters are drawn as paths: they then sit where matplotlib put them, whatever fonts a reader has. What is
+coloured by value (heat maps and the numbers in their cells) keeps its colours.
 """
 
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
-from markupsafe import Markup, escape
+from markupsafe import escape
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
+from onward.pages.axes_values import line_colours, panel_values
 from onward.pages.drawing import Drawing
-from onward.pages.pointer_values import line_colours, panel_values
+from onward.pages.picture import Picture, svg_element
+from onward.pages.theme import LIGHT, LINE, TEXT, contrast, variable
 
-
-@dataclass(frozen=True)
-class Theme:
-    """The two colours that all others are fitted to, and the least contrast to the paper of lines."""
-
-    paper: str
-    ink: str
-    lines: float
-
-
-LIGHT = Theme(paper="#fcfcfa", ink="#1d232b", lines=3.0)
-DARK = Theme(paper="#14181d", ink="#e6e9ec", lines=4.5)  # thin lines look dimmer on dark paper than they measure
-
-LINE, TEXT = 3.0, 4.5  # the least contrasts that WCAG asks of graphics and of text, level AA
 _PALE = 1.5  # a fill with less contrast to the light paper is a background, not a shape
 _MARGIN = 4.0  # around the drawing, in points
-_LEGIBLE = 0.9  # CSS pixels a point: a narrower screen scrolls the figure instead of shrinking it further
-_LARGEST = 1.6
 _OWN_COLOURS = ("QuadMesh", "QuadContourSet", "own-colours")  # groups whose colours mean values
 _COLOUR = re.compile(r"(fill|stroke): (#[0-9a-f]{6})")
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A drawing as a page shows it."""
-
-    drawing: Drawing
-    svg: Markup
-    frame: tuple[float, float, float, float]  # where it lies on the figure: left, top, width, height in points
-    colours: Mapping[str, float]  # each with the least contrast to the paper; 0 for backgrounds
-
-    @property
-    def panels(self) -> list[dict[str, Any]]:
-        """What a pointer reads off each panel."""
-        return panel_values(self.drawing, self.frame)
-
-    @property
-    def canvas_style(self) -> str:
-        """The CSS of its size on the page."""
-        _, _, width, height = self.frame
-        return (
-            f"aspect-ratio:{width:.2f}/{height:.2f};"
-            f"min-width:{_LEGIBLE * width:.0f}px;max-width:{_LARGEST * width:.0f}px"
-        )
 
 
 def make_picture(drawing: Drawing) -> Picture:
@@ -81,13 +39,9 @@ def make_picture(drawing: Drawing) -> Picture:
     frame = (72 * box.x0, height - 72 * box.y1, 72 * box.width, 72 * box.height)
     colours = dict.fromkeys(line_colours(drawing), LINE)
     body = "".join(_write_element(child, f"{drawing.name}-", colours, text=False, own=False) for child in root)
-    svg = (
-        f'<svg role="img" aria-labelledby="{drawing.name}-title {drawing.name}-desc" '
-        f'viewBox="{" ".join(f"{each:.2f}" for each in frame)}" stroke-linejoin="round">'
-        f'<title id="{drawing.name}-title">{escape(drawing.title)}</title>'
-        f'<desc id="{drawing.name}-desc">{escape(drawing.alternative)}</desc>{body}</svg>'
-    )
-    return Picture(drawing, Markup(svg), frame, colours)
+    svg = svg_element(drawing.name, drawing.title, drawing.alternative, frame, body)
+    words = drawing.name, drawing.title, drawing.caption
+    return Picture(*words, svg, (frame[2], frame[3]), colours, panel_values(drawing, frame))
 
 
 def fix_layout(figure: Figure) -> None:
@@ -96,50 +50,6 @@ def fix_layout(figure: Figure) -> None:
     if engine is not None:
         engine.execute(figure)
         figure.set_layout_engine(None)  # with "none", each file written would be drawn twice
-
-
-def variable(colour: str) -> str:
-    """How the page calls a colour."""
-    return f"var(--c-{colour[1:]})"
-
-
-def colour_declarations(colours: Mapping[str, float], theme: Theme) -> str:
-    """The CSS that gives each colour its value in a theme."""
-    return "".join(f"--c-{colour[1:]}:{fit_colour(colour, colours[colour], theme)};" for colour in sorted(colours))
-
-
-def fit_colour(colour: str, least: float, theme: Theme) -> str:
-    """The colour as a theme shows it.
-
-    Greys run from ink to paper. Lines and letters go towards the ink until their contrast to the paper is enough, and
-    backgrounds towards the paper where they would glare.
-    """
-    red, green, blue = to_rgb(colour)
-    if red == green == blue:
-        colour = _mix(theme.ink, theme.paper, red)
-        if least < TEXT:  # a faint grid is meant to be faint
-            return colour
-    if least == 0:
-        return colour if contrast(colour, theme.paper) < 2 else _mix(colour, theme.paper, 0.85)
-    enough = max(least, theme.lines)
-    shares = (_mix(colour, theme.ink, step / 20) for step in range(21))
-    return next((each for each in shares if contrast(each, theme.paper) >= enough), theme.ink)
-
-
-def contrast(one: str, other: str) -> float:
-    """The contrast ratio of WCAG, 1 to 21."""
-    low, high = sorted((_luminance(one), _luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def _mix(start: str, end: str, share: float) -> str:
-    red, green, blue = ((1 - share) * a + share * b for a, b in zip(to_rgb(start), to_rgb(end), strict=True))
-    return to_hex((red, green, blue))
 
 
 def _matplotlib_svg(drawing: Drawing) -> str:

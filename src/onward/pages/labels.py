@@ -3,9 +3,10 @@
 import functools
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from matplotlib.font_manager import findfont, get_font
-from matplotlib.ft2font import FT2Font
+if TYPE_CHECKING:
+    from matplotlib.ft2font import FT2Font
 
 MOST_LETTERS = 28
 NAMELESS = "(no name)"
@@ -35,5 +36,7 @@ def _short(name: str, most: int) -> str:
 
 
 @functools.cache
-def _font() -> FT2Font:
+def _font() -> "FT2Font":
+    from matplotlib.font_manager import findfont, get_font  # here, so that what does not draw does not wait for it
+
     return get_font(findfont("DejaVu Sans"))

@@ -11,8 +11,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from onward.pages.inline import DARK, LIGHT, Picture, Theme, colour_declarations
 from onward.pages.numbers import flatten_values, format_duration
+from onward.pages.picture import Picture
+from onward.pages.theme import DARK, LIGHT, Theme, colour_declarations
 
 _LOADER = PackageLoader("onward", ".")  # templates are named by room: "pages/page.html"
 TEMPLATES = Environment(loader=_LOADER, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
@@ -29,8 +30,8 @@ def render_page(template: str, title: str, description: str, pictures: Sequence[
         pictures: all that are on the page; the template finds them by name.
         **values: whatever else the template asks for.
     """
-    check_names("drawing", [picture.drawing.name for picture in pictures])
-    by_name = {picture.drawing.name: picture for picture in pictures}
+    check_names("drawing", [picture.name for picture in pictures])
+    by_name = {picture.name: picture for picture in pictures}
     return TEMPLATES.get_template(template).render(title=title, description=description, pictures=by_name, **values)
 
 

@@ -12,11 +12,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from onward.core.types import Vector
 from onward.pages.drawing import Line
+from onward.pages.palette import COLORS, INK
 
-COLORS = {"ridge": "#c1552d", "forward": "#2a6f97", "auto": "#3f8f4f"}
-# For settings of one learner. Told apart by most eyes, and readable on white and on black.
-SETTINGS = ("#9a6fc4", "#1b9e77", "#d18f00", "#d0568c", "#7a8b99", "#4aa3df")
-INK = "#222222"  # on colours of ours; elsewhere texts have the default colour
 CUT = 3  # on a logarithmic axis, a band reaches down to this part of the line
 SMALL = 8  # points; nothing is smaller
 # Which is the lesser of two learners: ridge's colour where ridge is, forward's where forward is, pale between.

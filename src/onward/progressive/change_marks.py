@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from onward.confidence import Change
 from onward.core.types import Vector
-from onward.pages.style import SETTINGS
+from onward.pages.chart import Chart
+from onward.pages.palette import SETTINGS
 
 if TYPE_CHECKING:
     from onward.progressive.results import History
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 LABEL = "change of the relation"
 
 
-def mark_changes(axes: Axes, places: Vector) -> None:
+def mark_changes(chart: Chart, places: Vector) -> None:
     """Upright lines at places of the x axis."""
     if len(places):
-        height = axes.get_xaxis_transform()
-        axes.vlines(places, 0, 1, transform=height, color=SETTINGS[0], linestyle=":", linewidth=1.4, label=LABEL)
+        chart.add_uprights(places, SETTINGS[0], width=1.4, label=LABEL)
 
 
 def rows_of(changes: Sequence[Change]) -> Vector:

@@ -7,7 +7,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from onward.pages.labels import make_drawable, make_labels
-from onward.pages.style import COLORS, make_figure, style_axes
+from onward.pages.palette import COLORS
+from onward.pages.style import make_figure, style_axes
 
 MOST = 40  # coefficients that are drawn: those of the largest estimates
 

@@ -10,10 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from onward.core.types import Vector
+from onward.pages.axis_limits import spans_decades
 from onward.pages.drawing import Drawing, Line, Panel
 from onward.pages.numbers import format_number, use_minus_signs
-from onward.pages.scales import fit_y_axis, set_log_rows, spans_decades
-from onward.pages.style import COLORS, SETTINGS, add_figure_legend, draw_line, make_figure, style_axes
+from onward.pages.palette import COLORS, SETTINGS
+from onward.pages.scales import fit_y_axis, set_log_rows
+from onward.pages.style import add_figure_legend, draw_line, make_figure, style_axes
 
 if TYPE_CHECKING:
     from onward.progressive.results import Comparison

@@ -3,88 +3,74 @@
 from __future__ import annotations  # results are shown by this, and known here by name only
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path
-from matplotlib.ticker import MaxNLocator, NullLocator, StrMethodFormatter
 
 from onward.confidence import Change
 from onward.core.types import Vector
 from onward.core.words import counted
-from onward.pages.drawing import Drawing, Line, Panel
-from onward.pages.labels import make_drawable, make_labels
+from onward.pages.axis_limits import central_limits, height_limits, spans_decades
+from onward.pages.chart import DASHED, Chart, ChartDrawing
+from onward.pages.drawing import Line
+from onward.pages.labels import make_labels
 from onward.pages.numbers import format_number
-from onward.pages.scales import central_limits, fit_y_axis, set_log_rows, spans_decades
-from onward.pages.style import (
-    COLORS,
-    SMALL,
-    add_figure_legend,
-    draw_line,
-    make_figure,
-    style_axes,
-)
+from onward.pages.palette import COLORS, GREY
+from onward.pages.ticks import error_scale, linear_scale, row_scale
 from onward.progressive.change_marks import learned_until, mark_changes, rows_of
 from onward.progressive.coefficient_intervals import describe_coefficients
 from onward.regression import AutoRegressor, ForwardRegressor
 
 if TYPE_CHECKING:
-    from onward.progressive.results import Fit, History, Scores
+    from onward.progressive.results import Fit, History
 
-MODEL, MEAN = COLORS["forward"], "#888888"
+MODEL, TREND = COLORS["forward"], COLORS["ridge"]
 MOST_PANELS = 12  # of coefficients: more are not looked at one by one
 _DOTS = 1_500
 _WINDOWS = 40
 _NORMAL = "normal curve of the same mean and spread"
 
 
-def draw_learning(history: History, changes: Sequence[Change] = ()) -> Drawing:
+def draw_learning(history: History, changes: Sequence[Change] = ()) -> ChartDrawing:
     """The error over the rows, until then and of late, beside that of the running mean."""
     rows = history.rows.astype(np.float64)
-    figure, (left, right) = make_figure(1, 2)
-    until = _error_lines(history.scores, rows, since=False)
-    since = _error_lines(history.scores, rows, since=True)
-    log = spans_decades([line.y for line in until + since])
-    panels = []
-    for axes, lines, title in ((left, until, "All rows until then"), (right, since, "Rows since the reading before")):
-        set_log_rows(axes, rows)
-        for line, color, dash in zip(lines, (MEAN, MODEL), ("--", "-"), strict=True):  # the model lies on top
-            draw_line(axes, line, color, dash)
-            if len(rows) <= 20:
-                axes.plot(line.x, line.y, ".", color=color)
-        style_axes(axes, title=title, xlabel="rows learned", ylabel="RMSE")
-        fit_y_axis(axes, [line.y for line in lines], log=log)
-        mark_changes(axes, learned_until(history, changes))
-        panels.append(Panel(axes, lines))
-    add_figure_legend(figure, *left.get_legend_handles_labels())
+    errors = error_lines(history)
+    log = spans_decades([line.y for lines in errors.values() for line in lines])
+    charts = list[Chart]()
+    for title, lines in errors.items():
+        limits = height_limits([line.y for line in lines], log=log)
+        chart = Chart(title, "rows learned", "RMSE", row_scale(rows), (error_scale if log else linear_scale)(*limits))
+        for line, color, dash in zip(lines, (GREY, MODEL), (DASHED, ()), strict=True):  # the model lies on top
+            chart.add_line(line, color, dash=dash, marked=len(rows) <= 20)
+            chart.read(line, color)
+        mark_changes(chart, learned_until(history, changes))
+        charts.append(chart)
     scores = history.scores[-1]
-    masked = " What is 0 is not drawn: the axis is logarithmic." if log and _any_zero(until + since) else ""
-    return Drawing(
+    masked = " What is 0 is not drawn: the axis is logarithmic." if log and _any_zero(errors.values()) else ""
+    return ChartDrawing(
         "learning",
         "How the error fell",
-        figure,
+        charts,
         "Root mean squared error of the predictions made before each target was seen. Left, of all rows until then; "
         "right, only of those since the reading before (a few percent of the rows, so it moves more, and shows drift "
         "that the left hides). The running mean predicts each target as the mean of those before."
         f"{' Dotted: where the relation seems to have changed.' if changes else ''}{masked}",
         f"Two line charts over the number of rows. At the end the model's RMSE is {format_number(scores.rmse)} and the "
         f"running mean's {format_number(scores.mean_rmse)}.",
-        panels,
+        2,
+        legend=charts[0].labelled(),
     )
 
 
-def draw_residuals(history: History, changes: Sequence[Change] = ()) -> Drawing:
+def draw_residuals(history: History, changes: Sequence[Change] = ()) -> ChartDrawing:
     """What is left of the targets: its shape, its course, and the targets beside their predictions."""
     sample = {name: np.asarray(values, dtype=np.float64) for name, values in history.sample.items()}
     left_over = sample["target"] - sample["prediction"]
-    figure, (shape, course, beside) = make_figure(1, 3, (11.0, 4.0))
-    panels = [
-        Panel(shape, _draw_histogram(shape, left_over)),
-        Panel(course, _draw_course(course, sample["row"], left_over, rows_of(changes))),
-        Panel(beside, _draw_beside(beside, sample["prediction"], sample["target"])),
+    charts = [
+        _draw_histogram(left_over),
+        _draw_course(sample["row"], left_over, rows_of(changes)),
+        _draw_beside(sample["prediction"], sample["target"]),
     ]
     count = len(left_over)
     low, high = central_limits(left_over)
@@ -95,10 +81,10 @@ def draw_residuals(history: History, changes: Sequence[Change] = ()) -> Drawing:
         which = f"{count:,} of {rows:,} rows, evenly spaced"
     marked = ", and dotted lines are where the relation seems to have changed" if changes else ""
     cut = f" Axes leave out the outermost: {counted(beyond, 'residual')}." if beyond else ""
-    return Drawing(
+    return ChartDrawing(
         "residuals",
         "What was left of the targets",
-        figure,
+        charts,
         f"Residuals are targets less the predictions made before; here of {which}. Left: how many of each size, with "
         "the normal curve of the same mean and spread. Middle: over the rows; the line is their mean in windows of "
         "equally many rows, the band holds the middle 80 % of each: a line that leaves 0, or a band that changes its "
@@ -106,51 +92,45 @@ def draw_residuals(history: History, changes: Sequence[Change] = ()) -> Drawing:
         f"predictions and would lie on the dashed diagonal if predictions were right on average.{cut}",
         f"Three charts of {which}. The residuals have mean {format_number(float(left_over.mean()))} and standard "
         f"deviation {format_number(float(left_over.std()))}.",
-        panels,
+        3,
+        (792.0, 288.0),
     )
 
 
-def draw_coefficients(fit: Fit, history: History) -> Drawing:
+def draw_coefficients(fit: Fit, history: History) -> ChartDrawing:
     """The coefficients that move predictions most, over the rows, with their intervals."""
     weights = prediction_moves(fit, history)
     chosen = np.argsort(-weights, kind="stable")[:MOST_PANELS]
     columns = min(3, len(chosen))
     row_count = math.ceil(len(chosen) / columns)
-    figure, all_axes = make_figure(row_count, columns, (3.2 * columns if columns > 1 else 6.0, 2.1 * row_count + 0.4))
+    size = (230.0 * columns if columns > 1 else 432.0, 151.0 * row_count + 29.0)
     rows = history.rows.astype(np.float64)
     names = make_labels([history.names[j] for j in chosen])
     assumed = describe_coefficients(fit.model, fit.known, fit.inference, is_restarted=fit.is_restarted)
-    panels, cut, never, with_sets = [], False, 0, bool(assumed)
-    for axes, j, name in zip(all_axes, chosen, names, strict=False):
+    charts, cut, never, with_sets = list[Chart](), False, 0, bool(assumed)
+    for j, name in zip(chosen, names, strict=True):
         estimate, lower, upper = (part[:, j] for part in (history.estimate, history.lower, history.upper))
-        line = Line(name, rows, estimate, *([lower, upper] if with_sets else []))
         closed = np.isfinite(lower) & np.isfinite(upper)
         never += not closed[-1]
         low, high = _panel_limits(estimate, lower, upper)
-        set_log_rows(axes, rows)
-        axes.xaxis.set_minor_locator(NullLocator())  # small panels, and ticks are what takes time to draw
-        axes.axhline(0, color=MEAN, linewidth=0.8, linestyle=":")
-        ends = np.clip(np.stack([lower, upper]), low - (high - low), high + (high - low))
-        axes.fill_between(rows, ends[0], ends[1], where=closed.tolist(), color=MODEL, alpha=0.2, linewidth=0)
-        axes.plot(rows, estimate, color=MODEL, linewidth=1.5, marker="." if len(rows) <= 20 else None)
-        axes.set_ylim(low, high)
+        chart = Chart(name, "rows learned", "", row_scale(rows, 5, small=False), linear_scale(low, high, 6))
+        chart.across_written = len(charts) >= len(chosen) - columns
+        chart.add_level(0.0, GREY, width=0.8)
+        ends = np.where(closed, np.clip(np.stack([lower, upper]), low - (high - low), high + (high - low)), np.nan)
+        chart.add_band(rows, ends[0], ends[1], MODEL, 0.2)
+        chart.add_line(Line(name, rows, estimate), MODEL, marked=len(rows) <= 20)
         cut = cut or bool((closed & ((lower < low) | (upper > high))).any())
-        style_axes(axes, title=make_drawable(name), xlabel="", ylabel="")
-        axes.title.set_fontsize(9)
-        panels.append(Panel(axes, [line]))
-    for axes in all_axes[len(chosen) :]:
-        axes.set_axis_off()
-    for axes in all_axes[max(0, len(chosen) - columns) : len(chosen)]:
-        axes.set_xlabel("rows learned", fontsize=SMALL)
+        chart.read(Line(name, rows, estimate, *([lower, upper] if with_sets else [])), MODEL)
+        charts.append(chart)
     every = len(chosen) == len(history.names)
     which = "All coefficients" if every else f"The {len(chosen)} of {len(history.names)} coefficients that matter most"
     said = " Bands are cut off at a panel's edge." if cut else ""
     said += (_describe_open_ends(never, len(chosen)) if with_sets else "") + _describe_estimates(fit)
     bands = f" Bands are intervals. {assumed}"
-    return Drawing(
+    return ChartDrawing(
         "coefficients",
         "How the coefficients settled",
-        figure,
+        charts,
         f"{which}, by |estimate| × the root mean square of the feature: how far a coefficient moves predictions on a "
         f"typical row.{bands if with_sets else ''}{said}",
         f"{len(chosen)} small line charts. At the end: "
@@ -158,7 +138,8 @@ def draw_coefficients(fit: Fit, history: History) -> Drawing:
             f"{name} {format_number(float(history.estimate[-1, j]))}" for name, j in zip(names, chosen, strict=True)
         )
         + ".",
-        panels,
+        columns,
+        size,
     )
 
 
@@ -168,8 +149,17 @@ def prediction_moves(fit: Fit, history: History) -> Vector:
     return np.nan_to_num(moved, nan=0.0, posinf=np.finfo(np.float64).max)
 
 
-def _error_lines(scores: Sequence[Scores], rows: Vector, *, since: bool) -> list[Line]:
-    sums = np.array([[each.mean_squared, each.squared, each.weight] for each in scores], dtype=np.float64)
+def error_lines(history: History) -> dict[str, list[Line]]:
+    """The RMSE of the running mean and of the model over the rows, by what is counted."""
+    return {
+        "All rows until then": _error_lines(history, since=False),
+        "Rows since the reading before": _error_lines(history, since=True),
+    }
+
+
+def _error_lines(history: History, *, since: bool) -> list[Line]:
+    rows = history.rows.astype(np.float64)
+    sums = np.array([[each.mean_squared, each.squared, each.weight] for each in history.scores], dtype=np.float64)
     if since:
         sums = np.diff(sums, axis=0, prepend=0.0)
     with np.errstate(all="ignore"):
@@ -177,67 +167,60 @@ def _error_lines(scores: Sequence[Scores], rows: Vector, *, since: bool) -> list
     return [Line(name, rows, errors[:, i]) for i, name in enumerate(("running mean", "model"))]
 
 
-def _any_zero(lines: Sequence[Line]) -> bool:
-    return any(bool((line.y == 0).any()) for line in lines)
+def _any_zero(errors: Iterable[list[Line]]) -> bool:
+    return any(bool((line.y == 0).any()) for lines in errors for line in lines)
 
 
-def _draw_histogram(axes: Axes, values: Vector) -> list[Line]:
+def _draw_histogram(values: Vector) -> Chart:
     low, high = central_limits(values)
     counts, edges = np.histogram(values, bins=int(np.clip(np.ceil(2 * np.cbrt(len(values))), 5, 40)), range=(low, high))
-    axes.stairs(counts, edges, fill=True, color=MODEL, alpha=0.55)
     centres = (edges[:-1] + edges[1:]) / 2
-    lines = [Line("rows", centres, counts.astype(np.float64))]
+    bars = Line("rows", centres, counts.astype(np.float64))
     spread = float(values.std())
+    x = np.linspace(low, high, 200)
+    curve = None
     if len(values) > 2 and spread > 0:
-        x = np.linspace(low, high, 200)
         density = np.exp(-0.5 * ((x - values.mean()) / spread) ** 2) / (spread * math.sqrt(2 * math.pi))
-        curve = density * len(values) * (edges[1] - edges[0])
-        lines.append(Line(_NORMAL, x, curve))
-        axes.plot(x, curve, color=COLORS["ridge"], linewidth=1.3, label=_NORMAL)
-    axes.set_xlim(low, high)
-    axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
-    style_axes(axes, title="How large", xlabel="residual", ylabel="rows")
-    return lines
+        curve = Line(_NORMAL, x, density * len(values) * (edges[1] - edges[0]))
+    most = max([float(counts.max()), *([] if curve is None else [float(curve.y.max())])])
+    chart = Chart("How large", "residual", "rows", linear_scale(low, high, 7), linear_scale(0, 1.05 * most, whole=True))
+    chart.add_bars(edges, bars.y, MODEL, 0.55)
+    chart.read(bars)
+    if curve is not None:
+        chart.add_line(curve, TREND, width=1.3)
+        chart.read(curve, TREND)
+    return chart
 
 
-def _draw_course(axes: Axes, rows: Vector, values: Vector, changes: Vector) -> list[Line]:
-    _draw_dots(axes, rows, values)
-    axes.axhline(0, color=MEAN, linestyle="--", linewidth=1.0)
-    line = _window_means("mean of the window", rows, values)
-    draw_line(axes, line, COLORS["ridge"])
-    if len(line.x) == 1:
-        axes.plot(line.x, line.y, "o", color=COLORS["ridge"], markersize=4)
+def _draw_course(rows: Vector, values: Vector, changes: Vector) -> Chart:
     room = max(1.0, 0.02 * float(np.ptp(rows)))
-    axes.set_xlim(float(rows.min()) - room, float(rows.max()) + room)
-    axes.set_ylim(*central_limits(values))
-    mark_changes(axes, changes)
-    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    style_axes(axes, title="Over the rows", xlabel="row", ylabel="residual")
-    return [line]
+    x = linear_scale(float(rows.min()) - room, float(rows.max()) + room, 5, whole=True)
+    chart = Chart("Over the rows", "row", "residual", x, linear_scale(*central_limits(values)))
+    _draw_dots(chart, rows, values)
+    chart.add_level(0.0, GREY, dash=DASHED)
+    line = _window_means("mean of the window", rows, values)
+    chart.add_line(line, TREND, marked=len(line.x) == 1)
+    chart.read(line, TREND)
+    mark_changes(chart, changes)
+    return chart
 
 
-def _draw_beside(axes: Axes, predictions: Vector, targets: Vector) -> list[Line]:
-    _draw_dots(axes, predictions, targets)
+def _draw_beside(predictions: Vector, targets: Vector) -> Chart:
     low, high = central_limits(np.concatenate([predictions, targets]))
-    axes.plot([low, high], [low, high], color=MEAN, linestyle="--", linewidth=1.0)
-    line = _window_means("mean target", predictions, targets)
-    axes.plot(line.x, line.y, color=COLORS["ridge"], linewidth=1.5, marker="." if len(line.x) < 5 else None)
-    axes.set(xlim=(low, high), ylim=(low, high))
-    axes.locator_params(axis="x", nbins=4)
-    style_axes(axes, title="Beside the predictions", xlabel="prediction", ylabel="target")
-    return [Line(line.label, line.x, line.y)]
+    x, y = linear_scale(low, high, 5), linear_scale(low, high)
+    chart = Chart("Beside the predictions", "prediction", "target", x, y)
+    _draw_dots(chart, predictions, targets)
+    chart.add_segments(np.full((1, 2), low), np.full((1, 2), high), GREY, width=1.0, dash=DASHED)
+    window = _window_means("mean target", predictions, targets)
+    line = Line(window.label, window.x, window.y)
+    chart.add_line(line, TREND, marked=len(line.x) < 5)
+    chart.read(line, TREND)
+    return chart
 
 
-def _draw_dots(axes: Axes, x: Vector, y: Vector) -> None:
-    """Points as one path, of strokes without length and with round ends: thousands of marks would make a page slow."""
+def _draw_dots(chart: Chart, x: Vector, y: Vector) -> None:
     kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), _DOTS)).round().astype(np.int64))
-    points = np.repeat(np.column_stack([x[kept], y[kept]]), 2, axis=0)
-    codes = np.tile(np.array([Path.MOVETO, Path.CLOSEPOLY], dtype=np.uint8), len(kept))
-    size = 2.0 if len(kept) > 300 else 3.5
-    axes.add_patch(
-        PathPatch(Path(points, codes), fill=False, edgecolor=MODEL, linewidth=size, capstyle="round", alpha=0.5)
-    )
+    chart.add_dots(x[kept], y[kept], MODEL, 2.0 if len(kept) > 300 else 3.5, opacity=0.5)
 
 
 def _window_means(label: str, x: Vector, y: Vector) -> Line:

@@ -6,10 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator, PercentFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 from scipy.special import bdtrik
 
@@ -18,26 +14,19 @@ from onward.confidence.binomial import binomial_interval
 from onward.core.known import Method
 from onward.core.types import Matrix, Vector
 from onward.core.words import counted
-from onward.pages.drawing import Drawing, Line, Panel
+from onward.pages.axis_limits import central_limits, height_limits, spans_decades
+from onward.pages.chart import DASHED, Chart, ChartDrawing, Shape
+from onward.pages.drawing import Line
 from onward.pages.numbers import format_number
-from onward.pages.scales import central_limits, fit_y_axis, set_log_rows, spans_decades
-from onward.pages.style import (
-    COLORS,
-    INK,
-    SETTINGS,
-    add_axes_legend,
-    add_figure_legend,
-    draw_line,
-    make_figure,
-    style_axes,
-)
+from onward.pages.palette import COLORS, GREY, INK, SETTINGS
+from onward.pages.ticks import Scale, error_scale, linear_scale, row_scale
 from onward.progressive.change_marks import learned_until, mark_changes, rows_of
 
 if TYPE_CHECKING:
     from onward.progressive.interval_course import IntervalCourse
     from onward.progressive.results import History
 
-MODEL, PROMISED, OUTSIDE = COLORS["forward"], "#888888", COLORS["ridge"]
+MODEL, OUTSIDE = COLORS["forward"], COLORS["ridge"]
 _LEARNS: dict[Method, str] = {  # whether intervals are calibrated
     "conformal": "These intervals learn from their misses, so the line comes back to δ by itself.",
     "t": "Nothing is calibrated here: these intervals, as they were asked for, do not learn from their misses.",
@@ -58,51 +47,47 @@ _EXPECTED: dict[Method, str] = {  # of the share of rows inside
 }
 
 
-def draw_calibration(history: History, method: Method) -> Drawing:
+def draw_calibration(history: History, method: Method) -> ChartDrawing:
     """The share of rows inside of their intervals, against what was promised by how they were made."""
     promised = 1 - history.deltas
     order = np.argsort(promised)
     share, lower, upper = shares_inside(history.misses[-1], history.scores[-1].rows)
-    figure, (left, right) = make_figure(1, 2)
-    x, y = promised[order], share[order]
-    reach = np.abs(np.stack([y - lower[order], upper[order] - y]))
-    left.plot([0, 1], [0, 1], color=PROMISED, linestyle="--", linewidth=1.2, label="exactly as promised")
-    left.errorbar(x, y, yerr=reach, fmt="o", color=MODEL, markersize=4, linewidth=1.3, capsize=3, label="rows inside")
-    floor = max(0.0, min(float(x.min()), float(lower.min())) - 0.06)
-    left.set(xlim=(floor, 1.015), ylim=(floor, 1.015))
-    style_axes(left, title="At the end", xlabel="promised: 1 − δ", ylabel="share of rows inside")
-    read = [Line("rows inside", x, y, lower[order], upper[order])]
+    x, y, low, high = promised[order], share[order], lower[order], upper[order]
+    floor = max(0.0, min(float(x.min()), float(low.min())) - 0.06)
+    both = linear_scale(floor, 1.015, percent=True)
+    left = Chart("At the end", "promised: 1 − δ", "share of rows inside", both, both, legend=True)
+    left.add_segments(np.zeros((1, 2)), np.ones((1, 2)), GREY, width=1.2, dash=DASHED, label="exactly as promised")
+    left.add_segments(np.column_stack([x, low]), np.column_stack([x, high]), MODEL, width=1.3)
+    cap = 0.01 * (1.015 - floor)
+    for ends in (low, high):
+        left.add_segments(np.column_stack([x - cap, ends]), np.column_stack([x + cap, ends]), MODEL, width=1.3)
+    left.add_dots(x, y, MODEL, 5.0, label="rows inside")
+    left.read(Line("rows inside", x, y, low, high), MODEL)
     rows = history.rows.astype(np.float64)
-    set_log_rows(right, rows)
-    lines = []
-    for place, color in zip(order[::-1], _cycle_colors(len(order)), strict=True):
-        lines.append(Line(f"1 − δ = {1 - history.deltas[place]:g}", rows, 1 - history.misses[:, place] / rows))
-        right.axhline(promised[place], color=color, linestyle=":", linewidth=1.0)
-        draw_line(right, lines[-1], color)
-        if len(rows) <= 20:
-            right.plot(lines[-1].x, lines[-1].y, ".", color=color)
-    style_axes(right, title="Until then", xlabel="rows learned", ylabel="share of rows inside")
-    right.set_ylim(max(-0.02, min(floor, *(float(line.y[len(rows) // 2 :].min()) for line in lines)) - 0.02), 1.015)
-    for axis in (left.xaxis, left.yaxis, right.yaxis):
-        axis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-    add_axes_legend(left)
-    add_axes_legend(right, columns=3)
+    lines = [Line(f"1 − δ = {1 - history.deltas[i]:g}", rows, 1 - history.misses[:, i] / rows) for i in order[::-1]]
+    least = max(-0.02, min(floor, *(float(line.y[len(rows) // 2 :].min()) for line in lines)) - 0.02)
+    up = linear_scale(least, 1.015, percent=True)
+    right = Chart("Until then", "rows learned", "share of rows inside", row_scale(rows), up, legend=True)
+    for line, place, color in zip(lines, order[::-1], _cycle_colors(len(order)), strict=True):
+        right.add_level(float(promised[place]), color)
+        right.add_line(line, color, marked=len(rows) <= 20)
+        right.read(line, color)
     said = ", ".join(f"{100 * s:.4g} % for {100 * p:.4g} %" for p, s in zip(x, y, strict=True))
-    return Drawing(
+    return ChartDrawing(
         "calibration",
         "Whether the intervals held",
-        figure,
+        [left, right],
         f"Each row had an interval for its target before that was seen. {_EXPECTED[method]} Bars: "
         f"{LEVEL:.0%} binomial intervals, as if rows missed apart from each other. Right: the same until then, dotted "
         "what was promised.",
         f"Two charts. Share of rows inside against what was promised: {said}.",
-        [Panel(left, read), Panel(right, lines)],
+        2,
     )
 
 
 def draw_course(
     history: History, course: IntervalCourse, delta: float, method: Method, changes: Sequence[Change] = ()
-) -> Drawing:
+) -> ChartDrawing:
     """The share of rows outside of their intervals in a rolling window, beside δ, and how wide the intervals were.
 
     `delta` is the pass's own; another is drawn beside it.
@@ -110,82 +95,76 @@ def draw_course(
     windows = _windows(course)
     until = history.scores[-1].rows - course.rows.sum() + np.cumsum(course.rows)[windows - 1 :].astype(np.float64)
     rows = _rolling(course.rows, windows)
-    figure, (own, other, wide) = make_figure(1, 3, (11.0, 4.0))
-    panels, said = [], []
-    for axes, each in ((own, delta), (other, 0.2 if delta != 0.2 else 0.05)):
+    few = len(until) <= 20
+    charts, said = [], []
+    for each in (delta, 0.2 if delta != 0.2 else 0.05):
         place = _place(history, each)
         share = Line("rows outside", until, _rolling(course.misses[:, place], windows) / rows)
         low, high = _expected_shares(rows, each)
         promised = Line(f"δ = {each:g}", until, np.full(len(until), each), low, high)
-        draw_line(axes, promised, PROMISED, "--", 1.2)
-        draw_line(axes, share, MODEL)
-        fit_y_axis(axes, [share.y, low, high], log=False, from_zero=False)
-        axes.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-        _finish(axes, until, f"Outside of {_name(each)}s", "share of the window")
-        panels.append(Panel(axes, [share, promised]))
+        limits = height_limits([share.y, low, high], log=False, from_zero=False)
+        up = linear_scale(*limits, percent=True)
+        chart = _chart(until, f"Outside of {_name(each)}s", "share of the window", up)
+        chart.add_line(promised, GREY, dash=DASHED, width=1.2, marked=few)
+        chart.add_line(share, MODEL, marked=few)
+        chart.read(share, MODEL)
+        chart.read(promised, GREY)
+        charts.append(chart)
         inside = np.mean((share.y >= low) & (share.y <= high))
         said.append(f"δ = {each:g}: {100 * inside:.0f} % of windows inside of the band, at the end {share.y[-1]:.1%}")
     lines = _width_lines(history, course, windows, until, delta)
     log = spans_decades([line.y for line in lines])
+    limits = height_limits([line.y for line in lines], log=log)
+    charts.append(_chart(until, "How wide they were", "mean width", (error_scale if log else linear_scale)(*limits)))
     for line, color in zip(lines, SETTINGS, strict=False):
-        draw_line(wide, line, color)
-    fit_y_axis(wide, [line.y for line in lines], log=log)
-    _finish(wide, until, "How wide they were", "mean width")
-    panels.append(Panel(wide, lines))
-    for axes in (own, other, wide):
-        mark_changes(axes, learned_until(history, changes))
-        if len(until) <= 20:
-            for drawn in axes.get_lines():
-                drawn.set_marker(".")
-        add_axes_legend(axes, columns=2)
+        charts[-1].add_line(line, color, marked=few)
+        charts[-1].read(line, color)
+    for chart in charts:
+        mark_changes(chart, learned_until(history, changes))
     most = int(rows.max())
     never = "" if np.isfinite(np.concatenate([line.y for line in lines])).any() else " None of them was finite."
     widths = "; ".join(f"{line.label} {format_number(float(line.y[-1]))}" for line in lines if np.isfinite(line.y[-1]))
-    return Drawing(
+    return ChartDrawing(
         "course",
         "Whether they held all along",
-        figure,
+        charts,
         f"Left and middle: of the latest {counted(most, 'row')}, the share whose target lay outside of its interval. A "
         f"line that stays within the grey band is as it should be at that time: {LEVEL:.0%} of shares would lie there "
         "if rows were missed with probability δ, apart from each other. Above it the intervals were too narrow then, "
         "below it wider than needed. Right: the mean width of the finite intervals among these rows: it grows where "
         f"targets are harder to predict. {_LEARNS[method]}{never}",
         f"Three line charts over the rows. {'. '.join(said)}. Mean widths at the end: {widths or 'none is finite'}.",
-        panels,
+        3,
+        (792.0, 288.0),
     )
 
 
-def draw_latest(history: History, course: IntervalCourse, delta: float, changes: Sequence[Change] = ()) -> Drawing:
+def draw_latest(history: History, course: IntervalCourse, delta: float, changes: Sequence[Change] = ()) -> ChartDrawing:
     """The latest rows: the intervals and predictions made before each target was seen, and the target."""
-    figure, (axes,) = make_figure(1, 1, (11.0, 4.2))
     row, target = course.row + 1.0, course.target
     levels = sorted({*FAN, delta}, reverse=True)
     places = [_place(history, each) for each in levels]
     low, high = _limits(course, places[-1])
-    lines, bands, shade = [], list[Artist](), 0.0
+    first, last = float(row[0]) - 0.5, float(row[-1]) + 0.5
+    chart = Chart("", "row", "target", linear_scale(first, last, 8, whole=True), linear_scale(low, high))
+    chart.read(Line("target", row, target), INK)
+    edges = np.r_[first, (row[1:] + row[:-1]) / 2, last]
+    steps, legend, shade = np.repeat(edges, 2)[1:-1], list[Shape](), 0.0
     for each, place, alpha in zip(levels[::-1], places[::-1], (0.18, 0.22, 0.3), strict=False):
         lower, upper = course.lower[:, place], course.upper[:, place]
-        ends = np.clip(np.stack([lower, upper]), 2 * low - high, 2 * high - low)
-        label = _name(each)
-        around, (below, above) = np.r_[row[0] - 1, row, row[-1] + 1], np.pad(ends, ((0, 0), (1, 1)), "edge")
-        axes.fill_between(around, below, above, step="mid", color=MODEL, alpha=alpha, linewidth=0)
+        below, above = np.repeat(np.clip(np.stack([lower, upper]), 2 * low - high, 2 * high - low), 2, axis=1)
+        chart.add_band(steps, below, above, MODEL, alpha)
         shade = 1 - (1 - shade) * (1 - alpha)  # they lie upon each other
-        bands.append(Patch(facecolor=MODEL, alpha=shade, linewidth=0, label=label))
-        lines.append(Line(label, row, course.prediction, lower, upper))
-    axes.hlines(course.prediction, row - 0.5, row + 0.5, color=MODEL, linewidth=1.4, label="prediction")
+        legend.append(Shape([], fill=MODEL, opacity=shade, label=_name(each)))
+        chart.read(Line(_name(each), row, course.prediction, lower, upper))
     own = _place(history, delta)
     missed = (target < course.lower[:, own]) | (target > course.upper[:, own])
-    axes.plot(row, target, "o", color=INK, markersize=2.6, label="target")
-    axes.plot(row[missed], target[missed], "o", color=OUTSIDE, markersize=5, label="target outside")
-    axes.set_ylim(low, high)
-    axes.set_xlim(float(row[0]) - 0.5, float(row[-1]) + 0.5)
+    starts, ends = (np.column_stack([row + half, course.prediction]) for half in (-0.5, 0.5))
+    chart.add_segments(starts, ends, MODEL, width=1.4, label="prediction")
+    chart.add_dots(row, target, INK, 3.6, label="target")
+    chart.add_dots(row[missed], target[missed], OUTSIDE, 6.0, label="target outside")
     inner = rows_of(changes) + 1.0
-    mark_changes(axes, inner[(inner >= row[0]) & (inner <= row[-1])])
-    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    style_axes(axes, title="", xlabel="row", ylabel="target")
-    handles, labels = axes.get_legend_handles_labels()
-    add_figure_legend(figure, [*bands, *handles], [*(str(each.get_label()) for each in bands), *labels])
+    mark_changes(chart, inner[(inner >= row[0]) & (inner <= row[-1])])
     outside = int(missed.sum())
     infinite = int(np.isinf(course.upper[:, own] - course.lower[:, own]).sum())
     opened = f" The band is infinite at {counted(infinite, 'row')}." if infinite else ""
@@ -193,15 +172,17 @@ def draw_latest(history: History, course: IntervalCourse, delta: float, changes:
     def percent(share: float) -> str:
         return f"{100 * share:.4g}\N{NO-BREAK SPACE}%"
 
-    return Drawing(
+    return ChartDrawing(
         "latest",
         "The latest rows",
-        figure,
+        [chart],
         f"The last {counted(len(row), 'row')}, each with its intervals and prediction as they were before its target "
         f"was seen. About {percent(delta)} of targets should lie outside of the band for {percent(1 - delta)}; here "
         f"{outside} of {len(row)} do, and are marked.{opened}",
         f"Targets, predictions and intervals of {counted(len(row), 'row')}; {outside} outside of the {_name(delta)}.",
-        [Panel(axes, [Line("target", row, target), *lines])],
+        1,
+        (792.0, 302.0),
+        [*legend, *chart.labelled()],
     )
 
 
@@ -222,12 +203,11 @@ def _limits(course: IntervalCourse, place: int) -> tuple[float, float]:
     return low - 0.04 * (high - low), high + 0.04 * (high - low)
 
 
-def _finish(axes: Axes, rows: Vector, title: str, ylabel: str) -> None:
+def _chart(rows: Vector, title: str, up: str, y: Scale) -> Chart:
+    """Over the rows that were learned, with a legend of its own."""
     room = max(1.0, 0.02 * float(np.ptp(rows)))
-    axes.set_xlim(float(rows[0]) - room, float(rows[-1]) + room)
-    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    style_axes(axes, title=title, xlabel="rows learned", ylabel=ylabel)
+    x = linear_scale(float(rows[0]) - room, float(rows[-1]) + room, 5, whole=True)
+    return Chart(title, "rows learned", up, x, y, legend=True)
 
 
 def _width_lines(history: History, course: IntervalCourse, windows: int, until: Vector, delta: float) -> list[Line]:

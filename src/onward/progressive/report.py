@@ -1,17 +1,14 @@
-"""The reports of a pass over one's own data and of a comparison: one HTML file each, that opens anywhere.
+"""The report of a pass over one's own data: one HTML file that opens anywhere.
 
     write_fit_report("fit.html", fit, command="onward fit data.csv --target price --report fit.html")
-    write_comparison_report("comparison.html", comparison, "Forward with λ = 0.1 is best.")
-    save_comparison_plot("comparison.png", comparison)
 
 Files are written wholly or not at all. The same results give the same bytes.
 """
 
 import math
 import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,14 +16,14 @@ from onward.atomic_files import write_atomically
 from onward.confidence.assumptions import describe_target_intervals
 from onward.core.types import Vector
 from onward.core.words import counted
-from onward.pages.drawing import Drawing
-from onward.pages.image_files import Kind, render_image
-from onward.pages.inline import make_picture
+from onward.pages.chart import ChartDrawing
+from onward.pages.chart_page import draw_charts
 from onward.pages.labels import NAMELESS
-from onward.pages.numbers import format_duration, format_number, use_minus_signs
+from onward.pages.numbers import format_duration, format_number
 from onward.pages.page import render_page
+from onward.pages.picture import Picture
 from onward.pages.versions import library_versions
-from onward.progressive import comparison_drawings, fit_drawings, interval_drawings
+from onward.progressive import fit_drawings, interval_drawings
 from onward.progressive.changes import describe_changes
 from onward.progressive.coefficient_table import CoefficientTable
 from onward.progressive.results import Comparison, Fit, History
@@ -35,7 +32,6 @@ from onward.progressive.weight_drawings import draw_weights
 from onward.regression import AutoRegressor, learner_name
 
 MOST_ROWS = 200  # of a table of coefficients
-KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") -> None:
@@ -44,26 +40,19 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
     ValueError if the fit kept no history, or if nothing was learned.
     """
     if fit.scores.rows == 0:
-        raise ValueError(f"nothing was learned from {fit.source}{_all_skipped(fit.read, fit.skipped)}: no report")
+        raise ValueError(f"nothing was learned from {fit.source}{all_skipped(fit.read, fit.skipped)}: no report")
     history = fit.history
     if history is None:
         raise ValueError("a report is drawn from the readings along the pass, but this fit has none (history is None)")
     shares = interval_drawings.shares_inside(history.misses[-1], history.scores[-1].rows)
     table, contrasts = fit.coefficients(), fit.contrasts()
     coefficients, left = _coefficient_rows(fit, table, history)
-    _write(
+    write_page(
         path,
         "progressive/fit_report.html",
         f"{_learner(fit)} on {fit.source}",
         f"What came of learning {fit.target} from {fit.source}, row by row.",
-        [
-            fit_drawings.draw_learning(history, fit.changes or ()),
-            fit_drawings.draw_residuals(history, fit.changes or ()),
-            interval_drawings.draw_calibration(history, fit.method),
-            fit_drawings.draw_coefficients(fit, history),
-            *_weight_drawings(fit, history),
-            *_course_drawings(fit, history),
-        ],
+        [draw_charts(each) for each in _drawings(fit, history)],
         kicker="online fit",
         summary=_fit_summary(fit),
         headline=_headline(fit),
@@ -81,66 +70,24 @@ def write_fit_report(path: str | os.PathLike[str], fit: Fit, command: str = "") 
         more_coefficients=counted(left, "more coefficient") if left > 0 else "",
         settings=_settings(fit),
         command=command,
-        **_about(fit, fit.scores.rows),
+        **about_run(fit, fit.scores.rows),
     )
 
 
-def write_comparison_report(
-    path: str | os.PathLike[str], comparison: Comparison, conclusion: str, command: str = ""
+def write_page(
+    path: str | os.PathLike[str],
+    template: str,
+    title: str,
+    description: str,
+    pictures: Sequence[Picture],
+    **values: Any,
 ) -> None:
-    """Write the page of a comparison: the conclusion, the error over λ, the table, and the best and worst courses."""
-    _check(comparison)
-    learners, beside = " and ".join(comparison.scores), [] if comparison.auto is None else ["auto"]
-    rows = _rows(comparison)
-    grid = comparison_drawings.format_lam(comparison.lams[0])
-    if len(comparison.lams) > 1:
-        grid = f"{len(comparison.lams):,} values of λ"
-    summary = (
-        f"{learners.capitalize()} with {grid}, each over the same {counted(rows, 'row')} in the same order, "
-        f"predicting “{comparison.target}” before it was seen.{' Auto beside them, without a λ.' if beside else ''}"
-    )
-    settings = {
-        "target": comparison.target,
-        "features": comparison.n_features,
-        "λ": comparison.lams,
-        "learners": [*comparison.scores, *beside],
-    }
-    _write(
-        path,
-        "progressive/comparison_report.html",
-        f"{learners.capitalize()} on {comparison.source}",
-        f"How {learners} depend on λ when they learn {comparison.target}.",
-        [comparison_drawings.draw_errors_over_lam(comparison), comparison_drawings.draw_courses(comparison)],
-        kicker="comparison",
-        summary=summary,
-        conclusion=conclusion,
-        notes=comparison.notes,
-        settings=settings,
-        command=command,
-        **_comparison_table(comparison),
-        **_about(comparison, rows),
-    )
+    """Write a page wholly or not at all."""
+    write_atomically(path, render_page(template, title, description, pictures, **values).encode())
 
 
-def save_comparison_plot(path: str | os.PathLike[str], comparison: Comparison) -> None:
-    """Save the picture of the error over λ, as what the path ends in: .png, .svg or .pdf."""
-    kind = next((each for each in KINDS if Path(path).suffix.lower() == f".{each}"), None)
-    if kind is None:
-        allowed = ", ".join(f".{each}" for each in KINDS)
-        raise ValueError(f"a plot's file must end in one of {allowed}, got {os.fspath(path)!r}")
-    _check(comparison)
-    write_atomically(path, render_image(comparison_drawings.draw_errors_over_lam(comparison), kind))
-
-
-def _write(
-    path: str | os.PathLike[str], template: str, title: str, description: str, drawn: Sequence[Drawing], **values: Any
-) -> None:
-    text = render_page(template, title, description, [make_picture(each) for each in drawn], **values)
-    write_atomically(path, text.encode())
-
-
-def _about(result: Fit | Comparison, learned: int) -> dict[str, Any]:
-    """What both pages say at their end: counts of rows, what was missing, time and versions."""
+def about_run(result: Fit | Comparison, learned: int) -> dict[str, Any]:
+    """What the pages of a pass and of a comparison say at their end: rows, what was missing, time, versions."""
     counts = {"read": result.read, "learned": learned}
     counts |= {f"skipped: {reason}": count for reason, count in result.skipped.items()}
     return {
@@ -157,20 +104,18 @@ def _learner(fit: Fit) -> str:
     return learner_name(fit.model).capitalize()
 
 
-def _weight_drawings(fit: Fit, history: History) -> list[Drawing]:
-    if not isinstance(fit.model, AutoRegressor):
-        return []
-    return [draw_weights(history, fit.model.experts, fit.model.leaning_)]
-
-
-def _course_drawings(fit: Fit, history: History) -> list[Drawing]:
-    if history.course is None or not len(history.course.rows):
-        return []
-    course, delta, changes = history.course, fit.known.delta, fit.changes or ()
-    return [
-        interval_drawings.draw_course(history, course, delta, fit.method, changes),
-        interval_drawings.draw_latest(history, course, delta, changes),
-    ]
+def _drawings(fit: Fit, history: History) -> Iterator[ChartDrawing]:
+    changes, delta = fit.changes or (), fit.known.delta
+    yield fit_drawings.draw_learning(history, changes)
+    yield fit_drawings.draw_residuals(history, changes)
+    yield interval_drawings.draw_calibration(history, fit.method)
+    yield fit_drawings.draw_coefficients(fit, history)
+    if isinstance(fit.model, AutoRegressor):
+        yield draw_weights(history, fit.model.experts, fit.model.leaning_)
+    course = history.course
+    if course is not None and len(course.rows):
+        yield interval_drawings.draw_course(history, course, delta, fit.method, changes)
+        yield interval_drawings.draw_latest(history, course, delta, changes)
 
 
 def _fit_summary(fit: Fit) -> str:
@@ -259,56 +204,6 @@ def _settings(fit: Fit) -> dict[str, Any]:
     }
 
 
-# Of a comparison
-
-
-def _check(comparison: Comparison) -> None:
-    if not comparison.lams:
-        raise ValueError("a comparison needs at least one λ, got none")
-    if _rows(comparison) == 0:
-        skipped = _all_skipped(comparison.read, comparison.skipped)
-        raise ValueError(f"nothing was learned from {comparison.source}{skipped}: nothing to compare")
-
-
-def _rows(comparison: Comparison) -> int:
-    return max((each.rows for scores in comparison.scores.values() for each in scores if each is not None), default=0)
-
-
-def _comparison_table(comparison: Comparison) -> dict[str, Any]:
-    """The head and rows of the table, and its best cells."""
-    order = np.argsort(comparison.lams, kind="stable")
-    head, columns, best = ["λ"], [], []
-    for name, better in (("rmse", min), ("mae", min), ("r2", max)):
-        for learner, scores in comparison.scores.items():
-            values = [math.nan if each is None else float(getattr(each, name)) for each in scores]
-            column = [values[i] for i in order]
-            finite = [value for value in column if math.isfinite(value)]
-            place = len(head)
-            if len(finite) > 1:
-                best += [(row, place) for row, value in enumerate(column) if value == better(finite)]
-            head.append(f"{'R²' if name == 'r2' else name.upper()}, {learner}")
-            columns.append(["–" if math.isnan(value) else format_number(value) for value in column])
-    body = [
-        [use_minus_signs(f"{comparison.lams[i]:g}"), *(column[row] for column in columns)]
-        for row, i in enumerate(order)
-    ]
-    if comparison.auto is not None:
-        own = (comparison.auto.rmse, comparison.auto.mae, comparison.auto.r2)
-        body.append(["auto", *(format_number(each) for each in own for _ in comparison.scores)])
-    body.append(
-        ["running mean"]
-        + [format_number(comparison_drawings.mean_rmse(comparison))] * len(comparison.scores)
-        + [format_number(_mean_mae(comparison))] * len(comparison.scores)
-        + ["0"] * len(comparison.scores)
-    )
-    return {"head": head, "rows": body, "best": best, "undefined": any("–" in column for column in columns)}
-
-
-def _mean_mae(comparison: Comparison) -> float:
-    found = [each.mean_mae for scores in comparison.scores.values() for each in scores if each is not None]
-    return found[0] if found else math.nan
-
-
 # Words
 
 
@@ -323,6 +218,7 @@ def _reasons(skipped: Mapping[str, int]) -> str:
     return ", ".join(f"{reason}: {count:,}" for reason, count in skipped.items() if count)
 
 
-def _all_skipped(read: int, skipped: Mapping[str, int]) -> str:
+def all_skipped(read: int, skipped: Mapping[str, int]) -> str:
+    """Why nothing was learned."""
     why = f", {sum(skipped.values()):,} skipped ({_reasons(skipped)})" if sum(skipped.values()) else ""
     return f" ({counted(read, 'row')} read{why})"

@@ -195,9 +195,9 @@ class Fit:
         """A picture of how the error fell, if readings were taken (`history=True`); else of the coefficients."""
         if self.history is None:
             return self.coefficients().plot()
-        from onward.progressive.fit_drawings import draw_learning
+        from onward.progressive.learning_plot import plot_learning
 
-        return draw_learning(self.history, self.changes or ()).figure
+        return plot_learning(self.history, self.changes or ())
 
     def __repr__(self) -> str:
         from onward.progressive.summaries import fit_text

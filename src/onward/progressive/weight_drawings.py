@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.ticker import PercentFormatter
 
 from onward.core.ensemble_state import Expert
 from onward.core.types import Matrix, Vector
-from onward.pages.drawing import Drawing, Line, Panel
-from onward.pages.scales import set_log_rows
-from onward.pages.style import COLORS, SETTINGS, add_axes_legend, make_figure, style_axes
+from onward.pages.chart import Chart, ChartDrawing
+from onward.pages.drawing import Line
+from onward.pages.palette import COLORS, SETTINGS
+from onward.pages.ticks import linear_scale, row_scale
 
 if TYPE_CHECKING:
     from onward.progressive.results import History
@@ -21,37 +21,34 @@ _MEANS = "running means"
 _MEAN_COLOR = "#b9b9b9"
 
 
-def draw_weights(history: History, experts: list[Expert], leaning: str) -> Drawing:
+def draw_weights(history: History, experts: list[Expert], leaning: str) -> ChartDrawing:
     """The weights of the experts over the rows, by learner, by λ and by memory."""
-    figure, axes = make_figure(1, 3, (11.0, 4.2))
     rows = history.rows.astype(np.float64)
-    panels = []
-    for where, title, group in (
-        (axes[0], "By learner", _learner),
-        (axes[1], "By λ", _lam),
-        (axes[2], "By memory", _memory),
-    ):
+    # An area needs two rows.
+    across = np.array([rows[0] / 1.02, rows[0] * 1.02]) if len(rows) == 1 else rows
+    charts = list[Chart]()
+    for title, group in (("By learner", _learner), ("By λ", _lam), ("By memory", _memory)):
+        up = "" if charts else "share of the weight"
+        chart = Chart(title, "rows learned", up, row_scale(rows), linear_scale(0, 1, percent=True), legend=True)
         shares = _grouped(history.weights, experts, group)
-        colors = _colors(list(shares))
-        set_log_rows(where, rows)
-        where.stackplot(rows, *shares.values(), labels=list(shares), colors=colors, alpha=0.85, linewidth=0)
-        if len(rows) == 1:  # an area needs two
-            where.axvline(rows[0], color="#888888", linewidth=0.8)
-        where.set_ylim(0, 1)
-        where.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-        style_axes(where, title=title, xlabel="rows learned", ylabel="share of the weight" if where is axes[0] else "")
-        add_axes_legend(where, columns=2)
-        panels.append(Panel(where, [Line(name, rows, share) for name, share in shares.items()]))
-    return Drawing(
+        below = np.zeros(len(rows))
+        for (name, share), color in zip(shares.items(), _colors(list(shares)), strict=True):
+            lower, upper = (np.broadcast_to(end, across.shape) for end in (below, below + share))
+            chart.add_band(across, lower, upper, color, 0.85, label=name)
+            chart.read(Line(name, rows, share))
+            below = below + share
+        charts.append(chart)
+    return ChartDrawing(
         "weights",
         "Whom it leaned on",
-        figure,
+        charts,
         "Each prediction is an average over learners; here is how much each kind of them weighed, over the rows. λ "
         "counts in the features' own units, about so many rows' worth of regularisation. A memory with a half-life "
         "forgets: a row counts half after so many others. Running means predict the mean of the targets so far, or of "
         "the latest.",
         f"Three charts of shares over the rows. At the end it leans on {leaning}.",
-        panels,
+        3,
+        (792.0, 302.0),
     )
 
 
