@@ -30,7 +30,7 @@ from numba.core.lowering import Environment
 from numba.core.registry import CPUDispatcher
 
 from onward.core.compile_messages import Compiling, Told, log
-from onward.core.loaded_code import compile_result, loaded, run_again
+from onward.core.loaded_code import CodeUnpickler, compile_result, loaded, run_again
 
 _ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of a function's environments begin
 
@@ -122,6 +122,10 @@ class _DataFirst(caching.IndexDataCacheFile):
         self._save_data(kept[key], data)
         if not known:
             self._save_index(kept)
+
+    def _load_data(self, name: str) -> Any:
+        with open(self._data_path(name), "rb") as file:
+            return CodeUnpickler(file).load()
 
 
 class _SoundCache(caching.Cache):
