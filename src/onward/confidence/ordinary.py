@@ -4,7 +4,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from onward.core import Information
 from onward.core.types import Matrix, Vector
@@ -15,8 +14,12 @@ FAR = 1e-7  # the part of a direction that may lie where nothing is known: more 
 
 
 def _solve(R: Matrix, right: Matrix, side: Literal["N", "T"]) -> Matrix:
-    """R⁻¹ or R⁻ᵀ of columns. What is not finite is looked for in what comes of them."""
-    solved: Matrix = solve_triangular(R, right, trans=side, check_finite=False)
+    """R⁻¹ or R⁻ᵀ of columns. What is not finite is looked for in what comes of them.
+
+    R has zeros below its diagonal, and none on it: nothing is eliminated, no rows are exchanged, and NumPy substitutes
+    as a solver for triangles does. Turned round, Rᵀ is such a matrix, too. (scipy.linalg takes 16 MB to be there.)
+    """
+    solved: Matrix = np.linalg.solve(R, right) if side == "N" else np.linalg.solve(R.T[::-1, ::-1], right[::-1])[::-1]
     return solved
 
 
