@@ -19,8 +19,10 @@ def _solve(R: Matrix, right: Matrix, side: Literal["N", "T"]) -> Matrix:
     R has zeros below its diagonal, and none on it: nothing is eliminated, no rows are exchanged, and NumPy substitutes
     as a solver for triangles does. Turned round, Rᵀ is such a matrix, too. (scipy.linalg takes 16 MB to be there.)
     """
-    solved: Matrix = np.linalg.solve(R, right) if side == "N" else np.linalg.solve(R.T[::-1, ::-1], right[::-1])[::-1]
-    return solved
+    if side == "T":
+        R, right = R.T[::-1, ::-1], right[::-1]
+    solved: Matrix = np.linalg.solve(R, right).astype(np.float64, copy=False)
+    return solved if side == "N" else solved[::-1]
 
 
 class Reading(NamedTuple):

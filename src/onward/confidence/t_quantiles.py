@@ -69,5 +69,4 @@ def computed_t_quantiles(delta: float) -> Vector:
     """The same, computed."""
     from scipy.special import stdtrit
 
-    quantiles: Vector = stdtrit(FREEDOM * np.arange(TABLE) + 0.5, 1.0 - delta / 2)
-    return quantiles
+    return np.asarray(stdtrit(FREEDOM * np.arange(TABLE) + 0.5, 1.0 - delta / 2), dtype=np.float64)
