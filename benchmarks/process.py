@@ -78,7 +78,7 @@ def stream(chunks: int, early: int, chunk_rows: int, d: int) -> dict[str, Any]:
 
 def dependencies() -> dict[str, float]:
     start = perf_counter()
-    for name in ("numpy", "scipy.linalg", "numba.extending"):
+    for name in ("numpy", "numba.extending"):
         import_module(name)
     return {"import": perf_counter() - start}
 

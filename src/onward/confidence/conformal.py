@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onward.confidence.t_quantiles import t_quantiles
 from onward.core import calibration
 from onward.core.calibration_lanes import TABLE
 from onward.core.checks import probability
@@ -52,8 +53,6 @@ class ConformalIntervals:
     """
 
     def __init__(self, deltas: float | Sequence[float] = (0.05,)) -> None:
-        from scipy.special import stdtrit  # here, so that what does without does not wait for it
-
         given = sorted(
             {
                 probability("deltas", delta)
@@ -68,10 +67,9 @@ class ConformalIntervals:
         self.deltas = given
         self.buffer: Vector = np.empty(calibration.calibration_size(len(given)))
         z = np.array([NormalDist().inv_cdf(1.0 - delta / 2) for delta in given])
-        freedom = calibration.FREEDOM * np.arange(TABLE) + 0.5
         inflation = np.empty((len(given), TABLE + 2))
         for k, delta in enumerate(given):
-            inflation[k, :-2] = stdtrit(freedom, 1.0 - delta / 2) / z[k]
+            inflation[k, :-2] = t_quantiles(delta) / z[k]
         inflation[:, -2], inflation[:, -1] = (z**2 + 1) / 4, (5 * z**4 + 16 * z**2 + 3) / 96  # Cornish and Fisher 1937
         density = np.array([NormalDist().pdf(each) for each in z])
         calibration.begin(self.buffer, np.array(given), z, density, inflation)

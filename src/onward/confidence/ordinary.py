@@ -4,7 +4,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from onward.core import Information
 from onward.core.types import Matrix, Vector
@@ -15,9 +14,15 @@ FAR = 1e-7  # the part of a direction that may lie where nothing is known: more 
 
 
 def _solve(R: Matrix, right: Matrix, side: Literal["N", "T"]) -> Matrix:
-    """R⁻¹ or R⁻ᵀ of columns. What is not finite is looked for in what comes of them."""
-    solved: Matrix = solve_triangular(R, right, trans=side, check_finite=False)
-    return solved
+    """R⁻¹ or R⁻ᵀ of columns. What is not finite is looked for in what comes of them.
+
+    R has zeros below its diagonal, and none on it: nothing is eliminated, no rows are exchanged, and NumPy substitutes
+    as a solver for triangles does. Turned round, Rᵀ is such a matrix, too. (scipy.linalg takes 16 MB to be there.)
+    """
+    if side == "T":
+        R, right = R.T[::-1, ::-1], right[::-1]
+    solved: Matrix = np.linalg.solve(R, right).astype(np.float64, copy=False)
+    return solved if side == "N" else solved[::-1]
 
 
 class Reading(NamedTuple):

@@ -23,13 +23,14 @@ from llvmlite import binding as llvm
 from numba import config
 from numba.core import caching
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompileResult
+from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import ForceLiteralArg, TypingError
 from numba.core.lowering import Environment
 from numba.core.registry import CPUDispatcher
 
 from onward.core.compile_messages import Compiling, Told, log
+from onward.core.loaded_code import CodeUnpickler, compile_result, loaded, run_again
 
 _ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of a function's environments begin
 
@@ -87,6 +88,9 @@ _LOCATORS = [
 class _WholeImpl(caching.CompileResultCacheImpl):
     _locator_classes = _LOCATORS
 
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        return loaded(target_context, payload)
+
 
 class _PartImpl(caching.CompileResultCacheImpl):
     """Parts in files: code for linking, with the name of the function and `part`."""
@@ -97,26 +101,9 @@ class _PartImpl(caching.CompileResultCacheImpl):
         return super().get_filename_base(fullname + "-part", abiflags)
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
-        library, fndesc, env, signature, objectmode, lifted, annotation, reload_init, environments = payload
-        for again in reload_init or ():
-            again()
-        return CompileResult(
-            target_context=target_context,
-            typing_context=target_context.typing_context,
-            library=PartLibrary.from_bitcode(target_context.codegen(), library),
-            environment=env,
-            entry_point=_Entry(),
-            fndesc=fndesc,
-            type_annotation=annotation,
-            signature=signature,
-            objectmode=objectmode,
-            lifted=lifted,
-            typing_error=None,
-            call_helper=None,
-            metadata=None,
-            reload_init=reload_init,
-            referenced_envs=environments,
-        )
+        run_again(payload)
+        library = PartLibrary.from_bitcode(target_context.codegen(), payload[0])
+        return compile_result(target_context, payload, library, _Entry())
 
 
 class _DataFirst(caching.IndexDataCacheFile):
@@ -136,6 +123,10 @@ class _DataFirst(caching.IndexDataCacheFile):
         if not known:
             self._save_index(kept)
 
+    def _load_data(self, name: str) -> Any:
+        with open(self._data_path(name), "rb") as file:
+            return CodeUnpickler(file).load()
+
 
 class _SoundCache(caching.Cache):
     """A cache whose files may be damaged, by a full disk or a crash: then they count as none and are replaced."""
@@ -148,7 +139,8 @@ class _SoundCache(caching.Cache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What is kept for these types; None if there is nothing that can be read."""
         try:
-            return super().load_overload(sig, target_context)
+            with self._guard_against_spurious_io_errors():  # numba's own makes itself ready to compile before
+                return self._load_overload(sig, target_context)
         except Exception as error:  # whatever pickle or LLVM says of it
             file = self._cache_file
             Told.of_damage(file._index_path, error)

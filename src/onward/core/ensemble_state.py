@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from onward.core import ensemble as layout
 from onward.core.aggregation import WAYS, Mixture, Weights, weights_of
@@ -119,6 +118,8 @@ class EnsembleState:
 
     def coefficients(self) -> Matrix:
         """θ (d, m) of the experts, averaged by their weights; forward's θ is ridge's of the same state."""
+        from scipy.linalg import solve_triangular  # here: who only learns and predicts does without its 16 MB
+
         views, m = self.views, self.n_targets
         theta = np.zeros((self.n_features + 1, m))
         weights = np.array([self.weights(target) for target in range(m)])

@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-from scipy.linalg import lstsq, solve_triangular
 
 from onward.core import kernel
 from onward.core.factor import Factor, information_gain, weighted_trace
@@ -189,6 +188,8 @@ class StateView:
         known = np.flatnonzero(self.D)
         if not len(known):
             return np.zeros_like(self.c)
+        from scipy.linalg import lstsq, solve_triangular  # here: who only learns and predicts does without its 16 MB
+
         if len(known) == d:
             theta: Matrix = solve_triangular(self.U[:, :d], self.c, unit_diagonal=True, check_finite=False)
         else:

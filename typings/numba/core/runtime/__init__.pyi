@@ -1,0 +1,1 @@
+from numba.core.runtime import _nrt_python as _nrt_python

@@ -1,0 +1,1 @@
+c_helpers: dict[str, int]
