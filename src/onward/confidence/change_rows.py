@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from onward.confidence.change_state import LEVELS, MEMORIES, SLOTS, ChangeState, clear_change, view_change
-from onward.core.compile import compiled, inlined
+from onward.core.compile import compiled, inlined, unlocked
 from onward.core.factor import ORDINARY
 from onward.core.gains import absorb_gains
 from onward.core.quads import move_quads, read_quads
@@ -30,7 +30,7 @@ CHANGES = (1.0, 0.3, 0.1)  # in deviations of the noise: sizes of a change that 
 SHORTEST, FACTOR = 16.0, 4.0  # memories of 16, 64, 256, 1024 rows
 
 
-@compiled
+@unlocked
 def learn_rows(buffer: Vector, X: Matrix, y: Vector, w: Vector, rows: Vector) -> int:
     """Take in rows until an alarm is due, after which the state is to be cleared; how many were taken in.
 

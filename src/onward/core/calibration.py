@@ -45,7 +45,7 @@ from onward.core.calibration_lanes import (
     put_inflation,
     store_lanes,
 )
-from onward.core.compile import compiled, inlined
+from onward.core.compile import compiled, inlined, unlocked
 from onward.core.types import Matrix, Records, Vector
 from onward.core.views import as_matrix, part, records_of
 
@@ -280,7 +280,7 @@ def put_intervals(
         _put_ends(calibration, lanes, predictions[i], _spread(leverages[i], w[i]), False, low, high)
 
 
-@compiled
+@unlocked
 def track_rows(
     buffer: Vector, predictions: Vector, leverages: Vector, y: Vector, w: Vector, lower: Matrix, upper: Matrix
 ) -> None:

@@ -202,7 +202,8 @@ class Pass:
         assert part.y is not None
         times = None if self.model.half_life is None else part.times
         try:
-            predictions, leverage = self.model.learn_block(part.X, part.y, part.weight, part.names, times)
+            block = part.X, part.y, part.weight, part.names
+            predictions, leverage = self.model.learn_block(*block, times, part.squares)
         except ValueError as error:
             n = part.shape[0]
             if n > 1:  # the row that cannot be learned is looked for, and those before it are learned

@@ -244,7 +244,13 @@ class NamedLearner(BatchLearner):
 
     @alone
     def learn_block(
-        self, X: Matrix, y: Vector, w: Vector, names: list[Hashable], times: Times | None = None
+        self,
+        X: Matrix,
+        y: Vector,
+        w: Vector,
+        names: list[Hashable],
+        times: Times | None = None,
+        squares: float | None = None,
     ) -> Learned:
         """`learn_many` for rows that were checked when they were read; predictions and leverages.
 
@@ -254,6 +260,7 @@ class NamedLearner(BatchLearner):
 
         Args:
             times: when each row comes, numbers or dates that do not fall, for a half-life in time; None otherwise.
+            squares: the sum of the squares of X, where it is known.
         """
         fitted, grown = self._state, False
         if fitted is None:
@@ -264,7 +271,8 @@ class NamedLearner(BatchLearner):
             new, fitted, grown = names[len(fitted.names) :], fitted.copy(), True
             fitted.grow(new, [lam_of(self.lam, name) for name in new], [prior_of(self.prior_mean, n) for n in new])
         predictions, leverages = np.empty((len(X), 1)), np.empty(len(X))
-        squares, moments = sum_of_squares(X), times_for(fitted.state, self.half_life, times, len(X))
+        squares = sum_of_squares(X) if squares is None else squares
+        moments = times_for(fitted.state, self.half_life, times, len(X))
         self._reserve(fitted, len(X))
         fitted.learn(X, y.reshape(-1, 1), w, squares, self._read_out, predictions, leverages, moments)
         fitted.open = True

@@ -168,7 +168,7 @@ class DelimitedReader:
             numbers = plain_numbers(chunk.data, self.separator, self.columns, wanted, together)
             if numbers is not None:
                 X, frame = numbers
-                piece = Piece(frame, chunk.start, partial(self._where, chunk), together=tuple(together), X=X)
+                piece = Piece(frame, chunk.start, partial(self._where, chunk)).with_rows(frame, together, X)
                 self._notice(wanted, lambda name: bool(np.isnan(piece.values(name)).all()))
                 return piece
         frame, kept = self._parsed(wanted, keep, chunk)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from onward.core.durations import show_time
 from onward.core.shown import brief
-from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.tables.errors import DataError, RowError
 from onward.tables.levels import Flags, Levels, check_size, level_texts
@@ -38,6 +37,7 @@ class Block(CheckedRows):
         first, stop: the rows of the stream that this block stands for, the skipped ones included.
         kept: the columns that are carried along, of rows first … stop − 1; without columns where there are none.
         times: of the rows; None where the recipe has no such column.
+        squares: the sum of the squares of X, where it is known.
 
     Example:
         >>> import polars as pl
@@ -54,6 +54,7 @@ class Block(CheckedRows):
     stop: int
     kept: pl.DataFrame = field(default_factory=pl.DataFrame)
     times: Times | None = None
+    squares: float | None = None
 
     def part(self, start: int, stop: int) -> "Block":
         """Rows start … stop − 1 of the block, as a block; skipped rows belong to the row that follows them."""
@@ -190,7 +191,7 @@ class Encoder:
                 )
                 self._missing.leave_out(f"{self.recipe.weight} is negative", negative, kept)
         times = self._times(piece, kept)
-        fixed = self._numbers(piece, kept)
+        fixed, squares = self._numbers(piece, kept)
         factors = self._factors(piece, kept)
         for column in self._categories:
             self._missing.check_levels(column, piece, kept)
@@ -214,7 +215,9 @@ class Encoder:
                 continue
             rows = slice(start, stop) if len(inside) == stop - start else inside
             names, X = self._levels.names[:width], fixed[rows]
+            every = squares if len(inside) == n else None
             if places:
+                every = None
                 here = [place[rows] for place in places]
                 if unknown:
                     shown = [each[start:stop].filter(pl.Series(kept[start:stop])) for each in texts]
@@ -237,6 +240,7 @@ class Encoder:
                 first + stop,
                 carried,
                 None if times is None else times.part(rows),
+                every,
             )
         self._remembered = self.read
 
@@ -288,10 +292,11 @@ class Encoder:
         if self._in_order and kept.any():
             self._latest = float(np.fmax(self._latest, times.values[kept].max()))
 
-    def _numbers(self, piece: Piece, kept: Flags) -> Matrix:
-        """The columns that make one feature each, and the terms without categories, (n, k)."""
-        X = piece.rows_of(self._plain)
-        if not np.isfinite(sum_of_squares(X)):
+    def _numbers(self, piece: Piece, kept: Flags) -> tuple[Matrix, float | None]:
+        """The columns that make one feature each, and the terms without categories, (n, k); their squares, if known."""
+        X, squares = piece.rows_of(self._plain)
+        known = np.isfinite(squares)
+        if not known:
             X = X.copy()  # the rows may be needed once more, as they are
             for j, column in enumerate(self._plain):
                 if not np.isfinite(X[:, j]).all():
@@ -299,13 +304,13 @@ class Encoder:
                     self._missing.fill(column, values, piece, kept)
                     X[:, j] = values
         if not self._terms:
-            return X
+            return X, squares if known else None
         parts = [X]
         for term in self._terms:
             values, unknown = feature_values(term, lambda column: _values(column, piece), self._lags)
             self._missing.fill_term(term.text, values, unknown, piece, kept)
             parts.append(values)
-        return np.concatenate(parts, axis=1)
+        return np.concatenate(parts, axis=1), None
 
     def _factors(self, piece: Piece, kept: Flags) -> list[Vector | None]:
         """What the levels of each group are multiplied with; None for nothing."""

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 LOOK_UP = 0.2  # seconds
+AHEAD = 8  # pieces: pages of Parquet come for many rows at once, and then none for a while
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ Wait = Callable[[], float | None]
 
 
 def prefetched(
-    items: Generator[T, None, None], ahead: int = 1, wait: Wait | None = None
+    items: Generator[T, None, None], ahead: int = AHEAD, wait: Wait | None = None
 ) -> Generator[T | None, None, None]:
     """The same items in the same order, made up to `ahead` + 1 at a time before they are asked for.
 

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from onward.core.shown import brief
+from onward.core.squares import sum_of_squares
 from onward.core.types import Matrix, Vector
 from onward.tables.errors import DataError
 from onward.tables.kinds import Content
@@ -26,8 +27,9 @@ class Piece:
     """Some rows of a file, in order.
 
     `frame` holds the wanted columns: Float64, or String for a category; null where a value is missing. Those that are
-    wanted `together` are columns of `X` instead: NaN where a value is missing. `start` says where the piece begins, as
-    its file counts (bytes or rows): reading can go on from there. `where(row)` names a row for a person. `kept` holds
+    wanted `together` are columns of `X` instead: NaN where a value is missing; `squares` is the sum of squares of X,
+    finite where all are. `start` says where the piece begins, as its file counts (bytes or rows): reading can go on
+    from there. `where(row)` names a row for a person. `kept` holds
     the same rows of the columns that are kept, as they are: texts of text files, else their own types. A row that could
     not be read is a piece of its own, with the error and an empty frame.
     """
@@ -39,6 +41,7 @@ class Piece:
     error: DataError | None = None
     together: tuple[str, ...] = ()
     X: Matrix = field(default_factory=lambda: np.zeros((0, 0)))  # (n, together)
+    squares: float = 0.0
 
     def __len__(self) -> int:
         return len(self.X) if self.together else len(self.frame)
@@ -52,6 +55,7 @@ class Piece:
             where=lambda row: where(start + row),
             kept=self.kept[rows],
             X=self.X[rows],
+            squares=sum_of_squares(self.X[rows]),
         )
 
     def gathered(self, together: Sequence[str]) -> "Piece":
@@ -59,7 +63,11 @@ class Piece:
         if not together:
             return self
         X = self.frame[list(together)].to_numpy(order="c", writable=True)
-        return replace(self, frame=self.frame.drop(together), together=tuple(together), X=X)
+        return self.with_rows(self.frame.drop(together), together, X)
+
+    def with_rows(self, frame: pl.DataFrame, together: Sequence[str], X: Matrix) -> "Piece":
+        """The same piece, with these columns of numbers in one matrix, and the others in a frame."""
+        return replace(self, frame=frame, together=tuple(together), X=X, squares=sum_of_squares(X))
 
     def has(self, column: str) -> bool:
         """Whether a column is among those that were read."""
@@ -71,13 +79,14 @@ class Piece:
             return np.ascontiguousarray(self.X[:, self.together.index(column)])
         return self.frame[column].to_numpy().astype(np.float64, copy=False)
 
-    def rows_of(self, columns: Sequence[str]) -> Matrix:
-        """Columns of numbers as rows (n, columns); NaN where one is missing."""
+    def rows_of(self, columns: Sequence[str]) -> tuple[Matrix, float]:
+        """Columns of numbers as rows (n, columns), NaN where one is missing; and the sum of their squares."""
         if not columns:
-            return np.zeros((len(self), 0))
+            return np.zeros((len(self), 0)), 0.0
         if self.together == tuple(columns):
-            return self.X
-        return np.stack([self.values(column) for column in columns], axis=1)
+            return self.X, self.squares
+        X = np.stack([self.values(column) for column in columns], axis=1)
+        return X, sum_of_squares(X)
 
     def shown(self, column: str, row: int) -> str:
         """A value for a person."""
