@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onward.tables import DataError, Table, delimited, stream
+from onward.tables import DataError, Table, delimited, records, stream
 from tests.tables.files import read, seen, small_pieces, text_of
 
 
@@ -290,5 +290,5 @@ def test_ordinary_files_take_the_quick_way(tmp_path: Path, monkeypatch: pytest.M
     """Spaces, marks for missing values, dates, booleans and quotes are no reason to go record by record."""
     text = 'x,d,b,c,y\n1.5,2026-01-31,true,"a, b",1\n' + " 2 ,NA,FALSE,,2 \n" * 30_000
     opened = stream(text_of(tmp_path, text), Table("y", categorical=("c",), missing="zero"))
-    monkeypatch.setattr(delimited.DelimitedReader, "_texts", None)
+    monkeypatch.setattr(records.Records, "texts", None)
     assert seen(opened).X[:2] == pytest.approx(np.array([[1.5, years(2026, 1, 31), 1, 1], [2, 0, 0, 0]]), rel=1e-15)

@@ -3,24 +3,29 @@
 import math
 import struct
 from collections.abc import Sequence
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onward.core.types import Matrix
 from onward.tables import Table, delimited, lines, stream
+from onward.tables.kinds import read_texts
+from onward.tables.missing_texts import MISSING
 from onward.tables.number_kernel import _HIGHEST, _LOWEST
 from onward.tables.plain_numbers import plain_numbers
+from onward.tables.recipe import Kind
 
 
-def read(text: str, columns: Sequence[str] = ("x", "y"), separator: str = ",") -> Matrix | None:
+def read(text: str, columns: Sequence[str] = ("x", "y"), separator: str = ",", kind: Kind = "number") -> Matrix | None:
     """All columns of a text, two of them apart."""
-    found = plain_numbers(text.encode(), separator, columns, columns, columns[:-1])
+    found = plain_numbers(text.encode(), separator, columns, dict.fromkeys(columns, kind), columns[:-1])
     return None if found is None else np.column_stack([found[0], found[1].to_numpy()])
 
 
@@ -91,14 +96,104 @@ def test_floats_of_any_bits() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("-", ".", "-.", "e5", "1e", "1e+", "1e00005", "+1", " 1", "1 ", "1_0", "nan", "NaN", "inf", "-Infinity"),
+        *(
+            "-",
+            "+",
+            "..",
+            "-.",
+            "e5",
+            "1e",
+            "1e+",
+            "1e00005",
+            "+-1",
+            "- 1",
+            "1 1",
+            "\t1",
+            "1_0",
+            "Nan",
+            "inf",
+            "-Infinity",
+        ),
         *("0x10", "1.2.3", "1e5.0", "1-2", "--1", "é", "１", "1e400", "1e-400", "5e-324", "12345678901234567890"),
-        *("1\r1", "1;2", '"1"', "true", "NA", "1/2", "1:2", "123a5678", "1234567a", "12345678a", "1\x00"),
+        *("1\r1", "1;2", '"1"', "true", "NAs", "na", "1/2", "1:2", "123a5678", "1234567a", "12345678a", "1\x00"),
     ],
 )
-def test_what_is_no_plain_number_is_left_alone(text: str) -> None:
+def test_what_is_no_number_is_left_alone(text: str) -> None:
     assert read(f"12345678,{text}\n1,1\n") is None
     assert read(f"1,1\n{text},12345678\n") is None
+
+
+@pytest.mark.parametrize("mark", MISSING)
+@pytest.mark.parametrize("around", ["", " ", "   "])
+def test_texts_for_missing_values(mark: str, around: str) -> None:
+    text = f"{around}{mark}{around}"
+    found = read(f"12345678,{text}\n{text},1\r\n1,{text}\r\n")
+    assert found is not None
+    assert np.isnan(found).tolist() == [[False, True], [True, False], [False, True]]
+    assert read(f"12345678,{mark or 'x'}{mark or 'x'}\n") is None
+
+
+@given(WRITTEN, st.integers(0, 12), st.integers(0, 12), st.booleans())
+def test_spaces_around_a_number_and_a_plus_before_it_do_not_count(
+    text: str, before: int, after: int, plus: bool
+) -> None:
+    written = " " * before + ("+" if plus and not text.startswith("-") else "") + text + " " * after
+    assert np.array_equal(bits(of_each([written])), bits(np.array([float(text)])))
+
+
+MOMENTS = st.builds(
+    lambda moment, between, digits, zone: (
+        f"{moment:%Y-%m-%d}{between}{moment:%H:%M:%S}{f'.{moment.microsecond:06}'[: digits + 1] * (digits > 0)}{zone}"
+    ),
+    st.datetimes(datetime(1000, 1, 1)),
+    st.sampled_from(" T"),
+    st.integers(0, 6),
+    st.sampled_from(["", "Z"]),
+)
+SHORT = st.builds(
+    lambda moment, form: moment.strftime(form),
+    st.datetimes(datetime(1000, 1, 1)),
+    st.sampled_from(["%Y-%m-%d", " %Y-%m-%d ", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M"]),
+)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.one_of(MOMENTS, SHORT, st.sampled_from(["", "NA"])), min_size=1, max_size=20))
+def test_times_are_those_that_polars_reads(texts: list[str]) -> None:
+    found = read("".join(f"2026-01-31,{text}\n" for text in texts), kind="time")
+    assert found is not None
+    values, wrong = read_texts(pl.Series(texts), "time")
+    assert wrong is None
+    assert np.array_equal(bits(found[:, 1]), bits(values.to_numpy()))
+
+
+def test_every_day_of_the_calendar() -> None:
+    days = [date(1896, 1, 1) + timedelta(days=each) for each in range(0, 150_000, 1)]
+    found = read("".join(f"{day},2000-01-01\n" for day in days), kind="time")
+    assert found is not None
+    assert np.array_equal(np.rint(found[:, 0] * 365.2425), [(day - date(2000, 1, 1)).days for day in days])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "2026-13-01",
+            "2026-00-10",
+            "2026-02-29",
+            "2100-02-29",
+            "2026-04-31",
+            "2026-01-00",
+            "0000-01-01",
+            "2026-1-01",
+        ),
+        *("2026-01-01 24:00", "2026-01-01 12:60", "2026-01-01T12:00:60", "2026-01-01x12:00", "2026-01-01T12:00Z"),
+        *("2026-01-01T12:00:00.", "2026-01-01T12:00:00.1234567", "2026-01-01T12:00:00+01:00", "2026-01-01 12"),
+        *("2026-01-01 12:00:0", "2026/01/01", "20260101", "1.5", "2026-01-011", "x026-01-01", "２026-01-01", "today"),
+    ],
+)
+def test_what_is_no_such_time_is_left_alone(text: str) -> None:
+    assert read(f"2026-01-31,{text}\n", kind="time") is None
 
 
 @pytest.mark.parametrize("text", ["1\n", "1,2,3\n", "\n", "1,2\n\n", "1,2\n3\n", ",,\n", "1,2\n3", "1,2\n3,4,5"])
@@ -124,29 +219,36 @@ def test_any_lines(rows: list[list[str]], separator: str, end: str, ends: bool) 
 
 
 def test_an_empty_line_is_no_missing_value_of_a_single_column() -> None:
-    assert plain_numbers(b"1\n\n2\n", ",", ["x"], ["x"], ["x"]) is None
+    assert plain_numbers(b"1\n\n2\n", ",", ["x"], {"x": "number"}, ["x"]) is None
 
 
-def test_columns_that_are_not_wanted_may_hold_any_text_but_quotes_and_letters_beyond_ascii() -> None:
-    found = plain_numbers(b"a b,1,x;\n,2,--\n", ",", ["s", "x", "t"], ["x"], [])
+def test_columns_that_are_not_wanted_may_hold_any_text_but_quotes() -> None:
+    found = plain_numbers("a b,1,x;\n,2,é−\n".encode(), ",", ["s", "x", "t"], {"x": "number"}, [])
     assert found is not None
     assert found[1]["x"].to_list() == [1.0, 2.0]
-    assert plain_numbers(b'"a",1,x\n', ",", ["s", "x", "t"], ["x"], []) is None
-    assert plain_numbers("ä,1,x\n".encode(), ",", ["s", "x", "t"], ["x"], []) is None
+    assert plain_numbers(b'"a",1,x\n', ",", ["s", "x", "t"], {"x": "number"}, []) is None
+    assert plain_numbers("ä,1,x\n".encode("latin-1"), ",", ["s", "x", "t"], {"x": "number"}, []) is None
 
 
 @pytest.mark.parametrize("separator", [".", "-", "e", "5", "§"])
 def test_a_separator_that_numbers_have_is_left_to_others(separator: str) -> None:
-    assert plain_numbers(f"1{separator}2\n".encode(), separator, ["x", "y"], ["x", "y"], ["x"]) is None
+    assert (
+        plain_numbers(f"1{separator}2\n".encode(), separator, ["x", "y"], {"x": "number", "y": "number"}, ["x"]) is None
+    )
 
 
 TABLES = {
     "plain": "x,z,y\n" + "".join(f"{i / 7},{-i},{i * 1e-9}\n" for i in range(500)),
+    "texts for missing values": "x,z,y\n" + "".join(f"{i / 7 if i % 5 else 'NA'}, {-i} ,{i}\n" for i in range(500)),
     "missing": "x,z,y\n" + "".join(f"{i / 7 if i % 5 else ''},{-i},{i}\n" for i in range(500)),
     "text beside": "x,name,z,y\n" + "".join(f"{i},a{i},{i / 3},{i}\n" for i in range(500)),
-    "a word late": "x,z,y\n" + "".join(f"{i},{i / 3 if i != 450 else 'NA'},{i}\n" for i in range(500)),
+    "a word late": "x,z,y\n" + "".join(f"{i},{i / 3 if i != 450 else '0.' + 25 * '3'},{i}\n" for i in range(500)),
     "a quote late": "x,z,y\n" + "".join(f'{i},{i / 3 if i != 450 else """"5.5" """.strip()},{i}\n' for i in range(500)),
     "a blank line late": "x,z,y\n" + "".join(f"{i},{i / 3},{i}\n" + "\n" * (i == 450) for i in range(500)),
+    "dates": "x,when,z,y\n" + "".join(f"{i / 3},{date(2020, 1, 1) + timedelta(days=i)},{i},{i}\n" for i in range(500)),
+    "moments and a word": "x,when,name,y\n"
+    + "".join(f"{i / 3},{datetime(2020, 1, 1) + timedelta(seconds=i * i)},é{i % 3},{i}\n" for i in range(500)),
+    "booleans": "x,on,y\n" + "".join(f"{i / 3},{i % 3 == 0},{i}\n" for i in range(500)),
     "weights": "w,x,y,z\n" + "".join(f"{1 + i % 3},{i / 3},{i},{i % 11}\n" for i in range(500)),
     "no line feed at the end": "x,z,y\n1,2,3\n4,5,6",
 }

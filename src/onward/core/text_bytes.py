@@ -48,11 +48,9 @@ def _marks_at(typingctx: Any, text: Any, index: Any, separator: Any) -> Any:
         separators = builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(_I32, BLOCK), [0] * BLOCK))
         newlines = ir.Constant(_BYTES, [_NEWLINE] * BLOCK)
         ends = builder.or_(builder.icmp_unsigned("==", block, separators), builder.icmp_unsigned("==", block, newlines))
-        beyond = builder.icmp_signed("<", block, ir.Constant(_BYTES, [0] * BLOCK))
-        masks = [builder.bitcast(each, _I64) for each in (ends, beyond)]
-        return context.make_tuple(builder, signature.return_type, masks)
+        return builder.bitcast(ends, _I64)
 
-    return types.UniTuple(types.uint64, 2)(text, types.intp, types.intp), codegen
+    return types.uint64(text, types.intp, types.intp), codegen
 
 
 @intrinsic
@@ -95,8 +93,8 @@ byte_at = cast(Callable[[Text, int], int], _byte_at)
 eight_at = cast(Callable[[Text, int], np.uint64], _eight_at)
 """text[index : index + 8] as one integer, the first byte lowest; all of them must be there."""
 
-marks_at = cast(Callable[[Text, int, int], tuple[np.uint64, np.uint64]], _marks_at)
-"""Of the 64 bytes from `index` on, which must be there: a bit for each separator or line feed; and each above 127."""
+marks_at = cast(Callable[[Text, int, int], np.uint64], _marks_at)
+"""Of the 64 bytes from `index` on, which must be there: a bit for each separator or line feed."""
 
 zeros_below = cast(Callable[[np.uint64], np.uint64], _zeros_below)
 """How many bits are 0 before the lowest that is 1; 64 for 0."""

@@ -8,23 +8,24 @@ Python's own csv module, which knows the line.
 import csv
 import io
 import re
-import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
+from typing import Any
 
-import numpy as np
 import polars as pl
 
 from onward.core.shown import brief
 from onward.tables.errors import DataError
-from onward.tables.kinds import MISSING, TOLD_BY, UNKNOWN, Content, guess_each, read_texts, read_wider
-from onward.tables.lines import LONGEST, Chunk, TextFile
+from onward.tables.kinds import TOLD_BY, UNKNOWN, Content, guess_each, read_texts, read_wider
+from onward.tables.lines import Chunk, TextFile
+from onward.tables.missing_texts import MISSING
 from onward.tables.notation import Notation
-from onward.tables.plain_numbers import plain_numbers
+from onward.tables.plain_numbers import PLAIN, plain_numbers
 from onward.tables.quotes import first_record, is_tidy, outside, whole_records
 from onward.tables.readers import Piece, check_columns, check_names, expected, parsed_ahead, parsed_pieces
 from onward.tables.recipe import Kind
+from onward.tables.records import Records, csv_reason, field_limit, short_text
 from onward.tables.sources import File
 from onward.tables.text_hints import advice_on
 
@@ -32,7 +33,6 @@ _SEPARATORS = ",;\t|"
 _BOM = b"\xef\xbb\xbf"
 _BLANKS = re.compile(rb"(?:\xef\xbb\xbf)?(?: *\r?\n)*+")  # what may stand before the header
 _BLANK = re.compile(rb"(?:\A|\n) *\r?\n")
-_LIMIT = threading.Lock()
 MOST_COLUMNS = 1_000_000
 LONGEST_NAME = 10_000  # characters of a column's name
 _WIDER, _WIDE = 8, 1024  # separators in a line that has no more columns than the header: some may be quoted
@@ -67,6 +67,7 @@ class DelimitedReader:
             numbered = [f"c{number}" for number in range(1, len(names) + 1)]
             self.columns, self._body = (names, end) if header else (numbered, begin)
             check_names(self.name, self.columns)
+            self._records = Records(self.name, self.columns, self.separator, self._text)
         except BaseException:
             self._text.close()
             raise
@@ -98,11 +99,11 @@ class DelimitedReader:
         if header.count(self.separator) > MOST_COLUMNS:
             raise DataError(f"{place}: the header has more than {MOST_COLUMNS:,} columns")
         try:
-            with _field_limit():
+            with field_limit():
                 (names,) = csv.reader(io.StringIO(header, newline="\n"), delimiter=self.separator, strict=True)
         except (csv.Error, ValueError) as error:
-            quotes = f"the quotes of the header do not match ({_short(header)})"
-            why = quotes if '"' in header else f"cannot be read as a header ({_reason(error)})"
+            quotes = f"the quotes of the header do not match ({short_text(header)})"
+            why = quotes if '"' in header else f"cannot be read as a header ({csv_reason(error)})"
             raise DataError(f"{place}: {why}") from error
         if any(len(name) > LONGEST_NAME for name in names):
             raise DataError(
@@ -116,7 +117,7 @@ class DelimitedReader:
         chunk = self._text.sample(self._whole, self._body, SAMPLE)
         frames: list[pl.DataFrame] = []  # only rows that can be read tell what columns hold
         errors: list[DataError] = []
-        for piece in parsed_pieces(chunk, self._as_texts, self._where, self._whole):
+        for piece in parsed_pieces(chunk, self._as_texts, self._records.where, self._whole):
             if piece.error is None:
                 frames.append(piece.frame)
             else:
@@ -141,7 +142,7 @@ class DelimitedReader:
         parse = partial(self._piece, wanted, keep, together)
         chunks = self._text.chunks(max(start, self._body), self._whole)
         yield from parsed_ahead(
-            chunks, lambda chunk: parsed_pieces(chunk, parse, self._where, self._whole), self._text.parsers
+            chunks, lambda chunk: parsed_pieces(chunk, parse, self._records.where, self._whole), self._text.parsers
         )
 
     @property
@@ -159,21 +160,46 @@ class DelimitedReader:
     # A chunk of lines
 
     def _as_texts(self, chunk: Chunk) -> Piece:
-        return Piece(self._texts(chunk), chunk.start, partial(self._where, chunk))
+        return Piece(self._records.texts(chunk), chunk.start, partial(self._records.where, chunk))
 
     def _piece(self, wanted: dict[str, Kind], keep: Sequence[str], together: Sequence[str], chunk: Chunk) -> Piece:
-        """The chunk as numbers, if it holds nothing else; else as whatever it holds."""
+        """The chunk, its numbers read at once if they are plain; else as whatever it holds."""
         self._text.check_nulls(chunk)
-        if self._way == 0 and not keep and not self._notation.is_local and set(wanted.values()) == {"number"}:
-            numbers = plain_numbers(chunk.data, self.separator, self.columns, wanted, together)
-            if numbers is not None:
-                X, frame = numbers
-                piece = Piece(frame, chunk.start, partial(self._where, chunk)).with_rows(frame, together, X)
-                self._notice(wanted, lambda name: bool(np.isnan(piece.values(name)).all()))
-                return piece
-        frame, kept = self._parsed(wanted, keep, chunk)
-        self._notice(wanted, lambda name: frame[name].null_count() == len(frame))
-        return Piece(frame, chunk.start, partial(self._where, chunk), kept).gathered(together)
+        piece = None
+        if not (self._notation.is_local or self._notation.na):
+            piece = self._with_plain_numbers(wanted, keep, together, chunk)
+        if piece is None:
+            frame, kept = self._parsed(wanted, keep, chunk)
+            piece = Piece(frame, chunk.start, partial(self._records.where, chunk), kept).gathered(together)
+        self._notice(piece, wanted)
+        return piece
+
+    def _with_plain_numbers(
+        self, wanted: dict[str, Kind], keep: Sequence[str], together: Sequence[str], chunk: Chunk
+    ) -> Piece | None:
+        """The chunk, its numbers and dates read at once; None if they are not plain, or others cannot be read so."""
+        own_dates = self._notation.date_format is not None
+        plain = {name: kind for name, kind in wanted.items() if kind in PLAIN and not (own_dates and kind == "time")}
+        first = [name for name in together if name in plain]
+        found = plain_numbers(chunk.data, self.separator, self.columns, plain, first) if plain else None
+        if found is None:
+            return None
+        X, frame = found
+        kept = pl.DataFrame()
+        others = {name: kind for name, kind in wanted.items() if name not in plain}
+        if others or keep:
+            places = [place for place, name in enumerate(self.columns) if name in others or name in keep]
+            try:
+                texts = self._read(chunk.data, dict.fromkeys(self.columns, pl.String), None, places)
+                read = self._converted(texts, others, None)
+            except pl.exceptions.PolarsError:
+                return None
+            kept = texts[list(keep)] if keep else kept
+            frame = pl.concat([frame, read], how="horizontal")
+        piece = Piece(frame, chunk.start, partial(self._records.where, chunk), kept)
+        if first == list(together):
+            return piece.with_rows(frame, together, X)
+        return replace(piece, frame=frame.with_columns(pl.from_numpy(X, first))).gathered(together)
 
     def _parsed(self, wanted: dict[str, Kind], keep: Sequence[str], chunk: Chunk) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The chunk as numbers; else with marks for missing values; else by way of texts; else by record.
@@ -190,7 +216,7 @@ class DelimitedReader:
                     continue
                 self._way = way
                 return frames
-        texts = self._texts(chunk)
+        texts = self._records.texts(chunk)
         frame = self._converted(texts[list(wanted)], wanted, chunk)
         return frame, _as_they_are(texts[list(keep)] if keep else pl.DataFrame())
 
@@ -198,9 +224,9 @@ class DelimitedReader:
         """How many rows may have told what a column holds."""
         return "none" if name in self._unknown else "few" if self._text.arrives else "many"
 
-    def _notice(self, wanted: Collection[str], is_empty: Callable[[str], bool]) -> None:
+    def _notice(self, piece: Piece, wanted: Collection[str]) -> None:
         """Take note of the columns of which something is known now."""
-        self._unknown -= {name for name in self._unknown if name in wanted and not is_empty(name)}
+        self._unknown -= {name for name in self._unknown if name in wanted and not piece.lacks(name)}
 
     def _quickly(
         self, data: bytes, wanted: dict[str, Kind], keep: Sequence[str], way: int
@@ -219,25 +245,14 @@ class DelimitedReader:
             for name in self.columns
         }
 
-        def read(marks: list[str] | None) -> pl.DataFrame:
-            return pl.read_csv(
-                data,
-                has_header=False,
-                schema=types,
-                separator=self.separator,
-                null_values=marks,
-                decimal_comma=comma,
-                raise_if_empty=False,
-            )
-
         try:
-            frame = read(self._marks if way == 1 else None)
+            frame = self._read(data, types, self._marks if way == 1 else None)
         except pl.exceptions.PolarsError:
             if way != 1:
                 raise
             # Each mark takes time, so only those are looked for that a file has.
             self._marks += [mark for mark in MISSING if mark not in self._marks and mark.encode() in data]
-            frame = read(self._marks)
+            frame = self._read(data, types, self._marks)
         # Polars fills short lines up, and blank ones: so the last column would be missing there.
         if len(types) == 1:
             filled = _BLANK.search(data) is not None
@@ -247,6 +262,21 @@ class DelimitedReader:
         if filled:
             raise pl.exceptions.ComputeError("a line may be blank or too short")
         return self._converted(frame[list(wanted)], wanted, None), (frame[list(keep)] if keep else pl.DataFrame())
+
+    def _read(
+        self, data: bytes, types: Mapping[str, Any], marks: list[str] | None, places: Sequence[int] | None = None
+    ) -> pl.DataFrame:
+        """Records without a header as polars reads them; of columns by their places, or all of them."""
+        return pl.read_csv(
+            data,
+            has_header=False,
+            schema=types,
+            columns=places,
+            separator=self.separator,
+            null_values=marks,
+            decimal_comma=self._notation.decimal == ",",
+            raise_if_empty=False,
+        )
 
     def _converted(self, frame: pl.DataFrame, wanted: dict[str, Kind], chunk: Chunk | None) -> pl.DataFrame:
         """Texts as what they stand for. With the chunk at hand, what is wrong is named; else an error of polars."""
@@ -260,65 +290,12 @@ class DelimitedReader:
                 if wrong is not None and (wider := read_wider(column, kind, self._told_by(name), self._notation)):
                     wanted[name], (done[name], wrong) = wider
                 if wrong is not None and chunk is not None:
-                    place = f"{self._where(chunk, wrong)}, column {brief(name)}"
+                    place = f"{self._records.where(chunk, wrong)}, column {brief(name)}"
                     wanted_there = expected(kind, self._notation) + advice_on(column[wrong], kind)
-                    raise DataError(f"{place}: got {_short(column[wrong])}, expected {wanted_there}")
+                    raise DataError(f"{place}: got {short_text(column[wrong])}, expected {wanted_there}")
             else:
                 done[name] = column
         return pl.DataFrame(done)
-
-    def _texts(self, chunk: Chunk) -> pl.DataFrame:
-        """All columns as texts; blank lines are left out, and what is no record is named."""
-        records = [record for _, record in self._records(chunk)]
-        columns = zip(*records, strict=True) if records else [[] for _ in self.columns]
-        return pl.DataFrame(
-            {name: pl.Series(values, dtype=pl.String) for name, values in zip(self.columns, columns, strict=True)}
-        )
-
-    def _records(self, chunk: Chunk) -> list[tuple[int, list[str]]]:
-        """Each record with the line, within the chunk, on which it begins."""
-        width = len(self.columns)
-        try:
-            text = chunk.data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            place = self._line(chunk, chunk.data.count(b"\n", 0, error.start) + 1)
-            raise DataError(
-                f"{place}: not UTF-8 text ({error.reason}: byte 0x{chunk.data[error.start]:02x}); name its encoding "
-                "(--encoding), such as latin-1"
-            ) from error
-        reader = csv.reader(io.StringIO(text, newline="\n"), delimiter=self.separator, strict=True)
-        found, line = [], 1
-        with _field_limit():
-            try:
-                for record in reader:
-                    if len(record) == width and (width > 1 or not record[0].isspace()):
-                        found.append((line, record))
-                    elif len(record) > 1 or (record and record[0].strip()):
-                        raise DataError(
-                            f"{self._line(chunk, line)}: got {len(record)} field{'s' * (len(record) > 1)}, "
-                            f"expected {width} as in the header"
-                        )
-                    line = reader.line_num + 1
-            except csv.Error as error:
-                raise DataError(f"{self._line(chunk, line)}: cannot be read as a record ({_reason(error)})") from error
-        return found
-
-    def _where(self, chunk: Chunk, row: int) -> str:
-        return self._line(chunk, self._records(chunk)[row][0])
-
-    def _line(self, chunk: Chunk, line: int) -> str:
-        return f"{self.name}, line {self._text.lines_before(chunk) + line}"
-
-
-@contextmanager
-def _field_limit() -> Iterator[None]:
-    """Fields as long as records may be, for the csv module: its limit is for all who use it, so it is put back."""
-    with _LIMIT:
-        limit = csv.field_size_limit(LONGEST)
-        try:
-            yield
-        finally:
-            csv.field_size_limit(limit)
 
 
 def _likely_separator(header: str) -> str:
@@ -340,14 +317,3 @@ def _has_lone_return(data: bytes) -> bool:
 def _as_they_are(texts: pl.DataFrame) -> pl.DataFrame:
     """Columns as polars would read them: nothing where there is no letter."""
     return texts.with_columns(pl.when(pl.all() != "").then(pl.all())) if texts.width else texts
-
-
-def _reason(error: Exception) -> str:
-    """What the csv module says, where that can be understood."""
-    if "new-line character" in str(error):  # its advice hangs on the version of Python
-        return "a return without a line feed, outside of quotes; write the file with line feeds at the ends of lines"
-    return str(error)
-
-
-def _short(value: str) -> str:
-    return repr(value if len(value) <= 60 else value[:60] + "…")

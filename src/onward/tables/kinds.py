@@ -6,15 +6,13 @@ from typing import Literal
 
 import polars as pl
 
+from onward.tables.missing_texts import MISSING
 from onward.tables.notation import Notation
 from onward.tables.recipe import Kind
 
 Content = Kind | str
 """The kind of a column, "text", "nothing", or the name of a type that cannot become numbers."""
 UNKNOWN = "nothing"  # what a column holds as long as all of its values are missing: it is read as numbers
-
-# What stands for a missing value in text files, as R, pandas, databases and spreadsheets write it.
-MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None", "<NA>", "?", ".")
 
 DAY = 86_400_000_000  # µs
 # Polars divides by a number as it multiplies by its reciprocal; said so here, single values get the same bits.

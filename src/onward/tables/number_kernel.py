@@ -1,4 +1,4 @@
-"""Numbers of delimited text, straight to the rows of a matrix. Compiled.
+"""Numbers and dates of delimited text, straight to the rows of a matrix. Compiled.
 
 Sixty-four bytes at a time tell where fields end, so a field is read while the next are being found. Up to eight
 characters are one integer whose digits are added up in three multiplications; longer ones go digit by digit, eight of
@@ -6,7 +6,9 @@ them at once. A number is w·10^q with w an integer, and is rounded correctly: w
 need one multiplication or division (Clinger 1990); others go by 128 bits of 5^q (Lemire 2021, Number parsing at a
 gigabyte per second), which tell all numbers of up to 19 digits.
 
-What is no plain number (1.5, -3, 2e-7) is not guessed at: the text is then read another way, as a whole.
+Dates and times are those of ISO 8601, without a zone or in UTC. Spaces around a value do not count, and a text such as
+NA stands for a missing one. What is neither that nor plain (1.5, -3, 2e-7, 2026-01-31) is not guessed at: the text is
+then read another way, as a whole.
 """
 
 import math
@@ -26,13 +28,18 @@ from onward.core.text_bytes import (
     zeros_above,
     zeros_below,
 )
-from onward.core.types import Indices, Matrix
+from onward.core.types import Indices, Matrix, Words
 
-COMPILED_FROM = "6f4abba13d401d0a"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "7cfdab3e5def36f5"  # other files whose code is compiled into this one: see tools/digests.py
 
 U = np.uint64
 OTHER = -1  # told instead of a number of rows: something else stands there than plain numbers
-_NEWLINE, _RETURN, _MINUS, _PLUS, _POINT, _ZERO = (int(each) for each in b"\n\r-+.0")
+_NEWLINE, _RETURN, _MINUS, _PLUS, _POINT, _ZERO, _SPACE = (int(each) for each in b"\n\r-+.0 ")
+_HYPHEN, _COLON, _T, _Z = (int(each) for each in b"-:TZ")
+NUMBER, TIME = 0, 1  # what a column holds
+_DAY = 86_400_000_000  # µs
+_YEARS = 1 / (365.2425 * _DAY)  # a µs; as `kinds` has it
+_BEFORE_MONTH = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365])  # days, but for leap years
 _EXACT = 22  # 10^22 is the largest power of ten that is a float
 _TENS = np.array([10.0**k for k in range(_EXACT + 1)])
 _WHOLE_TENS = np.array([10**k for k in range(9)], dtype=np.uint64)
@@ -163,6 +170,79 @@ def _long_number(text: Text, first: int, end: int) -> tuple[float, bool]:
 
 
 @inlined
+def _pair(text: Text, at: int) -> int:
+    """The number that two digits are; 100 or more if they are none."""
+    tens, ones = byte_at(text, at) - _ZERO, byte_at(text, at + 1) - _ZERO
+    return 10 * tens + ones if 0 <= tens <= 9 and 0 <= ones <= 9 else 100
+
+
+@unlocked
+def _time(text: Text, first: int, end: int) -> tuple[float, bool]:
+    """A date such as 2026-01-31, or a moment such as 2026-01-31T12:00, 2026-01-31 12:00:00.5 or 2026-01-31T12:00:00Z.
+
+    In years since 2000; and whether it is one.
+    """
+    length = end - first
+    if length < 10 or byte_at(text, first + 4) != _HYPHEN or byte_at(text, first + 7) != _HYPHEN:
+        return 0.0, False
+    century, year = _pair(text, first), _pair(text, first + 2)
+    month, day = _pair(text, first + 5), _pair(text, first + 8)
+    if century > 99 or year > 99 or not 1 <= month <= 12 or day < 1:
+        return 0.0, False
+    year += 100 * century
+    leaps = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if year < 1 or day > _BEFORE_MONTH[month] - _BEFORE_MONTH[month - 1] + (leaps and month == 2):
+        return 0.0, False
+    past = year - 1
+    days = 365 * (year - 2000) + past // 4 - past // 100 + past // 400 - 484  # leap years before 2000
+    days += _BEFORE_MONTH[month - 1] + (leaps and month > 2) + day - 1
+    if length == 10:
+        return (days * _DAY) * _YEARS, True
+    between, at = byte_at(text, first + 10), first + 16
+    if length < 16 or (between != _SPACE and between != _T) or byte_at(text, first + 13) != _COLON:
+        return 0.0, False
+    hour, minute, second, micros = _pair(text, first + 11), _pair(text, first + 14), 0, 0
+    if at < end:
+        if length < 19 or byte_at(text, at) != _COLON:
+            return 0.0, False
+        second = _pair(text, at + 1)
+        at += 3
+        if at < end and byte_at(text, at) == _POINT:
+            fraction, stop = _add_digits(text, at + 1, end, U(0))
+            digits = stop - at - 1
+            if not 1 <= digits <= 6:
+                return 0.0, False
+            micros, at = int(fraction) * int(_WHOLE_TENS[6 - digits]), stop
+        if at + 1 == end and byte_at(text, at) == _Z:
+            at += 1
+    if at != end or hour > 23 or minute > 59 or second > 59:
+        return 0.0, False
+    return (days * _DAY + ((hour * 60 + minute) * 60 + second) * 1_000_000 + micros) * _YEARS, True
+
+
+@unlocked
+def _odd_field(text: Text, first: int, end: int, kind: int, marks: Words) -> tuple[float, bool]:
+    """A time, or a number with spaces around it, a sign before it, or neither; and whether it is that. NaN for none."""
+    while first < end and byte_at(text, first) == _SPACE:
+        first += 1
+    while first < end and byte_at(text, end - 1) == _SPACE:
+        end -= 1
+    if end - first <= 8:
+        word = U(0)
+        for at in range(first, end):
+            word |= U(byte_at(text, at)) << U(8 * (at - first))
+        for mark in marks:
+            if word == mark:
+                return math.nan, True
+    if kind == TIME:
+        return _time(text, first, end)
+    negative = byte_at(text, first) == _MINUS
+    first += negative or byte_at(text, first) == _PLUS
+    value, fits = _long_number(text, first, end)
+    return (-value if negative else value), fits
+
+
+@inlined
 def _rounded(w: np.uint64, q: int) -> tuple[float, bool]:
     """w·10^q rounded to the nearest float, ties to the even one, for w > 0; False if it is not a normal one."""
     shift = zeros_above(w)
@@ -193,26 +273,24 @@ def _rounded(w: np.uint64, q: int) -> tuple[float, bool]:
 
 
 @unlocked
-def read_numbers(text: Text, separator: int, places: Indices, X: Matrix, others: Matrix) -> int:
+def read_numbers(
+    text: Text, separator: int, kinds: Indices, places: Indices, marks: Words, X: Matrix, others: Matrix
+) -> int:
     """How many rows lines of numbers are; `OTHER` if anything is none. Overwrites X (n, p) and others (m, n).
 
     Field j of a line goes to column places[j] of X, or, if that is p or more, to row places[j] − p of `others`; nowhere
-    if it is negative: then it is not looked at. An empty field is NaN. The last line ends with a line feed; all bytes
-    are below 128, and none is a quote.
+    if it is negative: then it is not looked at. It holds what kinds[j] says; one of `marks`, which are bytes, is NaN.
+    The last line ends with a line feed, and there is no quote.
     """
     n, columns, p = text.shape[0], places.shape[0], X.shape[1]
     row, column, first, start = 0, 0, 0, 0
     while start < n:
         ends = U(0)
         if start + BLOCK <= n:
-            ends, beyond = marks_at(text, start, separator)
-            if rarely(beyond != U(0)):
-                return OTHER
+            ends = marks_at(text, start, separator)
         else:
             for at in range(start, n):
                 byte = byte_at(text, at)
-                if byte >= 128:
-                    return OTHER
                 ends |= (U(byte == separator) | U(byte == _NEWLINE)) << U(at - start)
         while ends != U(0):
             end = start + int(zeros_below(ends))
@@ -222,20 +300,20 @@ def read_numbers(text: Text, separator: int, places: Indices, X: Matrix, others:
                 return OTHER
             place = places[column]
             if place >= 0:
-                at, stop = first, end
-                negative = byte_at(text, at) == _MINUS
-                at += negative
+                stop = end
                 if is_last and stop > first and byte_at(text, stop - 1) == _RETURN:
                     stop -= 1
+                negative = byte_at(text, first) == _MINUS
+                at = first + negative
                 value, fits = math.nan, False
-                if 0 < stop - at <= 8 and stop >= 8:
+                if 0 < stop - at <= 8 and stop >= 8 and kinds[column] == NUMBER:
                     w, decimals, fits = _short_number(text, at, stop)
                     value = float(w) / _TENS[decimals]
+                    value = -value if negative else value
                 if rarely(not fits):
-                    value, fits = _long_number(text, at, stop) if stop > first else (math.nan, columns > 1)
-                    if not fits:  # the field of a single column is empty where the line is blank
+                    value, fits = _odd_field(text, first, stop, kinds[column], marks)
+                    if not fits or (columns == 1 and math.isnan(value)):  # which may be a blank line
                         return OTHER
-                value = -value if negative else value
                 if place < p:
                     X[row, place] = value
                 else:

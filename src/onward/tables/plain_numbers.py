@@ -1,37 +1,47 @@
-"""Delimited text that holds nothing but numbers, read at once: polars takes three times as long.
+"""Delimited text whose values are plain numbers and dates, read at once: polars takes three times as long.
 
-Anything else, be it a sign, a quote or a letter, is left to those who look at it more closely.
+Anything else, be it a quote or a word, is left to those who look at it more closely.
 """
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
 from onward.core.types import Matrix
-from onward.tables.number_kernel import OTHER, read_numbers
+from onward.tables.missing_texts import MISSING
+from onward.tables.number_kernel import NUMBER, OTHER, TIME, read_numbers
+from onward.tables.recipe import Kind
 
-_IN_NUMBERS = "0123456789+-.eE\r"  # none of these can separate fields
+PLAIN: Mapping[Kind, int] = {"number": NUMBER, "time": TIME}
+_IN_VALUES = "0123456789+-.:eETZ \r"  # none of these can separate fields
+_MARKS = np.array([int.from_bytes(each.encode(), "little") for each in MISSING], dtype=np.uint64)  # 8 bytes at most
 
 
 def plain_numbers(
-    data: bytes, separator: str, columns: Sequence[str], wanted: Collection[str], together: Sequence[str]
+    data: bytes, separator: str, columns: Sequence[str], wanted: Mapping[str, Kind], together: Sequence[str]
 ) -> tuple[Matrix, pl.DataFrame] | None:
-    """The wanted columns of whole lines: those wanted together as rows, the others as a frame. NaN for an empty field.
+    """The wanted columns of whole lines: those wanted together as rows, the others as a frame. NaN for missing values.
 
-    None if they hold anything but plain numbers, if there is a quote or a letter beyond ASCII anywhere, or if a line
-    has too many fields or too few. What is in the columns that are not wanted does not matter otherwise.
+    None if one holds anything else than its kind, one in `PLAIN`, if there is a quote or what is no UTF-8 anywhere,
+    or if a line has too many fields or too few. What is in the other columns does not matter otherwise.
     """
-    if b'"' in data or len(separator.encode()) != 1 or separator in _IN_NUMBERS or sys.byteorder != "little":
+    if b'"' in data or len(separator.encode()) != 1 or separator in _IN_VALUES or sys.byteorder != "little":
         return None
+    if not data.isascii():
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            return None
     data = data if data.endswith(b"\n") else data + b"\n"
     alone = [name for name in wanted if name not in together]
     place = {name: number for number, name in enumerate([*together, *alone])}
     places = np.array([place.get(name, -1) for name in columns], dtype=np.int64)
+    kinds = np.array([PLAIN[wanted[name]] if name in wanted else NUMBER for name in columns], dtype=np.int64)
     rows = data.count(b"\n")
     X, others = np.empty((rows, len(together))), np.empty((len(alone), rows))
     text = np.frombuffer(data, np.uint8)
-    if read_numbers(text, ord(separator), places, X, others) == OTHER:
+    if read_numbers(text, ord(separator), kinds, places, _MARKS, X, others) == OTHER:
         return None
     return X, pl.DataFrame(dict(zip(alone, others, strict=True)))

@@ -73,6 +73,12 @@ class Piece:
         """Whether a column is among those that were read."""
         return column in self.together or column in self.frame.columns
 
+    def lacks(self, column: str) -> bool:
+        """Whether a column has no value at all."""
+        if column in self.together or self.frame[column].dtype == pl.Float64:
+            return bool(np.isnan(self.values(column)).all())
+        return self.frame[column].null_count() == len(self)
+
     def values(self, column: str) -> Vector:
         """A column of numbers; NaN where one is missing."""
         if column in self.together:
