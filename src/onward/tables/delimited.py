@@ -9,6 +9,7 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -160,13 +161,18 @@ class DelimitedReader:
     # A chunk of lines
 
     def _as_texts(self, chunk: Chunk) -> Piece:
-        return Piece(self._records.texts(chunk), chunk.start, partial(self._records.where, chunk))
+        texts = None
+        if _is_as_it_seems(chunk.data) and plain_numbers(chunk.data, self.separator, self.columns, {}, ()) is not None:
+            with suppress(pl.exceptions.PolarsError):
+                texts = self._read(chunk.data, dict.fromkeys(self.columns, pl.String), None)
+        texts = self._records.texts(chunk) if texts is None else texts
+        return Piece(texts, chunk.start, partial(self._records.where, chunk))
 
     def _piece(self, wanted: dict[str, Kind], keep: Sequence[str], together: Sequence[str], chunk: Chunk) -> Piece:
         """The chunk, its numbers read at once if they are plain; else as whatever it holds."""
         self._text.check_nulls(chunk)
         piece = None
-        if not (self._notation.is_local or self._notation.na):
+        if not (self._notation.is_local or self._notation.na) and _is_as_it_seems(chunk.data):
             piece = self._with_plain_numbers(wanted, keep, together, chunk)
         if piece is None:
             frame, kept = self._parsed(wanted, keep, chunk)
@@ -206,9 +212,7 @@ class DelimitedReader:
 
         A file that needs one of these ways will need it again. Beside it, the columns that are kept as they are.
         """
-        # Polars would take a mark of the byte order away, wherever in the file the chunk begins.
-        as_it_is = not (_has_lone_return(chunk.data) or chunk.data.startswith(_BOM))
-        if as_it_is and is_tidy(chunk.data, self.separator.encode()):
+        if _is_as_it_seems(chunk.data) and is_tidy(chunk.data, self.separator.encode()):
             for way in range(self._way, 3):
                 try:
                     frames = self._quickly(chunk.data, wanted, keep, way)
@@ -309,9 +313,14 @@ def _end_of_blanks(data: bytes) -> int:
     return found.end() if found else 0
 
 
-def _has_lone_return(data: bytes) -> bool:
-    """Whether a return is no part of a line's end: a letter to polars, an error elsewhere, or quoted."""
-    return b"\r" in data and data.count(b"\r") != data.count(b"\r\n")
+def _is_as_it_seems(data: bytes) -> bool:
+    """Whether each return is part of a line's end, and no mark of the byte order comes first.
+
+    Others are a letter to polars, an error elsewhere, or quoted; and the mark polars would take away, wherever in the
+    file the chunk begins.
+    """
+    lone_return = b"\r" in data and data.count(b"\r") != data.count(b"\r\n")
+    return not (lone_return or data.startswith(_BOM))
 
 
 def _as_they_are(texts: pl.DataFrame) -> pl.DataFrame:

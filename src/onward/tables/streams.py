@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+import numpy as np
 import polars as pl
 
 from onward.core.checks import whole
@@ -25,6 +26,7 @@ from onward.tables.recipe_memory import Memory
 from onward.tables.sources import File, Frame, Source, find_files
 from onward.tables.table import Table, as_table
 
+REUSED = 1 << 20  # numbers, untouched: 8 MB, some times as much as a block
 _SEEN = 1000  # rows that are looked at for what an error says of texts
 SHOWN = 10  # rows that were skipped because they cannot be read, and are told of
 
@@ -306,6 +308,8 @@ class Stream:
         return self._blocks(wait)
 
     def _blocks(self, wait: Wait | None) -> Iterator[Block | None]:
+        # The system's allocator gives back what is freed, and takes it anew page by page, but for sizes once freed.
+        np.empty(REUSED)
         skip, fresh = self._begin.skip, True
         with closing(self._all_pieces() if self._apart else prefetched(self._all_pieces(), wait=wait)) as pieces:
             for item in pieces:
