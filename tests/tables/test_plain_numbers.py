@@ -269,7 +269,8 @@ def test_a_stream_has_the_same_bits_whichever_way_it_is_read(
 
     def counted(*arguments: Any) -> Any:
         found = plain_numbers(*arguments)
-        taken.append(found is not None)
+        if arguments[3]:  # else it is looked at what columns hold
+            taken.append(found is not None)
         return found
 
     found = []

@@ -348,4 +348,4 @@ def _values(column: str, piece: Piece) -> Values:
     """A column for terms. Targets that are not at hand are not known."""
     if not piece.has(column):
         return Values(np.full(len(piece), np.nan), np.ones(len(piece), dtype=np.bool_))
-    return Values(np.ascontiguousarray(piece.values(column)))
+    return Values(np.array(piece.values(column)))  # a copy, in which missing values can be filled
