@@ -285,3 +285,10 @@ def test_a_stream_has_the_same_bits_whichever_way_it_is_read(
         assert np.array_equal(bits(one), bits(other))
     assert found[0][3] == found[1][3]
     assert len(found[0][0]) == TABLES[name].rstrip("\n").replace("\n\n", "\n").count("\n")
+
+
+def test_missing_values_of_a_number_that_is_only_multiplied_with_a_level_count_as_zero(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,city,y\n1,Rome,3\n,Oslo,6\n7,Rome,9\n", encoding="utf-8")
+    blocks = list(stream(path, Table("y", categorical=["city"], features=["city"], terms=["x:city"], missing="zero")))
+    assert [row.tolist() for block in blocks for row in block.X] == [[1.0, 1.0], [0, 0, 1, 0], [1, 7, 0, 0]]
