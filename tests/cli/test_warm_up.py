@@ -3,13 +3,14 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numba.core import event
 
-from onward import RidgeRegressor, bandits
+from onward import RidgeRegressor, bandits, fit
 from onward.cli import warm_up_steps
 from tests.cli.conftest import Run
 
@@ -35,16 +36,24 @@ def compiling() -> Iterator[list[str]]:
         yield listener.names
 
 
-def test_what_users_do_first_is_compiled_by_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_users_do_first_is_compiled_by_it(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(warm_up_steps, "POLICIES", ("LinUCB",))
     monkeypatch.setattr(warm_up_steps, "LEARNERS", ("ridge",))
     code, out, _ = run("warm-up")
     assert code == 0
     names = [line.split(" s  ")[1] for line in out.splitlines()[:-1]]
-    assert names[:4] == ["AutoRegressor", "ForwardRegressor", "RidgeRegressor", "LinUCB"]
-    assert {"Disjoint(LinUCB)", "a loop of LinUCB", "a model of ridge", "an evaluation of LinUCB"} <= set(names)
+    assert names[:3] == ["AutoRegressor", "ForwardRegressor", "RidgeRegressor"]
+    assert {
+        "a file to AutoRegressor",
+        "LinUCB",
+        "Disjoint(LinUCB)",
+        "a loop of LinUCB",
+        "a model of ridge",
+        "an evaluation of LinUCB",
+    } <= set(names)
     assert out.splitlines()[-1].startswith("Ready, after ")
     X = np.random.default_rng(1).standard_normal((9, 4))
+    (tmp_path / "rows.csv").write_text("a,when,y\n1.5,2026-01-31,2\n2,2026-02-28,3\n", encoding="utf-8")
     with compiling() as names:
         policy = bandits.LinUCB(seed=3)
         policy.learn(X[policy.choose(X)], 1.0)
@@ -52,12 +61,13 @@ def test_what_users_do_first_is_compiled_by_it(run: Run, monkeypatch: pytest.Mon
         model = RidgeRegressor(2.0)
         model.partial_fit(X, X[:, 0])
         model.predict_one(X[0])
+        fit(tmp_path / "rows.csv", "y", RidgeRegressor(2.0), history=True)
     assert names == []
 
 
 def test_all_policies_named_are_there_and_parts_are_checked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(hasattr(bandits, name) for name in warm_up_steps.POLICIES)
-    assert len(list(warm_up_steps.steps(("regression",)))) == 3
+    assert len(list(warm_up_steps.steps(("regression",)))) == 6
     code, _, err = run("warm-up", "bandit")
     assert (code, "'bandit' is none of regression, bandits, service" in " ".join(err.split())) == (2, True)
     monkeypatch.setitem(sys.modules, "onward.service", None)

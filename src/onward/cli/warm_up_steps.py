@@ -20,6 +20,8 @@ def steps(parts: tuple[str, ...] = PARTS) -> Iterator[Step]:
     if "regression" in parts:
         for name in ("AutoRegressor", "ForwardRegressor", "RidgeRegressor"):
             yield name, partial(_learn, name)
+        for name in ("AutoRegressor", "ForwardRegressor", "RidgeRegressor"):
+            yield f"a file to {name}", partial(_fit_file, name)
     if "bandits" in parts:
         for name in POLICIES:
             yield name, partial(_play, name)
@@ -63,6 +65,19 @@ def _learn(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of intervals from few rows
         model.interval(X, of="observation")
+
+
+def _fit_file(name: str) -> None:
+    import tempfile
+    from pathlib import Path
+
+    import onward
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.csv"
+        rows = [f"{i % 5},{i % 3},2026-01-{1 + i % 28:02},{i % 7}\n" for i in range(40)]
+        path.write_text("a,b,day,y\n" + "".join(rows), encoding="utf-8")
+        onward.fit(path, "y", getattr(onward, name)(), predictions=Path(folder) / "predictions.csv")
 
 
 def _play(name: str) -> None:
