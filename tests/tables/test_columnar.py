@@ -14,7 +14,7 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
 
-from onward.tables import DataError, Table, stream
+from onward.tables import DataError, Table, columnar, parquet_pages, stream
 from onward.tables.arrow_columns import content_of
 from onward.tables.columnar import ParquetReader
 from onward.tables.sources import find_files
@@ -230,6 +230,33 @@ def test_one_part_of_the_row_groups(tmp_path: Path) -> None:
     pieces = list(reader.pieces({"x": "number"}, 4))
     assert [value for piece in pieces for value in piece.frame["x"]] == [4, 5, 6, 7, 8]
     assert pieces[0].where(0) == f"{file.name}, row 5"
+    reader.close()
+
+
+def test_memory_does_not_grow_with_the_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those that were looked at, nothing is mapped any more; large ones are read one by one, small ones together."""
+    frame = pl.DataFrame({"x": np.arange(1000.0), "y": np.arange(1000.0)})
+    frame.write_parquet(tmp_path / "t.parquet", row_group_size=100, compression="uncompressed", statistics=False)
+    (file,) = find_files(tmp_path / "t.parquet")
+    mapped: list[Any] = []
+    measure = parquet_pages._measure_chunk
+
+    def measured(data: Any, chunk: Any) -> tuple[int, int]:
+        assert all(each.closed for each in mapped if each is not data)
+        mapped.append(data)
+        return measure(data, chunk)
+
+    monkeypatch.setattr(parquet_pages, "_measure_chunk", measured)
+    reader = ParquetReader(file)
+    [[chunk]] = parquet_pages.chunks_of(reader._file.metadata, [0], ["x"])
+    size = chunk.total_uncompressed_size
+    for most, lengths in ((1, [1] * 10), (3 * size, [3, 3, 3, 1]), (10**9, [10])):
+        monkeypatch.setattr(columnar, "TOGETHER", most)
+        assert [len(some) for some in reader._few_at_a_time(range(10), ["x"])] == lengths
+        assert [group for some in reader._few_at_a_time(range(10), ["x"]) for group in some] == list(range(10))
+        pieces = list(reader.pieces({"x": "number"}, 150))
+        assert [value for piece in pieces for value in piece.frame["x"]] == list(range(150, 1000))
+    assert len({id(each) for each in mapped}) == 3 * 9
     reader.close()
 
 

@@ -23,6 +23,7 @@ from onward.tables.recipe import Kind
 from onward.tables.sources import File, Frame
 
 VALUES = 1 << 17  # in a piece: 1 MB of numbers
+TOGETHER = 1 << 24  # bytes of small row groups that are read together
 TEXT = 1 << 23  # bytes of text in a piece, if a single row does not have more
 LARGEST_BATCH = 1 << 30  # bytes of a compressed batch, once decompressed: Arrow holds it as a whole
 LARGEST_PAGES = 1 << 30  # bytes of the pages that all columns of a Parquet file hold at once, once decompressed
@@ -79,16 +80,29 @@ class ParquetReader:
             self._check_chunks(groups, columns)
             self._check_pages(groups, columns)
             texts = [name for name in columns if content_of(self._file.schema_arrow.field(name).type) == "text"]
+            size = max(1, min(VALUES // max(1, len(wanted)), TEXT // self._text_in_a_row(texts, groups)))
             with self._open(texts) as file:
-                batches = file.iter_batches(
-                    batch_size=max(1, min(VALUES // max(1, len(wanted)), TEXT // self._text_in_a_row(texts, groups))),
-                    row_groups=groups,
-                    columns=columns,
-                    use_threads=False,
+                # Arrow lets go of what it read of row groups only when it is done with all that it was asked for.
+                batches = (
+                    batch
+                    for some in self._few_at_a_time(groups, columns)
+                    for batch in file.iter_batches(size, row_groups=some, columns=columns, use_threads=False)
                 )
                 yield from pieces_of(
                     self.name, self._batches(batches), wanted, keep, together, first, start, self._notation
                 )
+
+    def _few_at_a_time(self, groups: Sequence[int], columns: Sequence[str]) -> Iterator[list[int]]:
+        """Row groups in order: one by one, or small ones together."""
+        some, taken = list[int](), 0
+        for group, chunks in zip(groups, parquet_pages.chunks_of(self._file.metadata, groups, columns), strict=True):
+            size = sum(each.total_uncompressed_size for each in chunks)
+            if some and taken + size > TOGETHER:
+                yield some
+                some, taken = [], 0
+            some.append(group)
+            taken += size
+        yield some
 
     def _open(self, texts: Sequence[str] = ()) -> pq.ParquetFile:
         """The file. Of columns of text, each different value is read once, however often it comes: it may be long."""

@@ -32,12 +32,14 @@ def largest_decompressed(path: Path, metadata: Any, groups: Iterable[int], colum
     (Whether a chunk is compressed is not asked: pyarrow ends the process where it does not know the codec.)
     """
     largest = most = 0
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+    with path.open("rb") as file:
         for chunks in chunks_of(metadata, groups, columns):
             total = 0
-            for chunk in chunks:
-                size, pages = _measure_chunk(data, chunk)
-                total, most = total + size, max(most, pages)
+            # What was looked at takes memory as long as it is mapped, some 64 kB around each header.
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                for chunk in chunks:
+                    size, pages = _measure_chunk(data, chunk)
+                    total, most = total + size, max(most, pages)
             largest = max(largest, total)
     return largest, most
 
