@@ -660,3 +660,10 @@ def test_what_could_not_be_loaded_is_not_saved(model: Any, settings: dict[str, A
     model.fit(*data()).set_params(**settings)
     with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
         model.to_bytes()
+
+
+def test_a_nul_far_into_the_header_is_told(tmp_path: Path) -> None:  # tables 1795140532374
+    path = tmp_path / "t.tsv"
+    path.write_bytes(b"y\t" + b"n" * 5000 + b"\x00n\n1\t2\n3\t4\n")
+    with pytest.raises(DataError, match=r"t\.tsv, line 1: got a NUL byte, expected text"):
+        stream(path, "y")

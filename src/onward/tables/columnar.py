@@ -22,7 +22,7 @@ from onward.tables.readers import Piece, check_columns, check_names
 from onward.tables.recipe import Kind
 from onward.tables.sources import File, Frame
 
-VALUES = 1 << 17  # in a piece: 1 MB of numbers
+VALUES = 1 << 18  # in a piece: 2 MB of numbers
 TOGETHER = 1 << 24  # bytes of small row groups that are read together
 TEXT = 1 << 23  # bytes of text in a piece, if a single row does not have more
 LARGEST_BATCH = 1 << 30  # bytes of a compressed batch, once decompressed: Arrow holds it as a whole

@@ -97,6 +97,8 @@ class DelimitedReader:
         first = self._blank_lines + 1
         last = first + header.count("\n")
         place = f"{self.name}, line {first}" if last == first else f"{self.name}, lines {first} to {last}"
+        if "\x00" in header:
+            raise DataError(f"{place}: got a NUL byte, expected text")
         if header.count(self.separator) > MOST_COLUMNS:
             raise DataError(f"{place}: the header has more than {MOST_COLUMNS:,} columns")
         try:

@@ -13,7 +13,7 @@ from onward.tables.decoding import Decoder
 from onward.tables.errors import DataError
 from onward.tables.sources import File
 
-CHUNK = 1 << 20  # bytes: long enough to forget the overhead of a chunk, short enough for a small memory
+CHUNK = 1 << 21  # bytes: long enough to forget the overhead of a chunk, short enough for a small memory
 PARSERS = 2  # threads that parse chunks: one cannot keep up with a learner of few features
 OPEN_LINES = 100  # of a record that arrives: more than any real one, so a quote must be open
 LONGEST = 1 << 23  # bytes of one record: more than any real one, so a quote must be open, or it is a bomb

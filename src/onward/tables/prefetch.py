@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 LOOK_UP = 0.2  # seconds
-AHEAD = 4  # pieces: pages of Parquet come for many rows at once, and then none for a while
+AHEAD = 2  # pieces: pages of Parquet come for many rows at once, and then none for a while
 
 
 @dataclass(frozen=True)
