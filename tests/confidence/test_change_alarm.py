@@ -1,5 +1,7 @@
 """The change alarm: its arithmetic against dense references, its laws, and its promise."""
 
+import pickle
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -273,3 +275,26 @@ def _autoregressive(shocks: Vector, share: float) -> Vector:
     for t in range(1, len(out)):
         out[t] += share * out[t - 1]
     return out
+
+
+def test_threads_that_share_an_alarm_lose_no_rows() -> None:
+    """A block is learned without the interpreter's lock."""
+    rng = np.random.default_rng(0)
+    X, shared = rng.standard_normal((20_000, 3)), ChangeAlarm(1e-6)
+    y = rng.standard_normal(20_000)
+
+    def learn() -> None:
+        for _ in range(5):
+            shared.learn(X, y)
+
+    threads = [threading.Thread(target=learn) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    one = ChangeAlarm(1e-6)
+    for _ in range(10):
+        one.learn(X, y)
+    assert shared.n_seen_ == one.n_seen_ == 200_000
+    assert shared.to_record()[1]["state"].tobytes() == one.to_record()[1]["state"].tobytes()
+    assert pickle.loads(pickle.dumps(shared)).n_seen_ == 200_000

@@ -3,6 +3,7 @@
 import math
 import pickle
 import re
+import threading
 from collections.abc import Callable
 from itertools import pairwise
 from statistics import NormalDist
@@ -222,6 +223,27 @@ def test_each_level_knows_nothing_of_smaller_ones_however_many_there_are(count: 
         assert_array_equal(one[:, :count], other)
     lower, upper = every.predict(0.5, 0.1)
     assert_array_equal(np.vstack([lower, upper]), np.vstack(every.track([0.5], [0.1], [0.7])))
+
+
+def test_threads_that_share_intervals_lose_no_rows() -> None:
+    """A block is learned without the interpreter's lock."""
+    rows, shared = made_up(50_000), ConformalIntervals(FAN)
+    counts: list[int] = []
+
+    def learn() -> None:
+        for _ in range(5):
+            shared.track(*rows)
+            counts.append(shared.n_learned)
+
+    threads = [threading.Thread(target=learn) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert shared.n_learned == 2 * 5 * 50_000
+    assert all(count % 50_000 == 0 for count in counts)
+    again = pickle.loads(pickle.dumps(shared))
+    assert_array_equal(again.buffer, shared.buffer)
 
 
 def test_of_nested_intervals_too_each_misses_its_share() -> None:

@@ -149,3 +149,20 @@ def test_copies_have_locks_of_their_own_and_are_exact() -> None:
         ForwardRegressor.from_bytes(model.to_bytes())
     with pytest.raises(StorageError, match="truncated or altered"):
         RidgeRegressor.from_bytes(model.to_bytes()[:-1])
+
+
+def test_a_model_is_merged_as_it_is_at_one_moment() -> None:
+    other = RidgeRegressor(lam=1.0, fit_intercept=False, units="raw")
+    other.partial_fit(np.ones((1, 1)), np.ones(1))
+
+    def learn() -> None:
+        for _ in range(2000):
+            other.partial_fit(np.ones((40, 1)), np.ones(40))
+
+    def merge() -> None:
+        for _ in range(150):
+            model = RidgeRegressor(lam=1.0, fit_intercept=False, units="raw")
+            model.partial_fit(np.ones((1, 1)), np.ones(1)).merge(other)
+            assert_allclose(model.coef_, model.n_seen_ / (1 + model.n_seen_), rtol=1e-12)
+
+    together(learn, merge)

@@ -222,6 +222,22 @@ def test_an_empty_line_is_no_missing_value_of_a_single_column() -> None:
     assert plain_numbers(b"1\n\n2\n", ",", ["x"], {"x": "number"}, ["x"]) is None
 
 
+def test_lines_without_contents_are_not_made_room_for() -> None:
+    columns = [f"c{j}" for j in range(2000)]
+    assert plain_numbers(b"\n" * 1_000_000, ",", columns, dict.fromkeys(columns, "number"), columns) is None
+
+
+@pytest.mark.parametrize("column", ["y", "x,y"])
+def test_blank_lines_tell_nothing_of_what_a_column_holds(column: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    first = "1," * (column.count(","))
+    rows = "".join(f"{first}{i}\n\n\n" for i in range(20))
+    path.write_text(f"{column}\n{rows}{first}oops\n{first}7\n", encoding="utf-8")
+    read = stream(path, Table("y", terms=["lag(y, 1)"], bad_rows="skip"))
+    assert sum(len(block.X) for block in read) == 19  # not the first, nor the one after the word
+    assert "line 62, column 'y': got 'oops', expected a number" in read.notes[-1]
+
+
 def test_columns_that_are_not_wanted_may_hold_any_text_but_quotes() -> None:
     found = plain_numbers("a b,1,x;\n,2,é−\n".encode(), ",", ["s", "x", "t"], {"x": "number"}, [])
     assert found is not None

@@ -28,9 +28,10 @@ from onward import storage
 from onward.confidence.change_rows import LOUD, learn_rows
 from onward.confidence.change_state import HEADER, N_HEADER, change_size, clear_change, view_change
 from onward.core.checks import probability, whole
+from onward.core.sharing import Shared
 from onward.core.types import Matrix, Vector
 from onward.core.views import owned
-from onward.tables import as_rows, as_targets, as_weights, blocks, in_one_block
+from onward.tables import Rows, as_rows, as_targets, as_weights, blocks, in_one_block
 
 KIND = "change alarm"
 
@@ -55,7 +56,7 @@ class Change:
 
 
 @storage.kind(KIND)
-class ChangeAlarm:
+class ChangeAlarm(Shared):
     """Says when the linear relation between features and target has changed, at a false alarm probability of δ.
 
         alarm = ChangeAlarm()
@@ -138,9 +139,14 @@ class ChangeAlarm:
         targets, _ = as_targets(y, n)
         if targets.shape[1] != 1:
             raise ValueError(f"an alarm watches one target: expected y of shape ({n},), got {targets.shape[1]} targets")
+        weights = as_weights(w, n)
+        with self._lock:
+            return self._learn(given, targets, weights)
+
+    def _learn(self, given: Rows, targets: Matrix, weights: Vector) -> list[Change]:
+        """`learn` for rows that are checked by themselves."""
         if given.shape[1] < self.n_features_:
             raise ValueError(f"X has {given.shape[1]} features, but this alarm has seen rows with {self.n_features_}")
-        weights = as_weights(w, n)
         learner = self if in_one_block(given) else self.copy()  # a later block may be refused
         found: list[Change] = []
         for where, block, _ in blocks(given):
@@ -150,7 +156,7 @@ class ChangeAlarm:
                 taken, change = learner.learn_until_change(*(array[start:] for array in arrays))
                 start += taken
                 found += [] if change is None else [change]
-        self.__dict__.update(learner.__dict__)
+        self.changes_, self.n_seen_, self._buffer = learner.changes_, learner.n_seen_, learner._buffer
         return found
 
     def learn_until_change(self, X: Matrix, y: Vector, w: Vector, rows: Vector) -> tuple[int, Change | None]:
@@ -167,6 +173,11 @@ class ChangeAlarm:
         for name, array, shape in (("X", X, (n, width)), ("y", y, (n,)), ("w", w, (n,)), ("rows", rows, (n,))):
             if array.shape != shape or array.dtype != np.float64 or not array.flags.c_contiguous:
                 raise ValueError(f"{name} must be a C-contiguous float64 array of shape {shape}, got {array.shape}")
+        with self._lock:  # and not the interpreter's
+            return self._take_in(X, y, w, rows)
+
+    def _take_in(self, X: Matrix, y: Vector, w: Vector, rows: Vector) -> tuple[int, Change | None]:
+        width = X.shape[1]
         if self._buffer is None:
             self._buffer = _new_buffer(width, self.delta)
         elif width > self.n_features_:
@@ -194,9 +205,14 @@ class ChangeAlarm:
 
     def to_record(self) -> tuple[storage.Settings, storage.Arrays]:
         """Settings and arrays for a file."""
-        changes = [asdict(change) for change in self.changes_]
-        settings = {"delta": self.delta, "n_seen": self.n_seen_, "changes": changes}
-        return settings, {} if self._buffer is None else {"state": self._buffer.copy()}
+        with self._lock:
+            changes = [asdict(change) for change in self.changes_]
+            settings = {"delta": self.delta, "n_seen": self.n_seen_, "changes": changes}
+            return settings, {} if self._buffer is None else {"state": self._buffer.copy()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
     @classmethod
     def from_record(cls, settings: storage.Settings, arrays: storage.Arrays) -> Self:

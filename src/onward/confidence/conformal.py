@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from onward.confidence.t_quantiles import t_quantiles
 from onward.core import calibration
 from onward.core.calibration_lanes import TABLE
 from onward.core.checks import probability
+from onward.core.sharing import Shared
 from onward.core.shown import brief
 from onward.core.shown_html import html_values
 from onward.core.types import Matrix, Vector
@@ -21,7 +22,7 @@ ONE = 1.0  # the weight of a row that none was given for
 DELTAS = (0.5, 0.2, 0.1, 0.05, 0.01)  # at which a model is calibrated unless others are asked for
 
 
-class ConformalIntervals:
+class ConformalIntervals(Shared):
     """Intervals at one or several δ for the next target, whatever predicts it.
 
     The share of misses tends to δ on any bounded sequence (Angelopoulos, Candès and Tibshirani 2023; how fast:
@@ -77,7 +78,8 @@ class ConformalIntervals:
     @property
     def n_learned(self) -> int:
         """Errors that were learned."""
-        return int(self.buffer[: calibration.N_HEADER].view(calibration.HEADER)["rows"][0])
+        with self._lock:
+            return int(self.buffer[: calibration.N_HEADER].view(calibration.HEADER)["rows"][0])
 
     def predict(self, prediction: float, leverage: float, weight: float = ONE) -> tuple[Vector, Vector]:
         """Lower and upper ends (δ,) for the target of the next row; infinite where nothing is known of it.
@@ -87,8 +89,9 @@ class ConformalIntervals:
             leverage: of the row.
             weight: of the row.
         """
-        ends = np.empty((2, len(self.deltas)))
-        calibration.put_interval(self.buffer, float(prediction), float(leverage), float(weight), ends)
+        ends, row = np.empty((2, len(self.deltas))), (float(prediction), float(leverage), float(weight))
+        with self._lock:
+            calibration.put_interval(self.buffer, *row, ends)
         return ends[0], ends[1]
 
     def update(self, prediction: float, leverage: float, y: float, weight: float = ONE) -> Self:
@@ -99,7 +102,10 @@ class ConformalIntervals:
         Args:
             y: targets (n,).
         """
-        if not calibration.learn_error(self.buffer, float(prediction), float(leverage), float(y), float(weight)):
+        row = float(prediction), float(leverage), float(y), float(weight)
+        with self._lock:
+            learned = calibration.learn_error(self.buffer, *row)
+        if not learned:
             raise ValueError(f"y must be finite, and weight finite and >= 0, got {brief(y)} and {weight!r}")
         return self
 
@@ -118,7 +124,8 @@ class ConformalIntervals:
         """
         predictions, leverages, w = _rows(predictions, leverages, sample_weight)
         lower, upper = np.empty((2, len(predictions), len(self.deltas)))
-        calibration.put_intervals(self.buffer, predictions, leverages, w, lower, upper)
+        with self._lock:
+            calibration.put_intervals(self.buffer, predictions, leverages, w, lower, upper)
         return lower, upper
 
     def track(
@@ -151,7 +158,8 @@ class ConformalIntervals:
             w: weights (n,); None for 1.
         """
         lower, upper = np.empty((2, len(predictions), len(self.deltas)))
-        calibration.track_rows(self.buffer, predictions, leverages, y, w, lower, upper)
+        with self._lock:  # and not the interpreter's
+            calibration.track_rows(self.buffer, predictions, leverages, y, w, lower, upper)
         return lower, upper
 
     def place(self, delta: float) -> int:
@@ -169,7 +177,12 @@ class ConformalIntervals:
 
     def copy(self) -> Self:
         """A copy that can learn on without touching this one."""
-        return self.from_buffer(self.buffer.copy())
+        with self._lock:
+            return self.from_buffer(self.buffer.copy())
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return {"deltas": list(self.deltas), "buffer": self.buffer.copy()}
 
     @classmethod
     def from_buffer(cls, buffer: Vector) -> Self:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from onward.core import deficient, own_units, reading_tiles, tiles
-from onward.core.compile import compiled, inlined, unlocked
+from onward.core.compile import compiled, inlined
 from onward.core.factor import Factor, aligned, factor_size, is_ordinary, rotate, view_factor
 from onward.core.ring import N_RING, Ring, view_ring
 from onward.core.simd import fma
@@ -153,7 +153,7 @@ def ordinary(buffer: Vector) -> bool:
 # What a prior mean and the online loss need. Row by row and in order, so that batches make no difference.
 
 
-@unlocked
+@compiled
 def learn(
     buffer: Vector,
     X: Matrix,

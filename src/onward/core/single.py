@@ -28,7 +28,7 @@ from onward.core.kernel import (
 from onward.core.simd import fma
 from onward.core.types import Matrix, Vector
 
-COMPILED_FROM = "b22cdbcc25a141d7"  # other files whose code is compiled into this one: see tools/digests.py
+COMPILED_FROM = "a2616e55355dd7ce"  # other files whose code is compiled into this one: see tools/digests.py
 
 Row: TypeAlias = Vector | tuple[float, ...]
 Loops: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]

@@ -6,6 +6,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from onward.core.shown import printable
+
 _LEGIBLE = 0.9  # CSS pixels a point: a narrower screen scrolls the figure instead of shrinking it further
 _LARGEST = 1.6
 
@@ -37,6 +39,6 @@ def svg_element(name: str, title: str, alternative: str, frame: tuple[float, flo
     return Markup(
         f'<svg role="img" aria-labelledby="{name}-title {name}-desc" '
         f'viewBox="{" ".join(f"{each:.2f}" for each in frame)}" stroke-linejoin="round">'
-        f'<title id="{name}-title">{escape(title)}</title>'
-        f'<desc id="{name}-desc">{escape(alternative)}</desc>{body}</svg>'
+        f'<title id="{name}-title">{escape(printable(title))}</title>'
+        f'<desc id="{name}-desc">{escape(printable(alternative))}</desc>{body}</svg>'
     )

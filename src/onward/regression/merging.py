@@ -29,7 +29,6 @@ _PARAMETER = "parameter "  # before the name of a setting that is an array
 class MergeableLearner(NamedLearner):
     """Adds what others have learned, and is written to files."""
 
-    @alone
     def merge(self, other: "MergeableLearner") -> Self:
         """Add what another model learned from rows of its own: as if this one had seen them too.
 
@@ -46,6 +45,10 @@ class MergeableLearner(NamedLearner):
         """
         if type(other) is not type(self):
             raise ValueError(f"cannot merge a {type(other).__name__} into a {type(self).__name__}")
+        return self._merge_learner(other.copy())  # other threads may teach it meanwhile
+
+    @alone
+    def _merge_learner(self, other: "MergeableLearner") -> Self:
         self._check_mergeable()
         theirs = other.get_params(deep=False)
         for name, mine in self.get_params(deep=False).items():
@@ -76,16 +79,19 @@ class MergeableLearner(NamedLearner):
             self.recipe_ = replace(self.recipe_, memory=other.recipe_.memory)  # the other's rows are the later ones
         return self
 
-    @alone
     def merge_part(self, part: "MergeableLearner") -> Self:
         """Add what was learned by a part that was started without regularisation, `ForwardRegressor(lam=0)`.
 
         Parts add up among themselves with `merge`, in any grouping, and serve a model of any λ, ridge or forward: the
         whole is what it would be, had it learned the parts' rows. `online_loss_` then adds what the parts lost.
         """
-        self._check_mergeable()
         if not isinstance(part, MergeableLearner):
             raise ValueError(f"cannot merge the part: expected a model with lam=0, got {brief(part)}")
+        return self._merge_part(part.copy())
+
+    @alone
+    def _merge_part(self, part: "MergeableLearner") -> Self:
+        self._check_mergeable()
         if not _is_zero(part.lam) or part.intercept_lam or bool(part.fit_intercept) != bool(self.fit_intercept):
             raise ValueError(
                 f"cannot merge the part: expected lam=0 and fit_intercept={bool(self.fit_intercept)}, "

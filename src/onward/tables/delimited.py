@@ -1,8 +1,9 @@
 """CSV, TSV and their relatives.
 
-Polars parses a few megabytes at a time, straight to numbers. What it does not take at once (other marks for missing
-values, spaces, dates) is looked at again as texts; what is still odd (blank lines, stray quotes, wrong fields) with
-Python's own csv module, which knows the line.
+Two megabytes at a time, plain numbers and dates go straight to rows (`plain_numbers`), and the columns beside them by
+polars. What is not so (quotes, other ways to write numbers and dates) polars parses as a whole, to numbers or else to
+texts that are looked at again; what is still odd (blank lines, stray quotes, wrong fields) is read with Python's own
+csv module, which knows the line (`records`).
 """
 
 import csv
@@ -22,7 +23,7 @@ from onward.tables.kinds import TOLD_BY, UNKNOWN, Content, guess_each, read_text
 from onward.tables.lines import Chunk, TextFile
 from onward.tables.missing_texts import MISSING
 from onward.tables.notation import Notation
-from onward.tables.plain_numbers import PLAIN, plain_numbers
+from onward.tables.plain_numbers import PLAIN, are_plain_lines, plain_numbers
 from onward.tables.quotes import first_record, is_tidy, outside, whole_records
 from onward.tables.readers import Piece, check_columns, check_names, expected, parsed_ahead, parsed_pieces
 from onward.tables.recipe import Kind
@@ -164,7 +165,7 @@ class DelimitedReader:
 
     def _as_texts(self, chunk: Chunk) -> Piece:
         texts = None
-        if _is_as_it_seems(chunk.data) and plain_numbers(chunk.data, self.separator, self.columns, {}, ()) is not None:
+        if _is_as_it_seems(chunk.data) and are_plain_lines(chunk.data, self.separator, self.columns):
             with suppress(pl.exceptions.PolarsError):
                 texts = self._read(chunk.data, dict.fromkeys(self.columns, pl.String), None)
         texts = self._records.texts(chunk) if texts is None else texts

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from onward.core.compile import inlined, unlocked
+from onward.core.compile import compiled, inlined, unlocked
 from onward.core.simd import rarely
 from onward.core.text_bytes import (
     BLOCK,
@@ -38,7 +38,7 @@ _NEWLINE, _RETURN, _MINUS, _PLUS, _POINT, _ZERO, _SPACE = (int(each) for each in
 _HYPHEN, _COLON, _T, _Z = (int(each) for each in b"-:TZ")
 NUMBER, TIME = 0, 1  # what a column holds
 _DAY = 86_400_000_000  # µs
-_YEARS = 1 / (365.2425 * _DAY)  # a µs; as `kinds` has it
+_YEARS = 1 / (365.2425 * _DAY)  # a µs; as `kinds` has it, which loads polars
 _BEFORE_MONTH = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365])  # days, but for leap years
 _EXACT = 22  # 10^22 is the largest power of ten that is a float
 _TENS = np.array([10.0**k for k in range(_EXACT + 1)])
@@ -136,7 +136,7 @@ def _exponent(text: Text, at: int, end: int) -> tuple[int, bool]:
     return -int(w) if negative else int(w), stop == end and 1 <= end - at <= 4
 
 
-@unlocked
+@compiled
 def _long_number(text: Text, first: int, end: int) -> tuple[float, bool]:
     """A number without a sign, and whether it is one that can be told here."""
     w, at = _add_digits(text, first, end, U(0))
@@ -176,7 +176,7 @@ def _pair(text: Text, at: int) -> int:
     return 10 * tens + ones if 0 <= tens <= 9 and 0 <= ones <= 9 else 100
 
 
-@unlocked
+@compiled
 def _time(text: Text, first: int, end: int) -> tuple[float, bool]:
     """A date such as 2026-01-31, or a moment such as 2026-01-31T12:00, 2026-01-31 12:00:00.5 or 2026-01-31T12:00:00Z.
 
@@ -220,7 +220,7 @@ def _time(text: Text, first: int, end: int) -> tuple[float, bool]:
     return (days * _DAY + ((hour * 60 + minute) * 60 + second) * 1_000_000 + micros) * _YEARS, True
 
 
-@unlocked
+@compiled
 def _odd_field(text: Text, first: int, end: int, kind: int, marks: Words) -> tuple[float, bool]:
     """A time, or a number with spaces around it, a sign before it, or neither; and whether it is that. NaN for none."""
     while first < end and byte_at(text, first) == _SPACE:

@@ -19,6 +19,11 @@ _IN_VALUES = "0123456789+-.:eETZ \r"  # none of these can separate fields
 _MARKS = np.array([int.from_bytes(each.encode(), "little") for each in MISSING], dtype=np.uint64)  # 8 bytes at most
 
 
+def are_plain_lines(data: bytes, separator: str, columns: Sequence[str]) -> bool:
+    """Whether whole lines have no quotes and as many fields as there are columns, whatever is in them."""
+    return len(columns) > 1 and plain_numbers(data, separator, columns, {}, ()) is not None  # one may be a blank line
+
+
 def plain_numbers(
     data: bytes, separator: str, columns: Sequence[str], wanted: Mapping[str, Kind], together: Sequence[str]
 ) -> tuple[Matrix, pl.DataFrame] | None:
@@ -40,6 +45,10 @@ def plain_numbers(
     places = np.array([place.get(name, -1) for name in columns], dtype=np.int64)
     kinds = np.array([PLAIN[wanted[name]] if name in wanted else NUMBER for name in columns], dtype=np.int64)
     rows = data.count(b"\n")
+    if rows * len(columns) > len(
+        data
+    ):  # a field has a byte, with what ends it: nothing is made for lines that are blank
+        return None
     X, others = np.empty((rows, len(together))), np.empty((len(alone), rows))
     text = np.frombuffer(data, np.uint8)
     if read_numbers(text, ord(separator), kinds, places, _MARKS, X, others) == OTHER:

@@ -29,9 +29,9 @@ class Piece:
     `frame` holds the wanted columns: Float64, or String for a category; null where a value is missing. Those that are
     wanted `together` are columns of `X` instead: NaN where a value is missing; `squares` is the sum of squares of X,
     finite where all are. `start` says where the piece begins, as its file counts (bytes or rows): reading can go on
-    from there. `where(row)` names a row for a person. `kept` holds
-    the same rows of the columns that are kept, as they are: texts of text files, else their own types. A row that could
-    not be read is a piece of its own, with the error and an empty frame.
+    from there. `where(row)` names a row for a person. `kept` holds the same rows of the columns that are kept, as they
+    are: texts of text files, else their own types. A row that could not be read is a piece of its own, with the error
+    and an empty frame.
     """
 
     frame: pl.DataFrame
