@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onward.core.types import Matrix
-from onward.tables import Table, delimited, lines, stream
+from onward.tables import DataError, Table, delimited, lines, stream
 from onward.tables.kinds import read_texts
 from onward.tables.missing_texts import MISSING
 from onward.tables.number_kernel import _HIGHEST, _LOWEST
@@ -301,6 +302,66 @@ def test_a_stream_has_the_same_bits_whichever_way_it_is_read(
         assert np.array_equal(bits(one), bits(other))
     assert found[0][3] == found[1][3]
     assert len(found[0][0]) == TABLES[name].rstrip("\n").replace("\n\n", "\n").count("\n")
+
+
+NUMBERS = st.one_of(st.sampled_from(["0", "1", "-2.5", "7e3"]), WRITTEN)
+ODD = st.sampled_from(["", "NA", " 1.5 ", "+2", "5e-324", "0." + 25 * "7", "x", '"7"', "1/2", "1,5", "\t3", "é", "1\r"])
+WHENS = st.one_of(
+    st.dates(date(1990, 1, 1)).map(str), st.sampled_from(["2024-02-29 12:30:00.5", "", "2023-02-29", "1"])
+)
+WORDS = st.sampled_from(["Rome", "Oslo", "Zürich", "", "NA", '"a, b"', "1.5"])
+LINES = st.tuples(
+    st.one_of(NUMBERS, NUMBERS, ODD),
+    WORDS,
+    WHENS,
+    st.sampled_from(["true", "false", "", "1"]),
+    st.one_of(NUMBERS, NUMBERS, ODD),
+).map(",".join)
+OPTIONS: list[dict[str, Any]] = [
+    {"categorical": ["word"]},
+    {"categorical": ["word"], "bad_rows": "skip", "keep": ["word", "x"]},
+    {"exclude": ["word", "when"], "weight": "x", "bad_rows": "skip"},
+    {"categorical": ["word"], "drop_first": True, "terms": ["x:word", "lag(x, 1)", "month(when)"], "bad_rows": "skip"},
+    {"exclude": ["word"], "time": "when", "bad_rows": "skip"},
+    {"exclude": ["word"], "date_format": "%Y-%m-%d", "na": ["7"], "bad_rows": "skip"},
+]
+
+
+def outcome(path: Path, table: Table) -> Any:
+    """All that a stream gives, or the error that it ends in."""
+    try:
+        rows = stream(path, table)
+        blocks = list(rows)
+    except DataError as error:
+        return str(error)
+    values = [(bits(block.X), bits(block.y), bits(block.weight), block.rows) for block in blocks]
+    kept = [block.kept.rows() for block in blocks]
+    times = [None if block.times is None else block.times.values.tolist() for block in blocks]
+    told = [block.names for block in blocks], dict(rows.skipped), dict(rows.filled), rows.notes, rows.recipe, rows.read
+    return [[array.tolist() for array in each] for each in values], kept, times, told, repr(rows.position(rows.read))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(LINES, min_size=1, max_size=25),
+    st.sampled_from(OPTIONS),
+    st.sampled_from(["error", "skip", "zero"]),
+    st.sampled_from([40, 300, 1 << 20]),
+    st.sampled_from(["\n", "\r\n", "\n\n"]),
+)
+def test_any_table_gives_the_same_whichever_way_it_is_read(
+    rows: list[str], options: dict[str, Any], missing: Any, chunk: int, end: str
+) -> None:
+    text = f"x,word,when,on,y{end}" + "1,Rome,2024-01-01,true,2\n" + "".join(f"{row}{end}" for row in rows)
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder) / "t.csv"
+        path.write_bytes(text.encode())
+        patch.setattr(lines, "CHUNK", chunk)
+        table = Table("y", missing=missing, **options)
+        quick = outcome(path, table)
+        patch.setattr(delimited, "plain_numbers", lambda *_: None)
+        patch.setattr(delimited, "are_plain_lines", lambda *_: False)
+        assert outcome(path, table) == quick
 
 
 def test_missing_values_of_a_number_that_is_only_multiplied_with_a_level_count_as_zero(tmp_path: Path) -> None:
