@@ -5,10 +5,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 
 from onward.core import loaded_code
+from onward.core.compile import TRIED
 
+pytestmark = pytest.mark.skipif(
+    tuple(int(part) for part in numba.__version__.split(".")[:2]) not in TRIED,
+    reason=f"with numba {numba.__version__}, which was not tried, code loads as numba loads it",
+)
 SOURCE = Path(loaded_code.__file__).parents[2]
 
 FUNCTIONS = """

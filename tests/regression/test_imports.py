@@ -5,8 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 
+from onward.core.compile import TRIED
+
+pytestmark = pytest.mark.skipif(
+    tuple(int(part) for part in numba.__version__.split(".")[:2]) not in TRIED,
+    reason=f"with numba {numba.__version__}, which was not tried, code loads as numba loads it",
+)
 NEVER = ("sklearn", "pandas", "matplotlib", "narwhals", "joblib", "scipy.stats", "scipy.optimize", "scipy.sparse")
 
 # What takes a fifth of the start, and 20 MB more: read where coefficients are asked for, or where code is compiled.
