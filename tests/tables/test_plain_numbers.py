@@ -334,11 +334,14 @@ def outcome(path: Path, table: Table) -> Any:
         blocks = list(rows)
     except DataError as error:
         return str(error)
-    values = [(bits(block.X), bits(block.y), bits(block.weight), block.rows) for block in blocks]
+    assert all(block.y is not None for block in blocks)
+    arrays = [[block.X, block.y, block.weight] for block in blocks]
+    values = [[np.asarray(each).tobytes() for each in block] for block in arrays]
     kept = [block.kept.rows() for block in blocks]
     times = [None if block.times is None else block.times.values.tolist() for block in blocks]
     told = [block.names for block in blocks], dict(rows.skipped), dict(rows.filled), rows.notes, rows.recipe, rows.read
-    return [[array.tolist() for array in each] for each in values], kept, times, told, repr(rows.position(rows.read))
+    numbers = [block.rows.tolist() for block in blocks]
+    return values, numbers, kept, times, told, repr(rows.position(rows.read))
 
 
 @settings(max_examples=60, deadline=None)
