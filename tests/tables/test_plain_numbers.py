@@ -334,7 +334,6 @@ def outcome(path: Path, table: Table) -> Any:
         blocks = list(rows)
     except DataError as error:
         return str(error)
-    assert all(block.y is not None for block in blocks)
     arrays = [[block.X, block.y, block.weight] for block in blocks]
     values = [[np.asarray(each).tobytes() for each in block] for block in arrays]
     kept = [block.kept.rows() for block in blocks]
